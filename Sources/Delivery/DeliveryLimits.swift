@@ -1,0 +1,47 @@
+package import Notifications
+
+/// The named bounds of `Delivery`, each with the reason for its value.
+package struct DeliveryLimits: Sendable, Hashable {
+    /// How long a notification is kept for a device that is offline: Apple's documents of today say up to 30 days.
+    package var retention = Duration.seconds(30 * 24 * 60 * 60)
+
+    /// How long a connected device may take to acknowledge before the notification is written to disk as well. A
+    /// device that is awake answers within a round trip; the provider waits for its answer meanwhile.
+    package var acknowledgementGrace = Duration.milliseconds(50)
+
+    /// How many notifications may be on their way to one device unacknowledged; of what comes after, the newest of
+    /// each app waits in the mailbox.
+    package var unacknowledgedPerDevice = 1000
+
+    /// How many notifications may wait for the store in one of ``shards``; beyond it the answer is
+    /// ServiceUnavailable, so that a slow disk slows acceptance and memory stays bounded.
+    package var pendingStoresPerShard = 4096
+
+    /// How many expired notifications one sweep takes out of the store at a time, so that it never holds the store up
+    /// for long.
+    package var sweepBatch = 1000
+
+    /// How often expired notifications are looked for. They are never delivered, whenever that is.
+    package var sweepInterval = Duration.seconds(60)
+
+    package init() {}
+
+    /// How many parts, each behind its own lock, the state is divided into by device: enough that two threads seldom
+    /// meet.
+    package static let shards = 16
+}
+
+extension DeliveryLimits {
+    /// When a notification stops being valid; nil when it must not be stored at all: expiration 0, or a date already
+    /// past, which both get one attempt (Guide, Table 8-2).
+    package func expiry(of notification: Notification, now: Timestamp) -> Timestamp? {
+        let retained = now.advanced(by: retention)
+        switch notification.expiration {
+        case .unspecified: return retained
+        case .immediately: return nil
+        case .at(let seconds):
+            let moment = Timestamp(seconds: seconds)
+            return moment > now ? min(moment, retained) : nil
+        }
+    }
+}

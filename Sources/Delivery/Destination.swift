@@ -1,0 +1,28 @@
+package import Notifications
+
+/// One app on one device in one environment: what a device token names, and what has a registration and a mailbox.
+package struct Destination: Sendable, Hashable {
+    package let environment: Environment
+    package let device: DeviceID
+    package let app: AppID
+
+    package init(environment: Environment, device: DeviceID, app: AppID) {
+        self.environment = environment
+        self.device = device
+        self.app = app
+    }
+
+    /// The device, whatever the app.
+    package var deviceKey: DeviceKey { DeviceKey(environment: environment, device: device) }
+}
+
+/// A device in its environment.
+package struct DeviceKey: Sendable, Hashable {
+    package let environment: Environment
+    package let device: DeviceID
+
+    package init(environment: Environment, device: DeviceID) {
+        self.environment = environment
+        self.device = device
+    }
+}

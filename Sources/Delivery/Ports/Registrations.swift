@@ -1,0 +1,35 @@
+package import Notifications
+
+/// Which apps are on which devices, and with which device token.
+package protocol Registrations: Sendable {
+    /// What can be said without waiting; nil where the store has to be asked with ``lookUp(_:)``.
+    func known(_ destination: Destination) -> KnownRegistration?
+
+    /// The registrations of the given destinations, in their order; nil where there never was one.
+    func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?]
+
+    /// Makes the registration active: the one that is there, its token unchanged, or a first one of generation 1.
+    /// - Parameter tokenKeyID: seals the token of a first registration.
+    func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration
+
+    /// Ends the registration and empties its mailbox; harmless where it has ended already.
+    /// - Returns: The registration as it now is; nil where there never was one.
+    func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration?
+
+    /// Gives each of the device's registrations a new generation, sealed with the named key, inactive until the app
+    /// registers again; empties their mailboxes.
+    func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError)
+
+    /// The device's apps that have or had a registration.
+    func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration]
+}
+
+/// What ``Registrations/known(_:)`` can say at once.
+package enum KnownRegistration: Sendable, Hashable {
+    case registered(Registration)
+    case neverRegistered
+}

@@ -1,0 +1,28 @@
+/// Why a port could not do what was asked.
+package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Code: Sendable, Hashable {
+        /// It may or may not have been done: doing it again is harmless.
+        case unknown
+        /// It was not done; it may work later (a full disk, a store that cannot be reached).
+        case unavailable
+        /// Somebody else changed it first: read again and decide again.
+        case conflict
+        /// What was to be made is there already.
+        case exists
+        /// What was named is not there.
+        case missing
+        /// What is stored cannot be read: damaged, made by a newer version, or not ours.
+        case unreadable
+    }
+
+    package let code: Code
+    /// What happened and what to do, in one sentence for a person; holds no secret.
+    package let cause: String
+
+    package init(_ code: Code, _ cause: String) {
+        self.code = code
+        self.cause = cause
+    }
+
+    package var description: String { cause }
+}

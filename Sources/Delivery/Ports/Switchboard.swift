@@ -1,0 +1,97 @@
+package import Notifications
+
+/// Where the connections of devices are, and the way to them.
+///
+/// That nobody holds a device is a hint, never proof that it is offline: whoever hears it stores the notification and
+/// then says so with ``stored(_:offer:)``; and a courier attaches first and reads the mailboxes afterwards. So
+/// whichever comes first, one of the two sees the other.
+package protocol Switchboard: Sendable {
+    /// Offers a notification to whoever holds the device's connection.
+    /// - Returns: `taken` where somebody does, or may; what becomes of it is then reported to ``OfferOutcomes`` once.
+    func offer(_ offer: Offer) -> OfferAnswer
+
+    /// Says that a mailbox has a new content: whoever holds the device sends it, unless it is under way already as the
+    /// named offer; then its acknowledgement empties the mailbox.
+    func stored(_ entry: StoredMailboxEntry, offer: OfferID?)
+
+    /// Takes a device's stream over from an older one, and sends what the device's mailboxes hold.
+    func attach(_ stream: any NotificationStream, of device: DeviceKey)
+
+    /// The stream is gone. Harmless where another has taken over.
+    func detach(_ stream: any NotificationStream, of device: DeviceKey)
+
+    /// The device says that it has taken these sendings.
+    func acknowledge(_ sendings: [UInt64], by device: DeviceKey)
+
+    /// Ends the stream that the device has, if any.
+    func disconnect(_ device: DeviceKey, because end: StreamEnd)
+
+    /// Where the outcomes of offers go; kept weakly.
+    func report(to outcomes: any OfferOutcomes)
+}
+
+/// Names an offer among those for the same device.
+package struct OfferID: Sendable, Hashable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A notification on its way to a connected device.
+package struct Offer: Sendable {
+    /// Nil when nobody waits for the outcome: one attempt, whatever becomes of it.
+    package var id: OfferID?
+    package var destination: Destination
+    package var notification: Notification
+
+    package init(id: OfferID?, destination: Destination, notification: Notification) {
+        self.id = id
+        self.destination = destination
+        self.notification = notification
+    }
+}
+
+package enum OfferAnswer: Sendable, Hashable {
+    case taken
+    /// Nobody is known to hold the device, or it has more than enough under way.
+    case returned
+}
+
+/// Hears what became of offers that were taken. Called on any thread.
+package protocol OfferOutcomes: AnyObject, Sendable {
+    /// The device has taken it.
+    func acknowledged(_ offer: OfferID, of destination: Destination)
+    /// It may not have arrived.
+    func returned(_ offer: OfferID, of destination: Destination)
+}
+
+/// One notification on one stream.
+package struct Sending: Sendable, Hashable {
+    /// What the device acknowledges; unique to the device.
+    package var number: UInt64
+    package var destination: Destination
+    package var notification: Notification
+
+    package init(number: UInt64, destination: Destination, notification: Notification) {
+        self.number = number
+        self.destination = destination
+        self.notification = notification
+    }
+}
+
+/// Why a device's stream ends.
+package enum StreamEnd: Sendable, Hashable {
+    /// The device has opened another one.
+    case takenOver
+    /// The service is going down.
+    case shutdown
+    /// The mailboxes cannot be read now.
+    case storeUnavailable
+}
+
+/// A device's open connection: a courier's.
+package protocol NotificationStream: AnyObject, Sendable {
+    /// Sends after everything sent before. Called on any thread and never waits.
+    func send(_ sending: Sending)
+    /// Ends the stream after what was sent. Called on any thread and never waits.
+    func end(_ reason: StreamEnd)
+}

@@ -1,0 +1,13 @@
+/// Notifications with the same collapse identifier are shown as one (Guide, 2.1.3).
+package struct CollapseIdentifier: RawRepresentable, Sendable, Hashable {
+    /// In bytes (Guide, Table 8-2).
+    package static let maximumBytes = 64
+
+    package let rawValue: String
+
+    /// - Returns: nil when `rawValue` is empty or longer than ``maximumBytes``.
+    package init?(rawValue: String) {
+        guard (1...Self.maximumBytes).contains(rawValue.utf8.count) else { return nil }
+        self.rawValue = rawValue
+    }
+}

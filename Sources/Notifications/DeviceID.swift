@@ -1,0 +1,19 @@
+/// Names a device within its environment. Made at activation, at random; means nothing outside the service.
+package struct DeviceID: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// - Parameter text: 16 hexadecimal digits.
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 16, text.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }),
+            let value = UInt64(text, radix: 16)
+        else { return nil }
+        rawValue = value
+    }
+
+    /// 16 hexadecimal digits.
+    package var description: String {
+        withUnsafeBytes(of: rawValue.bigEndian) { Hexadecimal.string($0) }
+    }
+}

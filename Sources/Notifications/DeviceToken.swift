@@ -1,0 +1,42 @@
+/// Opaque bytes that name one app on one device in one environment; only the service can read them (Guide, 2.1.4).
+///
+/// Here it is just the bytes. What they mean is `Trust`'s to know.
+package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
+    /// In bytes. The HTTP/2 API leaves the length open; the binary API has room for exactly 32 (Guide, Table A-3).
+    package static let byteCount = 32
+
+    package let bytes: SIMD32<UInt8>
+
+    package init(bytes: SIMD32<UInt8>) { self.bytes = bytes }
+
+    /// - Returns: nil unless there are exactly ``byteCount`` bytes.
+    package init?(_ collection: some Collection<UInt8>) {
+        guard collection.count == Self.byteCount else { return nil }
+        bytes = SIMD32(collection)
+    }
+
+    /// - Parameter digits: hexadecimal digits in either case, two a byte (Guide, Table 8-1).
+    /// - Returns: nil unless there are exactly 64 of them.
+    package init?(hexadecimal digits: Span<UInt8>) {
+        guard digits.count == Self.byteCount * 2 else { return nil }
+        var bytes = SIMD32<UInt8>()
+        for index in 0..<Self.byteCount {
+            guard let high = Hexadecimal.value(of: digits[index * 2]),
+                let low = Hexadecimal.value(of: digits[index * 2 + 1])
+            else { return nil }
+            bytes[index] = high << 4 | low
+        }
+        self.bytes = bytes
+    }
+
+    /// - Parameter text: as in ``init(hexadecimal:)``.
+    package init?(_ text: String) {
+        self.init(hexadecimal: Array(text.utf8).span)
+    }
+
+    /// The bytes in order.
+    package var array: [UInt8] { (0..<Self.byteCount).map { bytes[$0] } }
+
+    /// 64 lower-case hexadecimal digits.
+    package var description: String { Hexadecimal.string(array) }
+}

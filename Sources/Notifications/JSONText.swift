@@ -1,0 +1,133 @@
+/// The lexical grammar of JSON (RFC 8259, sections 3, 6 and 7) over bytes. Each function moves `index` past what it
+/// recognised, or leaves it where the text is wrong.
+enum JSONText {
+    /// A string that begins at `index`.
+    /// - Returns: Where its characters are, without the quotation marks; nil where it is not a string.
+    static func skipString(_ text: Span<UInt8>, _ index: inout Int) -> Range<Int>? {
+        index += 1
+        let start = index
+        while index < text.count {
+            switch text[index] {
+            case UInt8(ascii: "\""):
+                index += 1
+                return start..<(index - 1)
+            case UInt8(ascii: "\\"):
+                guard skipEscape(text, &index) else { return nil }
+            case 0..<0x20:
+                return nil
+            case 0x20..<0x80:
+                index += 1
+            default:
+                guard skipMultibyte(text, &index) else { return nil }
+            }
+        }
+        return nil
+    }
+
+    /// A number: an integer part without leading zeros, then perhaps a fraction and an exponent.
+    static func skipNumber(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
+        if byte(text, index) == UInt8(ascii: "-") { index += 1 }
+        if byte(text, index) == UInt8(ascii: "0") {
+            index += 1
+        } else {
+            guard skipDigits(text, &index) else { return false }
+        }
+        if byte(text, index) == UInt8(ascii: ".") {
+            index += 1
+            guard skipDigits(text, &index) else { return false }
+        }
+        if let mark = byte(text, index), mark | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            if let sign = byte(text, index), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index += 1 }
+            guard skipDigits(text, &index) else { return false }
+        }
+        return true
+    }
+
+    /// `true`, `false` or `null`.
+    static func skipWord(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
+        let word: StaticString
+        switch text[index] {
+        case UInt8(ascii: "t"): word = "true"
+        case UInt8(ascii: "f"): word = "false"
+        case UInt8(ascii: "n"): word = "null"
+        default: return false
+        }
+        let count = word.utf8CodeUnitCount
+        guard text.count - index >= count else { return false }
+        let start = index
+        let isEqual = word.withUTF8Buffer { letters in
+            (0..<count).allSatisfy { letters[$0] == text[start + $0] }
+        }
+        guard isEqual else { return false }
+        index += count
+        return true
+    }
+
+    /// One character of a string's inside, unescaped; nil where it is not ASCII.
+    static func asciiCharacter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8? {
+        let first = text[index]
+        guard first == UInt8(ascii: "\\") else {
+            index += 1
+            return first < 0x80 ? first : nil
+        }
+        guard byte(text, index + 1) == UInt8(ascii: "u"), index + 6 <= text.count else { return nil }
+        var value = 0
+        for position in (index + 2)..<(index + 6) {
+            guard let digit = Hexadecimal.value(of: text[position]) else { return nil }
+            value = value << 4 | Int(digit)
+        }
+        index += 6
+        return value < 0x80 ? UInt8(value) : nil
+    }
+
+    private static func byte(_ text: Span<UInt8>, _ index: Int) -> UInt8? {
+        index < text.count ? text[index] : nil
+    }
+
+    private static func skipDigits(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
+        let start = index
+        while let digit = byte(text, index), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { index += 1 }
+        return index > start
+    }
+
+    private static func skipEscape(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
+        guard let kind = byte(text, index + 1) else { return false }
+        switch kind {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            index += 2
+            return true
+        case UInt8(ascii: "u"):
+            guard index + 6 <= text.count else { return false }
+            for position in (index + 2)..<(index + 6) where Hexadecimal.value(of: text[position]) == nil {
+                return false
+            }
+            index += 6
+            return true
+        default:
+            return false
+        }
+    }
+
+    /// One character of two to four bytes, well-formed as The Unicode Standard's table 3-7 has it: no overlong form,
+    /// no surrogate, nothing above U+10FFFF.
+    private static func skipMultibyte(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xbf
+        switch text[index] {
+        case 0xc2...0xdf: length = 2
+        case 0xe0: (length, second) = (3, 0xa0...0xbf)
+        case 0xed: (length, second) = (3, 0x80...0x9f)
+        case 0xe1...0xef: length = 3
+        case 0xf0: (length, second) = (4, 0x90...0xbf)
+        case 0xf1...0xf3: length = 4
+        case 0xf4: (length, second) = (4, 0x80...0x8f)
+        default: return false
+        }
+        guard text.count - index >= length, second.contains(text[index + 1]) else { return false }
+        for offset in 2..<max(length, 2) where !(0x80...0xbf).contains(text[index + offset]) { return false }
+        index += length
+        return true
+    }
+}

@@ -1,0 +1,36 @@
+/// A notification's payload: a JSON dictionary on one line, and what was seen in its `aps` dictionary.
+package struct Payload: Sendable, Hashable {
+    /// In bytes (Guide, 2.2): 4,096 for the HTTP/2 API.
+    package static let maximumBytes = 4096
+    /// In bytes (Guide, 2.2): 5,120 for Voice over IP.
+    package static let maximumVoIPBytes = 5120
+
+    /// The dictionary without white space between its tokens; UTF-8.
+    package let json: [UInt8]
+    package let contents: Contents
+
+    /// What the `aps` dictionary holds (Guide, Table 9-1).
+    package struct Contents: OptionSet, Sendable, Hashable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// There is an `aps` dictionary.
+        package static let aps = Contents(rawValue: 1 << 0)
+        package static let alert = Contents(rawValue: 1 << 1)
+        package static let badge = Contents(rawValue: 1 << 2)
+        package static let sound = Contents(rawValue: 1 << 3)
+        /// `content-available` with the value 1.
+        package static let contentAvailable = Contents(rawValue: 1 << 4)
+    }
+
+    /// Takes what was read before: ``init(reading:)`` is the way in for anything from outside.
+    package init(stored json: [UInt8], contents: Contents) {
+        self.json = json
+        self.contents = contents
+    }
+
+    /// Whether it asks for the app to be woken and for nothing to be shown or heard (Guide, 2.2.2).
+    package var isSilent: Bool {
+        contents.contains(.contentAvailable) && contents.isDisjoint(with: [.alert, .badge, .sound])
+    }
+}

@@ -1,0 +1,154 @@
+/// The one pass over a body: a JSON recogniser (RFC 8259) without recursion, which copies what is not white space.
+struct PayloadScanner {
+    private(set) var contents: Payload.Contents = []
+
+    private var next = Expected.value
+    /// One bit for each open level: 1 for a dictionary, 0 for an array.
+    private var levels: UInt64 = 0
+    private var depth = 0
+    /// The key of the outermost dictionary whose value is being read is `aps`.
+    private var isInAPS = false
+    private var key = Key.other
+
+    private enum Expected { case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd, nothing }
+
+    /// The keys that matter to the service.
+    private enum Key { case other, aps, alert, badge, sound, contentAvailable }
+
+    /// - Returns: nil when `body` is a JSON dictionary; then `output` holds it without white space.
+    mutating func scan(_ body: Span<UInt8>, into output: inout OutputSpan<UInt8>) -> PayloadError? {
+        guard !body.isEmpty else { return .empty }
+        var index = 0
+        while index < body.count {
+            let start = index
+            switch body[index] {
+            case 0x20, 0x0a, 0x0d, 0x09:
+                index += 1
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard takesValue else { return .malformed(offset: index) }
+                if let failure = open(isDictionary: body[index] == UInt8(ascii: "{")) { return failure }
+                index += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard close(isDictionary: body[index] == UInt8(ascii: "}")) else { return .malformed(offset: index) }
+                index += 1
+            case UInt8(ascii: ","):
+                guard next == .commaOrEnd else { return .malformed(offset: index) }
+                next = isDictionary ? .key : .value
+                index += 1
+            case UInt8(ascii: ":"):
+                guard next == .colon else { return .malformed(offset: index) }
+                next = .value
+                index += 1
+            case UInt8(ascii: "\""):
+                if let failure = string(body, &index) { return failure }
+            default:
+                if let failure = scalar(body, &index) { return failure }
+            }
+            for position in start..<index { output.append(body[position]) }
+        }
+        return next == .nothing ? nil : .malformed(offset: body.count)
+    }
+
+    private var takesValue: Bool { next == .value || next == .valueOrEnd }
+    private var isDictionary: Bool { levels & 1 == 1 }
+
+    private mutating func open(isDictionary: Bool) -> PayloadError? {
+        guard depth > 0 || isDictionary else { return .notADictionary }
+        guard depth < Payload.maximumDepth else { return .tooDeep }
+        noteValue(isOne: false, isNull: false, isDictionary: isDictionary)
+        levels = levels << 1 | (isDictionary ? 1 : 0)
+        depth += 1
+        next = isDictionary ? .keyOrEnd : .valueOrEnd
+        return nil
+    }
+
+    private mutating func close(isDictionary: Bool) -> Bool {
+        guard depth > 0, self.isDictionary == isDictionary,
+            next == .commaOrEnd || next == (isDictionary ? .keyOrEnd : .valueOrEnd)
+        else { return false }
+        levels >>= 1
+        depth -= 1
+        if depth == 1 { isInAPS = false }
+        next = depth == 0 ? .nothing : .commaOrEnd
+        return true
+    }
+
+    private mutating func string(_ body: Span<UInt8>, _ index: inout Int) -> PayloadError? {
+        let isKey = next == .key || next == .keyOrEnd
+        guard isKey || takesValue else { return .malformed(offset: index) }
+        guard depth > 0 else { return .notADictionary }
+        guard let text = JSONText.skipString(body, &index) else { return .malformed(offset: index) }
+        if isKey {
+            key = depth == 1 || (depth == 2 && isInAPS) ? Self.key(body, text) : .other
+            next = .colon
+        } else {
+            noteValue(isOne: false, isNull: false, isDictionary: false)
+            next = .commaOrEnd
+        }
+        return nil
+    }
+
+    private mutating func scalar(_ body: Span<UInt8>, _ index: inout Int) -> PayloadError? {
+        guard takesValue else { return .malformed(offset: index) }
+        let start = index
+        let isNumber = JSONText.skipNumber(body, &index)
+        if !isNumber {
+            index = start
+            guard JSONText.skipWord(body, &index) else { return .malformed(offset: index) }
+        }
+        guard depth > 0 else { return .notADictionary }
+        let first = body[start]
+        noteValue(
+            isOne: index == start + 1 && first == UInt8(ascii: "1") || first == UInt8(ascii: "t"),
+            isNull: first == UInt8(ascii: "n"),
+            isDictionary: false,
+        )
+        next = .commaOrEnd
+        return nil
+    }
+
+    /// Notes the value that begins now, at the present depth.
+    private mutating func noteValue(isOne: Bool, isNull: Bool, isDictionary: Bool) {
+        guard self.isDictionary else { return }
+        if depth == 1 {
+            isInAPS = key == .aps && isDictionary
+            if isInAPS { contents.insert(.aps) }
+        } else if depth == 2, isInAPS, !isNull {
+            switch key {
+            case .alert: contents.insert(.alert)
+            case .badge: contents.insert(.badge)
+            case .sound: contents.insert(.sound)
+            case .contentAvailable where isOne: contents.insert(.contentAvailable)
+            default: break
+            }
+        }
+    }
+
+    private static func key(_ body: Span<UInt8>, _ text: Range<Int>) -> Key {
+        if matches(body, text, "aps") { return .aps }
+        if matches(body, text, "alert") { return .alert }
+        if matches(body, text, "badge") { return .badge }
+        if matches(body, text, "sound") { return .sound }
+        if matches(body, text, "content-available") { return .contentAvailable }
+        return .other
+    }
+
+    /// Compares a key with a word of ASCII; the key may be written with escapes.
+    private static func matches(_ body: Span<UInt8>, _ text: Range<Int>, _ word: StaticString) -> Bool {
+        var index = text.lowerBound
+        for position in 0..<word.utf8CodeUnitCount {
+            guard index < text.upperBound,
+                let character = JSONText.asciiCharacter(body, &index),
+                character == word.codeUnit(at: position)
+            else { return false }
+        }
+        return index == text.upperBound
+    }
+}
+
+extension StaticString {
+    fileprivate func codeUnit(at position: Int) -> UInt8 {
+        withUTF8Buffer { $0[position] }
+    }
+}

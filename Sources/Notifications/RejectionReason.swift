@@ -1,0 +1,140 @@
+extension Rejection {
+    /// The reasons of the Guide's Table 8-6, and those that came later.
+    package enum Reason: String, Sendable, Hashable, CaseIterable {
+        case badCollapseID = "BadCollapseId"
+        case badDeviceToken = "BadDeviceToken"
+        case badExpirationDate = "BadExpirationDate"
+        case badMessageID = "BadMessageId"
+        case badPriority = "BadPriority"
+        case badTopic = "BadTopic"
+        case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+        case duplicateHeaders = "DuplicateHeaders"
+        case idleTimeout = "IdleTimeout"
+        case invalidPushType = "InvalidPushType"
+        case missingDeviceToken = "MissingDeviceToken"
+        case missingTopic = "MissingTopic"
+        case payloadEmpty = "PayloadEmpty"
+        case topicDisallowed = "TopicDisallowed"
+        case badCertificate = "BadCertificate"
+        case badCertificateEnvironment = "BadCertificateEnvironment"
+        case expiredProviderToken = "ExpiredProviderToken"
+        case forbidden = "Forbidden"
+        case invalidProviderToken = "InvalidProviderToken"
+        case missingProviderToken = "MissingProviderToken"
+        case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
+        case badEnvironmentKeyIDInToken = "BadEnvironmentKeyIdInToken"
+        case badPath = "BadPath"
+        case methodNotAllowed = "MethodNotAllowed"
+        case unregistered = "Unregistered"
+        case expiredToken = "ExpiredToken"
+        case payloadTooLarge = "PayloadTooLarge"
+        case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+        case tooManyRequests = "TooManyRequests"
+        case internalServerError = "InternalServerError"
+        case serviceUnavailable = "ServiceUnavailable"
+        case shutdown = "Shutdown"
+    }
+}
+
+/// What a provider should do about a rejection.
+package enum RejectionAdvice: String, Sendable, Hashable {
+    /// The request itself is wrong: sending it again gives the same answer.
+    case mendRequest = "mend the request"
+    /// Stop sending to this device token until the app registers again.
+    case forgetDeviceToken = "forget the device token"
+    /// Make a new provider token and send again.
+    case renewProviderToken = "renew the provider token and send again"
+    /// The key, certificate or account needs attention.
+    case mendCredentials = "mend the credentials"
+    /// Send again after a delay that grows.
+    case retryLater = "send again after a growing delay"
+    /// The connection ends: open another and send again what it did not answer.
+    case reconnect = "open another connection"
+}
+
+extension Rejection.Reason {
+    /// One row of the table: everything that is said of a reason anywhere comes from here.
+    package struct Row: Sendable {
+        package let status: Int
+        package let meaning: String
+        package let advice: RejectionAdvice
+    }
+
+    /// The HTTP status that goes with the reason.
+    package var status: Int { row.status }
+
+    package var row: Row {
+        switch self {
+        case .badCollapseID:
+            Row(400, "The collapse identifier is longer than 64 bytes.", .mendRequest)
+        case .badDeviceToken:
+            Row(400, "The device token is not one of this environment.", .forgetDeviceToken)
+        case .badExpirationDate:
+            Row(400, "The apns-expiration value is not a date in whole seconds.", .mendRequest)
+        case .badMessageID:
+            Row(400, "The apns-id value is not a canonical UUID.", .mendRequest)
+        case .badPriority:
+            Row(400, "The apns-priority value is none of 10, 5 and 1, or does not suit the payload.", .mendRequest)
+        case .badTopic:
+            Row(400, "The apns-topic value is not a topic.", .mendRequest)
+        case .deviceTokenNotForTopic:
+            Row(400, "The device token belongs to another app than the topic.", .forgetDeviceToken)
+        case .duplicateHeaders:
+            Row(400, "A header of the provider API stands in the request more than once.", .mendRequest)
+        case .idleTimeout:
+            Row(400, "The connection or the request was idle for too long.", .reconnect)
+        case .invalidPushType:
+            Row(400, "The apns-push-type value is not a push type.", .mendRequest)
+        case .missingDeviceToken:
+            Row(400, "The path holds no device token.", .mendRequest)
+        case .missingTopic:
+            Row(400, "The apns-topic header is missing and required.", .mendRequest)
+        case .payloadEmpty:
+            Row(400, "The body is not a JSON dictionary.", .mendRequest)
+        case .topicDisallowed:
+            Row(400, "These credentials or this push type may not send to the topic.", .mendCredentials)
+        case .badCertificate:
+            Row(403, "The certificate is bad.", .mendCredentials)
+        case .badCertificateEnvironment:
+            Row(403, "The certificate is for the other environment.", .mendCredentials)
+        case .expiredProviderToken:
+            Row(403, "The provider token was issued more than an hour ago.", .renewProviderToken)
+        case .forbidden:
+            Row(403, "The credentials do not allow this action.", .mendCredentials)
+        case .invalidProviderToken:
+            Row(403, "The provider token is not valid, or its signature could not be verified.", .mendCredentials)
+        case .missingProviderToken:
+            Row(403, "There is neither a provider certificate nor a provider token.", .mendCredentials)
+        case .unrelatedKeyIDInToken:
+            Row(403, "The key that signed the provider token is not for this topic.", .mendCredentials)
+        case .badEnvironmentKeyIDInToken:
+            Row(403, "The key that signed the provider token is for the other environment.", .mendCredentials)
+        case .badPath:
+            Row(404, "The path is not /3/device/ and a device token.", .mendRequest)
+        case .methodNotAllowed:
+            Row(405, "The method is not POST.", .mendRequest)
+        case .unregistered:
+            Row(410, "The device token is no longer active for the topic.", .forgetDeviceToken)
+        case .expiredToken:
+            Row(410, "The device token has expired.", .forgetDeviceToken)
+        case .payloadTooLarge:
+            Row(413, "The payload is larger than its kind allows.", .mendRequest)
+        case .tooManyProviderTokenUpdates:
+            Row(429, "The provider token changes too often on this connection.", .retryLater)
+        case .tooManyRequests:
+            Row(429, "Too many requests were made to the same device token.", .retryLater)
+        case .internalServerError:
+            Row(500, "The service failed.", .retryLater)
+        case .serviceUnavailable:
+            Row(503, "The service cannot take the notification now.", .retryLater)
+        case .shutdown:
+            Row(503, "The service is shutting down.", .reconnect)
+        }
+    }
+}
+
+extension Rejection.Reason.Row {
+    fileprivate init(_ status: Int, _ meaning: String, _ advice: RejectionAdvice) {
+        self.init(status: status, meaning: meaning, advice: advice)
+    }
+}

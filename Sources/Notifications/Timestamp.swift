@@ -1,0 +1,32 @@
+/// A moment, in milliseconds since 1970 (UTC), which is how the provider API writes it in a 410 (Guide, Table 8-5).
+package struct Timestamp: Sendable, Hashable, Comparable {
+    package var milliseconds: UInt64
+
+    package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
+
+    /// Whole seconds, as headers and the binary API write them. A number that no clock will reach counts as the last
+    /// moment there is.
+    package init(seconds: UInt64) {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        milliseconds = overflow ? .max : product
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    package var seconds: UInt64 { milliseconds / 1000 }
+
+    /// The moment `duration` later; the last moment there is where the sum does not fit, and 1970 at the earliest.
+    package func advanced(by duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return Timestamp(milliseconds: seconds < 0 ? 0 : .max) }
+        let (delta, deltaOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        guard !deltaOverflow else { return Timestamp(milliseconds: .max) }
+        if delta < 0 {
+            return Timestamp(milliseconds: milliseconds - min(milliseconds, delta.magnitude))
+        }
+        let (sum, sumOverflow) = milliseconds.addingReportingOverflow(delta.magnitude)
+        return Timestamp(milliseconds: sumOverflow ? .max : sum)
+    }
+
+    package static func < (lhs: Timestamp, rhs: Timestamp) -> Bool { lhs.milliseconds < rhs.milliseconds }
+}
