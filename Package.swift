@@ -32,6 +32,9 @@ let orderedCollections: Target.Dependency = .product(name: "OrderedCollections",
 let package = Package(
     name: "carillon",
     platforms: [.macOS(.v26)],
+    products: [
+        .executable(name: "carillon", targets: ["carillon"])
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -43,10 +46,72 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .target(name: "Notifications", swiftSettings: settings),
+        .target(
+            name: "Trust",
+            dependencies: ["Notifications", crypto, cryptoExtras, x509, asn1],
+            swiftSettings: settings,
+        ),
         .target(name: "Delivery", dependencies: ["Notifications", deque], swiftSettings: settings),
+        .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])],
+        ),
+        .target(
+            name: "HTTP2",
+            dependencies: ["CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "ProviderGateway",
+            dependencies: ["Notifications", "Trust", "Delivery", "HTTP2", nioCore, crypto],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "Courier",
+            dependencies: ["Notifications", "Trust", "Delivery", "HTTP2", nioCore],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "SQLiteStore",
+            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "APNSProvider",
+            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioSSL, crypto],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "APNSDevice",
+            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioSSL, crypto, deque],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "Service",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
+                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: settings,
+        ),
+        .executableTarget(
+            name: "carillon",
+            dependencies: [
+                "Notifications", "Trust", "HTTP2", "Service", "APNSProvider", "APNSDevice",
+                nioCore, nioPosix, crypto, logging, lifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: settings,
+        ),
     ]
 )

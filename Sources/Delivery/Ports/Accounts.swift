@@ -20,7 +20,7 @@ package enum AccountChange: Sendable, Hashable {
     case createTeam(Team)
     /// The app's ``App/id`` is chosen by the store.
     case createApp(bundleID: BundleID, team: TeamID)
-    case createKey(SigningKey)
+    case createKey(TeamKey)
     case revokeKey(KeyID, at: Timestamp)
 }
 

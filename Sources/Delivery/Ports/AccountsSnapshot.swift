@@ -6,10 +6,10 @@ package struct AccountsSnapshot: Sendable {
     package let version: UInt64
     package let teams: [TeamID: Team]
     package let apps: [BundleID: App]
-    package let keys: [KeyID: SigningKey]
+    package let keys: [KeyID: TeamKey]
     private let appsByID: [AppID: App]
 
-    package init(version: UInt64, teams: [Team], apps: [App], keys: [SigningKey]) {
+    package init(version: UInt64, teams: [Team], apps: [App], keys: [TeamKey]) {
         self.version = version
         self.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
@@ -59,8 +59,8 @@ package struct App: Sendable, Hashable {
     }
 }
 
-/// The public half of a key that signs provider tokens.
-package struct SigningKey: Sendable, Hashable {
+/// The public half of a key with which a team signs its provider tokens.
+package struct TeamKey: Sendable, Hashable {
     package let id: KeyID
     package let team: TeamID
     /// The point on P-256, uncompressed (X9.63), 65 bytes.

@@ -29,3 +29,8 @@ package struct SecretName: RawRepresentable, Sendable, Hashable {
         self.rawValue = rawValue
     }
 }
+
+extension SecretName {
+    /// A name that stands in the source.
+    package init(known name: StaticString) { rawValue = name.description }
+}

@@ -1,0 +1,121 @@
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+import Trust
+
+// What a device may ask for (docs/device-protocol.md).
+extension DeviceConnection {
+    func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
+        let action = try request.action()
+        if action == .activate { return try activate(request, on: stream) }
+        let device = try authorizedDevice()
+        switch action {
+        case .activate: break
+        case .register(let bundleID): register(try app(bundleID), of: device, on: stream)
+        case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
+        case .listen: listen(stream, as: device)
+        case .acknowledge: try acknowledge(request, as: device, on: stream)
+        case .state: try changeState(request, on: stream)
+        }
+    }
+
+    /// The device that the connection's certificate names. A device of the other environment is told so, and the
+    /// connection ends.
+    private func authorizedDevice() throws(Rejection) -> DeviceKey {
+        guard let identity, let device = deviceKey else {
+            throw Rejection(.forbidden, detail: "This takes a device certificate; POST /1/activations makes one.")
+        }
+        guard identity.environment == courier.environment else {
+            goAway(.badCertificateEnvironment)
+            let detail = "The device certificate is for the \(identity.environment.rawValue) environment."
+            throw Rejection(.badCertificateEnvironment, detail: detail)
+        }
+        return device
+    }
+
+    private func app(_ name: String) throws(Rejection) -> App {
+        guard let bundleID = BundleID(rawValue: name), let app = courier.accounts.current.apps[bundleID] else {
+            throw Rejection(.badTopic, detail: "There is no app with the bundle ID \(name.prefix(100)).")
+        }
+        return app
+    }
+
+    private func activate(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
+        let now = courier.clock()
+        try courier.activations.admit(
+            code: request.activationCode, to: courier.environment, isLocal: isLocal, now: now)
+        var random = SystemRandomNumberGenerator()
+        let device = DeviceID(rawValue: random.next())
+        do {
+            let issued = try courier.authority.issueDeviceCertificate(
+                request: request.body,
+                device: device,
+                environment: courier.environment,
+                now: Double(now.milliseconds) / 1000,
+                using: &random,
+            )
+            let answer = DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: issued.chainPEM)
+            respond(stream, answer, deviceID: device)
+        } catch {
+            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM: \(error)")
+        }
+    }
+
+    private func register(_ app: App, of device: DeviceKey, on stream: StreamID) {
+        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let courier = courier
+        answer(stream) {
+            do throws(StoreError) {
+                let registration = try await courier.registrations.register(
+                    destination, tokenKeyID: courier.tokenKeys.current.rawValue, at: courier.clock())
+                return courier.answer(registration, at: destination)
+            } catch {
+                return DeviceAnswer(error)
+            }
+        }
+    }
+
+    private func unregister(_ app: App, of device: DeviceKey, on stream: StreamID) {
+        let destination = Destination(environment: device.environment, device: device.device, app: app.id)
+        let courier = courier
+        answer(stream) {
+            do throws(StoreError) {
+                let ended = try await courier.registrations.end(destination, at: courier.clock())
+                return ended.map { courier.answer($0, at: destination) } ?? DeviceAnswer(status: 204)
+            } catch {
+                return DeviceAnswer(error)
+            }
+        }
+    }
+
+    private func acknowledge(_ request: DeviceRequest, as device: DeviceKey, on stream: StreamID) throws(Rejection) {
+        guard let sendings = SendingsReader.read(request.body) else {
+            throw Rejection(.payloadEmpty, detail: #"The body must be {"sendings":[…]} with whole numbers."#)
+        }
+        courier.switchboard.acknowledge(sendings, by: device)
+        respond(stream, DeviceAnswer(status: 204))
+    }
+
+    private func changeState(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
+        guard PowerState(body: request.body) != nil else {
+            throw Rejection(.payloadEmpty, detail: #"The body must be {"power":"low"|"awake"|"charging"}."#)
+        }
+        respond(stream, DeviceAnswer(status: 204))
+    }
+}
+
+extension Courier {
+    /// The device token of a registration, as the device gets it.
+    fileprivate func answer(_ registration: Registration, at destination: Destination) -> DeviceAnswer {
+        let contents = DeviceTokenContents(
+            device: destination.device, app: destination.app, generation: registration.generation)
+        do {
+            let token = try tokenKeys.seal(
+                contents, environment: destination.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
+            return DeviceAnswer(status: 200, body: #"{"token":"\#(token)"}"#)
+        } catch {
+            return DeviceAnswer(Rejection(.internalServerError, detail: "\(error)"))
+        }
+    }
+}

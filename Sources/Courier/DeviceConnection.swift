@@ -1,0 +1,172 @@
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+import Trust
+
+/// One device's connection: reads its requests, answers them, and carries its stream of notifications. Confined to
+/// the connection's event loop.
+final class DeviceConnection: HTTP2Connection {
+    let courier: Courier
+    let identity: DeviceIdentity?
+    let isLocal: Bool
+    private let eventLoop: any EventLoop
+    private var session: HTTP2Session?
+    private var requests = StreamTable<DeviceRequest>()
+    private var listening: (stream: StreamID, line: DeviceStream)?
+    private var response = DeviceResponse()
+    private var second = NIODeadline.now()
+    private var lastRequest = NIODeadline.now()
+    private var lastWrite = NIODeadline.now()
+
+    init(courier: Courier, identity: DeviceIdentity?, isLocal: Bool, eventLoop: any EventLoop) {
+        self.courier = courier
+        self.identity = identity
+        self.isLocal = isLocal
+        self.eventLoop = eventLoop
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func headersBegan(_ stream: StreamID) {
+        lastRequest = second
+        requests.append(stream, DeviceRequest(began: second))
+    }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let index = requests.index(of: stream) else { return }
+        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
+        case ":method": requests[index].method = text
+        case ":path": requests[index].path = text
+        case "activation-code": requests[index].activationCode = text
+        default: break
+        }
+    }
+
+    func headersTooLarge(_ stream: StreamID) -> Bool {
+        reject(stream, Rejection(.payloadTooLarge, detail: "The headers are too long."))
+        return true
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+    }
+
+    func bodyTooLarge(_ stream: StreamID) -> Bool {
+        let limit = courier.limits.bodyBytes
+        reject(stream, Rejection(.payloadTooLarge, detail: "The body is longer than \(limit) bytes."))
+        return true
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        let request = requests[index]
+        requests[index].body = []
+        do throws(Rejection) {
+            try perform(request, on: stream)
+        } catch {
+            reject(stream, error)
+        }
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        requests.remove(stream)
+        if listening?.stream == stream { stopListening() }
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        stopListening()
+    }
+
+    func tick(now: NIODeadline) {
+        second = now
+        for index in 0..<requests.count where requests[index].began + courier.limits.requestTimeout < now {
+            guard !requests[index].isAnswered, !requests[index].isListening else { continue }
+            reject(requests.stream(at: index), Rejection(.idleTimeout, detail: "The request did not end in time."))
+        }
+        if let listening, lastWrite + courier.limits.keepAlive < now {
+            lastWrite = now
+            session?.write(listening.stream, NotificationLine.keepAlive)
+        }
+        if requests.isEmpty, lastRequest + courier.limits.idleTimeout < now { goAway(.idleTimeout) }
+    }
+
+    func drain() {
+        if let listening { endStream(listening.stream, .shutdown) }
+        session?.drain(debugData: DeviceResponse.body(Rejection(.shutdown)))
+    }
+
+    func goAway(_ reason: Rejection.Reason) {
+        session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
+    }
+}
+
+// What goes out.
+extension DeviceConnection {
+    /// Writes what the switchboard sent.
+    func write(_ sendings: [Sending], end: StreamEnd?, on stream: StreamID) {
+        guard let session, listening?.stream == stream else { return }
+        let accounts = courier.accounts.current
+        var buffer = ByteBuffer()
+        for sending in sendings {
+            // An app that is gone has no name; nothing is sent to it.
+            guard let app = accounts.app(sending.destination.app) else { continue }
+            NotificationLine.write(sending, bundleID: app.bundleID, to: &buffer)
+        }
+        lastWrite = second
+        if buffer.readableBytes > 0, session.write(stream, buffer) == .closed { return }
+        if let end { endStream(stream, end) }
+    }
+
+    private func endStream(_ stream: StreamID, _ reason: StreamEnd) {
+        session?.write(stream, NotificationLine.end(reason))
+        session?.finish(stream)
+        if listening?.stream == stream { stopListening() }
+    }
+
+    func reject(_ stream: StreamID, _ rejection: Rejection) {
+        respond(stream, DeviceAnswer(rejection))
+    }
+
+    func respond(_ stream: StreamID, _ answer: DeviceAnswer, deviceID: DeviceID? = nil) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        requests[index].isAnswered = true
+        let headers = response.headers(answer, deviceID: deviceID)
+        session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
+    }
+
+    /// Begins the stream of notifications; an older one of the device, here or elsewhere, ends.
+    func listen(_ stream: StreamID, as device: DeviceKey) {
+        guard let session, let index = requests.index(of: stream) else { return }
+        if let listening { endStream(listening.stream, .takenOver) }
+        requests[index].isListening = true
+        requests[index].isAnswered = true
+        let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
+        session.sendHeaders(stream, response.headers(begin), endStream: false)
+        let line = DeviceStream(connection: NIOLoopBound(self, eventLoop: eventLoop), stream: stream)
+        listening = (stream, line)
+        courier.switchboard.attach(line, of: device)
+    }
+
+    private func stopListening() {
+        guard let line = listening?.line, let device = deviceKey else { return }
+        listening = nil
+        courier.switchboard.detach(line, of: device)
+    }
+
+    var deviceKey: DeviceKey? {
+        identity.map { DeviceKey(environment: $0.environment, device: $0.device) }
+    }
+
+    /// Does something that takes a while, and answers on the event loop.
+    func answer(_ stream: StreamID, _ work: @escaping @Sendable () async -> DeviceAnswer) {
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        Task {
+            let answer = await work()
+            connection.eventLoop.execute { connection.value.respond(stream, answer) }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import NIOCore
+import Notifications
+
+/// One request of the device protocol as far as it has been read.
+struct DeviceRequest {
+    var method = ""
+    var path = ""
+    var activationCode: String?
+    var body: [UInt8] = []
+    var isAnswered = false
+    /// It is the stream of notifications, which stays open.
+    var isListening = false
+    let began: NIODeadline
+
+    init(began: NIODeadline) { self.began = began }
+
+    /// What the device wants.
+    enum Action: Equatable {
+        case activate
+        case register(bundleID: String)
+        case unregister(bundleID: String)
+        case listen
+        case acknowledge
+        case state
+    }
+
+    /// - Throws: BadPath or MethodNotAllowed.
+    func action() throws(Rejection) -> Action {
+        let route = String(path.prefix { $0 != "?" })
+        let app: StaticString = "/1/apps/"
+        switch route {
+        case "/1/activations": return try only("POST", .activate)
+        case "/1/notifications": return try only("GET", .listen)
+        case "/1/acknowledgements": return try only("POST", .acknowledge)
+        case "/1/state": return try only("POST", .state)
+        case _ where route.hasPrefix("\(app)"):
+            let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
+            switch method {
+            case "PUT": return .register(bundleID: bundleID)
+            case "DELETE": return .unregister(bundleID: bundleID)
+            default: throw Rejection(.methodNotAllowed, detail: "An app takes PUT and DELETE.")
+            }
+        default:
+            throw Rejection(.badPath, detail: "The device protocol has no path \(route.prefix(100)).")
+        }
+    }
+
+    private func only(_ allowed: String, _ action: Action) throws(Rejection) -> Action {
+        guard method == allowed else {
+            throw Rejection(.methodNotAllowed, detail: "This path takes \(allowed) only.")
+        }
+        return action
+    }
+}

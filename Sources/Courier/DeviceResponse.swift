@@ -1,0 +1,47 @@
+import Delivery
+import HTTP2
+import Notifications
+
+/// Writes the answers of the device protocol.
+struct DeviceResponse {
+    private var block = HeaderBlock()
+
+    /// - Parameter deviceID: what a new device is called, for people who look for it in the log.
+    mutating func headers(_ answer: DeviceAnswer, deviceID: DeviceID? = nil) -> HeaderBlock {
+        block.removeAll()
+        block.append(":status", String(answer.status))
+        if answer.body != nil { block.append("content-type", answer.contentType) }
+        if let deviceID { block.append("device-id", deviceID.description, indexing: .never) }
+        return block
+    }
+
+    /// The same dictionary as the provider API's; GOAWAY carries it too.
+    static func body(_ rejection: Rejection) -> [UInt8] {
+        var text = #"{"reason":"\#(rejection.reason.rawValue)""#
+        if let detail = rejection.detail { text += #","detail":\#(JSONString.quoted(detail))"# }
+        return Array((text + "}").utf8)
+    }
+}
+
+/// An answer that took a while.
+struct DeviceAnswer: Sendable {
+    var status: Int
+    var contentType = "application/json"
+    var body: String?
+
+    init(status: Int, contentType: String = "application/json", body: String? = nil) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    init(_ rejection: Rejection) {
+        self.init(
+            status: rejection.reason.status, body: String(decoding: DeviceResponse.body(rejection), as: UTF8.self))
+    }
+
+    /// The store did not do what was asked.
+    init(_ error: StoreError) {
+        self.init(Rejection(.serviceUnavailable, detail: error.cause))
+    }
+}

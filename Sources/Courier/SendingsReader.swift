@@ -1,0 +1,59 @@
+/// Reads the body of an acknowledgement, `{"sendings":[n,…]}`, and nothing else: it comes with every notification, so
+/// it is read without building anything but the numbers.
+struct SendingsReader: ~Copyable {
+    /// More than a device can have under way.
+    static let maximumCount = 10_000
+
+    private var index = 0
+
+    /// - Returns: nil when the body is not of that form, or a number is not a whole one of at most 2^53.
+    static func read(_ body: [UInt8]) -> [UInt64]? {
+        var reader = SendingsReader()
+        return reader.read(body.span)
+    }
+
+    private mutating func read(_ body: Span<UInt8>) -> [UInt64]? {
+        guard skip("{", body), skip("\"sendings\"", body), skip(":", body), skip("[", body) else { return nil }
+        var numbers: [UInt64] = []
+        if !skip("]", body) {
+            repeat {
+                guard let number = number(body), numbers.count < Self.maximumCount else { return nil }
+                numbers.append(number)
+            } while skip(",", body)
+            guard skip("]", body) else { return nil }
+        }
+        guard skip("}", body) else { return nil }
+        skipSpace(body)
+        return index == body.count ? numbers : nil
+    }
+
+    private mutating func skipSpace(_ body: Span<UInt8>) {
+        while index < body.count, [0x20, 0x0a, 0x0d, 0x09].contains(body[index]) { index += 1 }
+    }
+
+    private mutating func skip(_ word: StaticString, _ body: Span<UInt8>) -> Bool {
+        skipSpace(body)
+        let count = word.utf8CodeUnitCount
+        guard body.count - index >= count else { return false }
+        let start = index
+        let isEqual = word.withUTF8Buffer { letters in
+            for offset in 0..<count where letters[offset] != body[start + offset] { return false }
+            return true
+        }
+        if isEqual { index += count }
+        return isEqual
+    }
+
+    private mutating func number(_ body: Span<UInt8>) -> UInt64? {
+        skipSpace(body)
+        let start = index
+        var value: UInt64 = 0
+        while index < body.count, index - start <= 16 {
+            let digit = body[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { break }
+            value = value * 10 + UInt64(digit)
+            index += 1
+        }
+        return index > start && value <= 1 << 53 ? value : nil
+    }
+}

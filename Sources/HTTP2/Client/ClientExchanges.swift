@@ -1,0 +1,134 @@
+import NIOCore
+
+/// The requests of one client connection. Confined to its event loop.
+final class ClientExchanges: HTTP2Application {
+    private let eventLoop: any EventLoop
+    private var session: HTTP2Session?
+    private var exchanges = StreamTable<ClientExchange>()
+    private var pings: [UInt64: EventLoopPromise<Void>] = [:]
+    private var lastPing: UInt64 = 0
+    private var goAwayReason = ""
+
+    init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func begin(_ headers: HeaderBlock, body: ByteBuffer?, reader: ClientExchange.Reader, timeout: TimeAmount) {
+        var exchange = ClientExchange(reader: reader)
+        guard let session else {
+            return exchange.fail(HTTP2ClientError(.connectionEnded, "The connection has ended."))
+        }
+        do {
+            let stream = try session.request(headers, body: body)
+            let bound = NIOLoopBound(self, eventLoop: eventLoop)
+            exchange.deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
+            exchanges.append(stream, exchange)
+        } catch {
+            exchange.fail(HTTP2ClientError(.connectionEnded, error.description))
+        }
+    }
+
+    func ping(_ promise: EventLoopPromise<Void>, timeout: TimeAmount) {
+        guard let session else {
+            return promise.fail(HTTP2ClientError(.connectionEnded, "The connection has ended."))
+        }
+        lastPing &+= 1
+        let payload = lastPing
+        pings[payload] = promise
+        session.ping(payload)
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.scheduleTask(in: timeout) {
+            bound.value.pings.removeValue(forKey: payload)?.fail(
+                HTTP2ClientError(.timedOut, "The server did not answer a PING in time."))
+        }
+    }
+
+    private func timeOut(_ stream: StreamID) {
+        guard let index = exchanges.index(of: stream), exchanges[index].source == nil else { return }
+        exchanges[index].failure = HTTP2ClientError(.timedOut, "The server did not answer in time.")
+        session?.reset(stream, .cancel)
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let index = exchanges.index(of: stream) else { return }
+        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        let value = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        if name == ":status" {
+            exchanges[index].status = Int(value) ?? 0
+        } else {
+            exchanges[index].headers[name] = value
+        }
+    }
+
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        guard let index = exchanges.index(of: stream), case .streamed(let promise) = exchanges[index].reader else {
+            return
+        }
+        exchanges[index].deadline?.cancel()
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let delegate = HTTP2StreamingResponse.BodyReader(
+            eventLoop: eventLoop,
+            onDemand: { bound.value.session?.resumeReading(stream) },
+            onEnd: { bound.value.session?.reset(stream, .cancel) },
+        )
+        let sequence = HTTP2StreamingResponse.Body.makeSequence(
+            elementType: ByteBuffer.self,
+            failureType: (any Error).self,
+            backPressureStrategy: HTTP2StreamingResponse.strategy,
+            finishOnDeinit: true,
+            delegate: delegate,
+        )
+        exchanges[index].source = sequence.source
+        promise.succeed(
+            HTTP2StreamingResponse(
+                status: exchanges[index].status, headers: exchanges[index].headers, body: sequence.sequence))
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = exchanges.index(of: stream) else { return }
+        if let source = exchanges[index].source {
+            let piece = bytes.withUnsafeBufferPointer { ByteBuffer(bytes: $0) }
+            if case .stopProducing = source.yield(contentsOf: CollectionOfOne(piece)) { session?.pauseReading(stream) }
+        } else {
+            guard exchanges[index].body.readableBytes + bytes.count <= HTTP2Client.maximumResponseBytes else {
+                exchanges[index].failure = HTTP2ClientError(.responseTooLarge, "The response is too large.")
+                session?.reset(stream, .cancel)
+                return
+            }
+            _ = bytes.withUnsafeBufferPointer { exchanges[index].body.writeBytes($0) }
+        }
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = exchanges.index(of: stream) else { return }
+        exchanges[index].isEnded = true
+        let exchange = exchanges[index]
+        exchange.deadline?.cancel()
+        if case .whole(let promise) = exchange.reader {
+            promise.succeed(
+                HTTP2Response(status: exchange.status, headers: exchange.headers, body: exchange.body))
+        }
+        exchange.source?.finish()
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        guard let exchange = exchanges.remove(stream), !exchange.isEnded else { return }
+        let reason = goAwayReason.isEmpty ? "" : " (\(goAwayReason))"
+        exchange.fail(
+            exchange.failure ?? HTTP2ClientError(.streamReset, "The server gave up the request: \(error)\(reason)."))
+    }
+
+    func pingAcknowledged(_ payload: UInt64) {
+        pings.removeValue(forKey: payload)?.succeed()
+    }
+
+    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
+        goAwayReason = debugData.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        for ping in pings.values { ping.fail(HTTP2ClientError(.connectionEnded, "The connection ended: \(end).")) }
+        pings.removeAll()
+    }
+}

@@ -1,0 +1,148 @@
+package import NIOCore
+import NIOPosix
+package import NIOSSL
+
+/// One HTTP/2 connection for a client that makes a few requests: a device, or a command.
+package final class HTTP2Client: Sendable {
+    private let channel: any Channel
+    private let exchanges: NIOLoopBound<ClientExchanges>
+    private let authority: String
+    private let isSecure: Bool
+
+    /// Where the server is.
+    package enum Address: Sendable {
+        /// Each address of the host is tried, the next one where one does not answer.
+        case tcp(host: String, port: Int, tls: NIOSSLContext)
+        case unix(path: String)
+    }
+
+    /// In bytes: what a response that is read whole may have.
+    package static let maximumResponseBytes = 1 << 20
+
+    /// Connects. The TLS handshake goes on meanwhile: the first request tells how it ended.
+    package static func connect(
+        to address: Address,
+        timeout: TimeAmount = .seconds(10),
+        group: any EventLoopGroup,
+    ) async throws(HTTP2ClientError) -> HTTP2Client {
+        let bootstrap = ClientBootstrap(group: group).connectTimeout(timeout)
+            .channelOption(.socketOption(.so_keepalive), value: 1)
+        do {
+            switch address {
+            case .tcp(let host, let port, let tls):
+                let channel = try await bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1)
+                    .channelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            let name = host.isIPAddress ? nil : host
+                            let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
+                            try channel.pipeline.syncOperations.addHandler(handler)
+                        }
+                    }
+                    .connect(host: host, port: port).get()
+                let shown = host.contains(":") ? "[\(host)]" : host
+                return try await HTTP2Client(channel: channel, authority: "\(shown):\(port)", isSecure: true)
+            case .unix(let path):
+                let channel = try await bootstrap.connect(unixDomainSocketPath: path).get()
+                return try await HTTP2Client(channel: channel, authority: "localhost", isSecure: false)
+            }
+        } catch {
+            throw HTTP2ClientError(.cannotConnect, "No connection to \(address): \(error)")
+        }
+    }
+
+    private init(channel: any Channel, authority: String, isSecure: Bool) async throws {
+        self.channel = channel
+        self.authority = authority
+        self.isSecure = isSecure
+        exchanges = try await channel.eventLoop.submit {
+            let exchanges = ClientExchanges(eventLoop: channel.eventLoop)
+            let session = HTTP2Session(role: .client, configuration: HTTP2Configuration(), application: exchanges)
+            try channel.pipeline.syncOperations.addHandler(session)
+            return NIOLoopBound(exchanges, eventLoop: channel.eventLoop)
+        }.get()
+    }
+
+    /// Sends a request and reads the whole response.
+    package func send(
+        _ request: HTTP2Request,
+        timeout: TimeAmount = .seconds(30),
+    ) async throws(HTTP2ClientError) -> HTTP2Response {
+        let promise = channel.eventLoop.makePromise(of: HTTP2Response.self)
+        begin(request, .whole(promise), timeout: timeout)
+        return try await Self.result(of: promise)
+    }
+
+    /// Sends a request and reads the response's body as it comes, for as long as it comes.
+    /// - Parameter timeout: how long the beginning of the response may take.
+    package func open(
+        _ request: HTTP2Request,
+        timeout: TimeAmount = .seconds(30),
+    ) async throws(HTTP2ClientError) -> HTTP2StreamingResponse {
+        let promise = channel.eventLoop.makePromise(of: HTTP2StreamingResponse.self)
+        begin(request, .streamed(promise), timeout: timeout)
+        return try await Self.result(of: promise)
+    }
+
+    /// Asks whether the peer is still there.
+    package func ping(timeout: TimeAmount) async throws(HTTP2ClientError) {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        channel.eventLoop.execute { [exchanges] in exchanges.value.ping(promise, timeout: timeout) }
+        try await Self.result(of: promise)
+    }
+
+    /// Ends the connection.
+    package func close() async {
+        // It may have ended already.
+        try? await channel.close()
+    }
+
+    /// Returns when the connection has ended.
+    package func closed() async {
+        try? await channel.closeFuture.get()  // How it ended, the requests tell.
+    }
+
+    private func begin(_ request: HTTP2Request, _ reader: ClientExchange.Reader, timeout: TimeAmount) {
+        let headers = HeaderBlock(request, authority: authority, isSecure: isSecure)
+        channel.eventLoop.execute { [exchanges] in
+            exchanges.value.begin(headers, body: request.body, reader: reader, timeout: timeout)
+        }
+    }
+
+    private static func result<Value: Sendable>(
+        of promise: EventLoopPromise<Value>
+    ) async throws(HTTP2ClientError) -> Value {
+        do {
+            return try await promise.futureResult.get()
+        } catch {
+            throw error as? HTTP2ClientError ?? HTTP2ClientError(.connectionEnded, "\(error)")
+        }
+    }
+}
+
+extension HTTP2Client.Address: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .tcp(let host, let port, _): "\(host), port \(port)"
+        case .unix(let path): path
+        }
+    }
+}
+
+extension HeaderBlock {
+    fileprivate init(_ request: HTTP2Request, authority: String, isSecure: Bool) {
+        self.init()
+        append(":method", request.method)
+        append(":scheme", isSecure ? "https" : "http")
+        append(":authority", authority)
+        append(":path", request.path, indexing: .never)
+        for (name, value) in request.headers { append(name: name, value: value) }
+    }
+}
+
+extension String {
+    /// Whether it is an address and not a name: such go without a server name in the handshake (RFC 6066, 3).
+    fileprivate var isIPAddress: Bool {
+        // What is no address is a name.
+        (try? SocketAddress(ipAddress: self, port: 0)) != nil
+    }
+}

@@ -1,0 +1,25 @@
+/// Why a request got no response.
+package struct HTTP2ClientError: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Code: Sendable, Hashable {
+        /// There is no connection: nobody listens there, or the TLS handshake failed.
+        case cannotConnect
+        /// The connection ended before the response did.
+        case connectionEnded
+        /// The server gave up this one request.
+        case streamReset
+        case timedOut
+        /// The response is longer than the caller wants to keep.
+        case responseTooLarge
+    }
+
+    package let code: Code
+    /// What happened, in a sentence for a person.
+    package let cause: String
+
+    package init(_ code: Code, _ cause: String) {
+        self.code = code
+        self.cause = cause
+    }
+
+    package var description: String { cause }
+}

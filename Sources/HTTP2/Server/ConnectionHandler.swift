@@ -1,0 +1,159 @@
+import Logging
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// The first handler of an accepted connection: waits for the TLS handshake, sees that HTTP/2 was agreed on, and then
+/// puts the session and the service's connection in place. A peer that does none of this is closed in time.
+final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, ConnectionHandlerProtocol {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let service: Service
+    private let registry: ConnectionRegistry
+    private let timeout: TimeAmount
+    private let logger: Logger
+    private var isSecured = false
+    private var peer: Service.Peer?
+    private var context: ChannelHandlerContext?
+    private var session: HTTP2Session?
+    private var connection: (any HTTP2Connection)?
+    private var isDraining = false
+    private var isReported = false
+    private let began = NIODeadline.now()
+
+    init(service: Service, registry: ConnectionRegistry, timeout: TimeAmount, logger: Logger) {
+        self.service = service
+        self.registry = registry
+        self.timeout = timeout
+        self.logger = logger
+    }
+
+    /// Puts TLS before this handler, with the service's judgement of client certificates where it wants any.
+    func addTLS(_ context: NIOSSLContext, to channel: any Channel) throws {
+        isSecured = true
+        let handler =
+            if Service.Peer.self == Never.self {
+                NIOSSLServerHandler(context: context)
+            } else {
+                NIOSSLServerHandler(
+                    context: context,
+                    customVerificationCallback: { [weak self] certificates, promise in
+                        promise.succeed(self?.admit(certificates) ?? .failed)
+                    },
+                )
+            }
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    private func admit(_ certificates: [NIOSSLCertificate]) -> NIOSSLVerificationResult {
+        do {
+            peer = try service.admit(certificates.map { try $0.toDERBytes() })
+            return .certificateVerified
+        } catch {
+            report("A client certificate was refused", "\(error)")
+            return .failed
+        }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        registry.add(self)
+        if !isSecured { startSession(context) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted(let negotiated) = event as? TLSUserEvent {
+            // A client that did not negotiate may still know beforehand (RFC 9113, 3.3): its preface tells.
+            if negotiated == nil || negotiated == "h2" {
+                startSession(context)
+            } else {
+                report("A client wants another protocol than HTTP/2", negotiated ?? "")
+                context.close(promise: nil)
+            }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func startSession(_ context: ChannelHandlerContext) {
+        guard session == nil else { return }
+        let connection = service.makeConnection(from: peer, on: context.channel)
+        let session = HTTP2Session(
+            role: .server, configuration: service.sessionConfiguration, application: connection)
+        session.whenEnded = { [weak self] end in self?.ended(end) }
+        self.connection = connection
+        self.session = session
+        do {
+            try context.pipeline.syncOperations.addHandler(session, position: .after(self))
+        } catch {
+            context.close(promise: nil)
+        }
+        if isDraining { connection.drain() }
+    }
+
+    private func ended(_ end: SessionEnd) {
+        connection = nil
+        switch end {
+        case .closed, .drained, .peerClosed: break
+        case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
+            report("A connection ended before its time", "\(end)")
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        registry.remove(self)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if session == nil {
+            report("A TLS handshake failed", "\(error)")
+            context.close(promise: nil)
+        } else {
+            context.fireErrorCaught(error)
+        }
+    }
+
+    func tick(now: NIODeadline) {
+        guard let session else {
+            guard began + timeout < now else { return }
+            report("A TLS handshake took too long", "\(timeout.nanoseconds / 1_000_000_000) s")
+            return close()
+        }
+        guard session.hasReceivedPreface || began + timeout >= now else {
+            report("A client connected and said nothing", "\(timeout.nanoseconds / 1_000_000_000) s")
+            return close()
+        }
+        connection?.tick(now: now)
+    }
+
+    func drain() {
+        isDraining = true
+        if let connection { connection.drain() } else { close() }
+    }
+
+    func close() {
+        context?.close(promise: nil)
+    }
+
+    /// Says once for each connection what went wrong with it.
+    private func report(_ message: Logger.Message, _ cause: String) {
+        guard !isReported else { return }
+        isReported = true
+        let remote = context?.remoteAddress?.description ?? "unknown"
+        logger.info(message, metadata: ["peer": .string(remote), "cause": .string(cause)])
+    }
+}

@@ -1,0 +1,73 @@
+import NIOCore
+
+/// The connections of one listener on one event loop, and the one clock that ticks for all of them.
+///
+/// A timer for each of ten thousand idle connections would cost more than the connections do; their limits are whole
+/// seconds, and one look a second is exact enough.
+final class ConnectionRegistry {
+    /// How often connections are looked at.
+    static let interval = TimeAmount.seconds(1)
+
+    private let eventLoop: any EventLoop
+    private var connections: [ObjectIdentifier: any ConnectionHandlerProtocol] = [:]
+    private var clock: RepeatedTask?
+    private var whenEmpty: EventLoopPromise<Void>?
+
+    private init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// Makes a registry that is confined to the event loop.
+    static func make(on eventLoop: any EventLoop) async throws -> NIOLoopBound<ConnectionRegistry> {
+        try await eventLoop.submit {
+            NIOLoopBound(ConnectionRegistry(eventLoop: eventLoop), eventLoop: eventLoop)
+        }.get()
+    }
+
+    func add(_ connection: any ConnectionHandlerProtocol) {
+        connections[ObjectIdentifier(connection)] = connection
+        // What arrives while the listener goes down leaves with it.
+        if whenEmpty != nil { connection.drain() }
+        guard clock == nil else { return }
+        let registry = NIOLoopBound(self, eventLoop: eventLoop)
+        clock = eventLoop.scheduleRepeatedTask(initialDelay: Self.interval, delay: Self.interval) { _ in
+            registry.value.tick()
+        }
+    }
+
+    func remove(_ connection: any ConnectionHandlerProtocol) {
+        connections[ObjectIdentifier(connection)] = nil
+        guard connections.isEmpty else { return }
+        clock?.cancel()
+        clock = nil
+        whenEmpty?.succeed()
+    }
+
+    private func tick() {
+        let now = NIODeadline.now()
+        for connection in connections.values { connection.tick(now: now) }
+    }
+
+    /// Lets every connection finish, and closes what is left after `limit`.
+    static func shutDown(_ bound: NIOLoopBound<ConnectionRegistry>, within limit: TimeAmount) async {
+        let eventLoop = bound.eventLoop
+        let finished = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+            let registry = bound.value
+            let promise = eventLoop.makePromise(of: Void.self)
+            registry.whenEmpty = promise
+            for connection in registry.connections.values { connection.drain() }
+            if registry.connections.isEmpty { promise.succeed() }
+            let deadline = eventLoop.scheduleTask(in: limit) {
+                for connection in bound.value.connections.values { connection.close() }
+            }
+            return promise.futureResult.always { _ in deadline.cancel() }
+        }
+        // An event loop that has ended has no connections.
+        try? await finished.get()
+    }
+}
+
+/// A connection as its registry sees it.
+protocol ConnectionHandlerProtocol: AnyObject {
+    func tick(now: NIODeadline)
+    func drain()
+    func close()
+}

@@ -1,0 +1,81 @@
+package import Logging
+package import NIOCore
+import NIOPosix
+package import NIOSSL
+
+/// Listens for HTTP/2 connections, over TLS or on a Unix socket, and hands each to a service.
+///
+/// There is one clock for all connections of an event loop, not one each: see ``ConnectionRegistry``.
+package final class HTTP2Listener: Sendable {
+    private let channel: any Channel
+    private let registries: [NIOLoopBound<ConnectionRegistry>]
+
+    /// Where to listen.
+    package enum Address: Sendable {
+        /// Port 0 lets the system choose.
+        case tcp(host: String, port: Int)
+        case unix(path: String)
+    }
+
+    /// Listens; returns once connections are accepted.
+    /// - Parameters:
+    ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for plain HTTP/2.
+    ///   - logger: told, at info or below, of connections that end otherwise than they should.
+    package static func bind<Service: HTTP2Service>(
+        _ service: Service,
+        to address: Address,
+        tls: (@Sendable () -> NIOSSLContext)?,
+        limits: ListenerLimits = ListenerLimits(),
+        group: any EventLoopGroup,
+        logger: Logger,
+    ) async throws -> HTTP2Listener {
+        var registries: [NIOLoopBound<ConnectionRegistry>] = []
+        for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: limits.backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: 8)
+            .childChannelInitializer { [registries] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
+                        throw ChannelError.operationUnsupported
+                    }
+                    let handler = ConnectionHandler(
+                        service: service, registry: registry.value, timeout: limits.handshakeTimeout, logger: logger)
+                    if let tls {
+                        try handler.addTLS(tls(), to: channel)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+        let channel: any Channel =
+            switch address {
+            case .tcp(let host, let port):
+                try await bootstrap.childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                    .bind(host: host, port: port).get()
+            case .unix(let path):
+                try await bootstrap.bind(unixDomainSocketPath: path).get()
+            }
+        return HTTP2Listener(channel: channel, registries: registries)
+    }
+
+    private init(channel: any Channel, registries: [NIOLoopBound<ConnectionRegistry>]) {
+        self.channel = channel
+        self.registries = registries
+    }
+
+    /// Where it listens, with the port that the system chose.
+    package var localAddress: SocketAddress? { channel.localAddress }
+
+    /// Takes no more connections, lets those that are open finish what they have begun, and closes what is left after
+    /// `limit`.
+    package func shutDown(within limit: TimeAmount) async {
+        // It may have been closed already.
+        try? await channel.close()
+        await withDiscardingTaskGroup { group in
+            for registry in registries {
+                group.addTask { await ConnectionRegistry.shutDown(registry, within: limit) }
+            }
+        }
+    }
+}

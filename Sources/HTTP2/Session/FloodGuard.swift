@@ -1,0 +1,121 @@
+package import NIOCore
+
+/// Counts what is cheap for a peer to send and dear for us to handle, and says when it is too much.
+///
+/// libnghttp2 1.52 by itself bounds CONTINUATION frames, entries of SETTINGS and acknowledgements that wait to be
+/// sent, and the server's side of RST_STREAM. It leaves to its caller the frames that are handled at once and lead
+/// nowhere, and streams that the peer makes *us* reset. Each kind is a leaky bucket that is kept as a single time: when
+/// the bucket will be empty (the generic cell rate algorithm). A peer that opens streams or reads data does honest work
+/// and earns room for the frames that come along with it.
+package struct FloodGuard: Sendable {
+    /// What is counted.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// Streams reset by the peer (rapid reset, CVE-2023-44487), or by us for its faults (CVE-2025-8671).
+        case resets = "RST_STREAM"
+        /// SETTINGS: each one is applied and acknowledged (CVE-2019-9515).
+        case settings = "SETTINGS"
+        /// PING: each one is answered (CVE-2019-9512).
+        case pings = "PING"
+        /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, unknown types (CVE-2019-9513, -9518).
+        case idleFrames = "idle frames"
+        /// One header list many times over its limit; not a rate.
+        case headers = "header bytes"
+        /// CONTINUATION frames after one HEADERS; not a rate, counted by the library.
+        case continuations = "CONTINUATION"
+        /// Acknowledgements that the peer does not read; counted by the library.
+        case acknowledgements = "unread acknowledgements"
+    }
+
+    /// A bucket: so many at once, and so many more each second.
+    package struct Rate: Sendable, Hashable {
+        /// How many are allowed at once.
+        package var burst: Int
+        /// How many more are allowed each second.
+        package var perSecond: Int
+
+        package init(burst: Int, perSecond: Int) {
+            self.burst = burst
+            self.perSecond = perSecond
+        }
+
+        /// Nanoseconds that one costs. A rate of less than one a second counts as one.
+        var cost: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
+        /// Nanoseconds that the whole bucket holds.
+        var depth: UInt64 { cost.multipliedSaturating(by: UInt64(max(1, burst))) }
+    }
+
+    /// The rates, per connection.
+    package struct Limits: Sendable, Hashable {
+        /// A provider that gives up on everything in flight resets 1,000 streams at once; 33 a second is what the
+        /// library itself allows after that.
+        package var resets = Rate(burst: 1_000, perSecond: 33)
+        /// A peer changes its settings at the start and now and then after.
+        package var settings = Rate(burst: 50, perSecond: 1)
+        /// Clients that measure bandwidth ping with each burst of data, ten times a second at most.
+        package var pings = Rate(burst: 200, perSecond: 10)
+        /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
+        package var idleFrames = Rate(burst: 2_000, perSecond: 100)
+
+        package init() {}
+    }
+
+    /// How many idle frames a stream makes room for: its own HEADERS, CONTINUATION and windows, both ways.
+    static let idleFramesPerStream = 10
+    /// How many idle frames a DATA frame that we send makes room for: WINDOW_UPDATE of the stream and of the connection.
+    static let idleFramesPerDataFrame = 4
+
+    private let limits: Limits
+    /// When each bucket will be empty, in nanoseconds of the event loop's clock.
+    private var resetsEmptyAt: UInt64 = 0
+    private var settingsEmptyAt: UInt64 = 0
+    private var pingsEmptyAt: UInt64 = 0
+    private var idleFramesEmptyAt: UInt64 = 0
+
+    package init(limits: Limits) { self.limits = limits }
+
+    /// Counts one and says whether it is still within its rate.
+    package mutating func admit(_ kind: Kind, at now: NIODeadline) -> Bool {
+        let now = now.uptimeNanoseconds
+        return switch kind {
+        case .resets: Self.pour(into: &resetsEmptyAt, limits.resets, now)
+        case .settings: Self.pour(into: &settingsEmptyAt, limits.settings, now)
+        case .pings: Self.pour(into: &pingsEmptyAt, limits.pings, now)
+        case .idleFrames: Self.pour(into: &idleFramesEmptyAt, limits.idleFrames, now)
+        case .headers, .continuations, .acknowledgements: false
+        }
+    }
+
+    /// The peer opened a stream, or we did: room for the frames that come with it.
+    package mutating func streamOpened() {
+        earn(Self.idleFramesPerStream)
+    }
+
+    /// We sent a DATA frame, which the peer will give windows for.
+    package mutating func dataSent() {
+        earn(Self.idleFramesPerDataFrame)
+    }
+
+    private mutating func earn(_ frames: Int) {
+        let credit = limits.idleFrames.cost.multipliedSaturating(by: UInt64(frames))
+        idleFramesEmptyAt = idleFramesEmptyAt > credit ? idleFramesEmptyAt - credit : 0
+    }
+
+    private static func pour(into emptyAt: inout UInt64, _ rate: Rate, _ now: UInt64) -> Bool {
+        let next = max(emptyAt, now).addingSaturating(rate.cost)
+        guard next - now <= rate.depth else { return false }
+        emptyAt = next
+        return true
+    }
+}
+
+extension UInt64 {
+    fileprivate func addingSaturating(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    fileprivate func multipliedSaturating(by other: UInt64) -> UInt64 {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? .max : product
+    }
+}

@@ -1,0 +1,156 @@
+import CNghttp2
+import NIOCore
+
+// What an application does with the connection as a whole. All of it is queued, and goes out with the next flush.
+extension HTTP2Session {
+    /// The most debug data a GOAWAY can carry: what fits a frame that every peer accepts (RFC 9113, 4.2).
+    static let maxDebugDataBytes = 16_384 - 8
+
+    /// Whether no new streams are to be expected: a drain was begun, or GOAWAY was handed in or received.
+    package var isDraining: Bool {
+        if case .none = drain { return hasReceivedGoAway || hasSubmittedGoAway }
+        return true
+    }
+
+    /// Server: what is announced now, or about to be.
+    package var announcedConcurrentStreams: Int { concurrency.announced }
+
+    /// The peer's settings, the protocol's initial ones before its own have come.
+    package var peerSettings: PeerSettings {
+        func value(_ setting: nghttp2_settings_id) -> UInt32 {
+            guard let library else { return 0 }
+            return nghttp2_session_get_remote_settings(library, setting)
+        }
+        let streams = value(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        let list = value(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
+        return PeerSettings(
+            maxConcurrentStreams: streams == .max ? nil : Int(streams),
+            maxHeaderListBytes: list == .max ? nil : Int(list),
+            streamWindowBytes: Int(value(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)),
+            maxFrameBytes: Int(value(NGHTTP2_SETTINGS_MAX_FRAME_SIZE))
+        )
+    }
+
+    /// Server: changes how many streams the client may have open, at most `maxConcurrentStreams`.
+    ///
+    /// Streams the client opened before it acknowledged a smaller number are served. Later ones are refused without the
+    /// application's hearing of them.
+    package func announce(concurrentStreams: Int) {
+        guard role == .server, state == .active, concurrentStreams != concurrency.announced else { return }
+        if concurrency.announce(concurrentStreams) { submitConcurrentStreams() }
+    }
+
+    /// Sends PING; `pingAcknowledged` brings the payload back.
+    package func ping(_ payload: UInt64) {
+        guard state == .active, let library, !hasLibraryFailed else { return }
+        submitPing(library, payload)
+        scheduleFlush()
+    }
+
+    /// Sends GOAWAY: streams above `lastStream` (by default the last one the application was told of) were not
+    /// processed, and no new one will be. Open streams go on; the channel is closed when the last is done, or at once
+    /// with `close()`. Debug data over 16,376 bytes is cut.
+    package func goAway(
+        lastStream: StreamID? = nil,
+        _ code: HTTP2ErrorCode,
+        debugData: some Collection<UInt8> = EmptyCollection()
+    ) {
+        guard state == .active, let library, !hasLibraryFailed else { return }
+        hasSubmittedGoAway = true
+        let data = ContiguousArray(debugData.prefix(Self.maxDebugDataBytes))
+        let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
+        data.withUnsafeBufferPointer { data in
+            _ = nghttp2_submit_goaway(library, 0, last.rawValue, code.rawValue, data.baseAddress, data.count)
+        }
+        scheduleFlush()
+    }
+
+    /// Begins a graceful end (RFC 9113, 6.8).
+    ///
+    /// A server sends GOAWAY with stream 2^31-1 and the debug data, serves what the client had under way, and sends the
+    /// second GOAWAY, with the last stream processed and the same data, when a PING sent after the first has come back
+    /// or `finishDrain()` is called. A client makes no more requests and says so with one GOAWAY. The channel is closed
+    /// when the last stream is done; a deadline for that is the application's.
+    package func drain(debugData: some Collection<UInt8> = EmptyCollection()) {
+        guard state == .active, let library, !hasLibraryFailed, case .none = drain else { return }
+        let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
+        guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {
+            drain = .finished
+            goAway(.noError, debugData: debugData)
+            return
+        }
+        drain = .noticeQueued(debugData: debugData)
+        nghttp2_submit_shutdown_notice(library)
+        scheduleFlush()
+    }
+
+    /// Sends the second GOAWAY of a drain now, when the client takes too long to answer.
+    package func finishDrain() {
+        let data: [UInt8]
+        switch drain {
+        case .noticeQueued(let debugData), .noticeSent(let debugData): data = debugData
+        case .none, .finished: return
+        }
+        drain = .finished
+        isDrainPingDue = false
+        goAway(.noError, debugData: data)
+    }
+
+    /// Closes the channel after what is queued was written, GOAWAY for one. Nothing more is told but `streamClosed` for
+    /// what is still open, and `sessionClosed`.
+    package func close() {
+        switch state {
+        case .active:
+            beginClosing(.closed)
+        case .idle:
+            end = .closed
+            context?.close(promise: nil)
+        case .closing, .closed:
+            break
+        }
+    }
+
+    // MARK: Helpers
+
+    func submitFirstSettings(_ library: OpaquePointer) {
+        var entries: [nghttp2_settings_entry] = []
+        func set(_ setting: nghttp2_settings_id, _ value: Int, initially: Int) {
+            guard value != initially else { return }
+            let entry = nghttp2_settings_entry(
+                settings_id: Int32(bitPattern: setting.rawValue), value: UInt32(clamping: value))
+            entries.append(entry)
+        }
+        switch role {
+        case .server:
+            if concurrency.announce(configuration.announcedConcurrentStreams) {
+                set(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, concurrency.full, initially: -1)
+            }
+            // RFC 7540's priorities are not looked at (RFC 9113, 5.3.2; RFC 9218, 2.1).
+            set(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1, initially: 0)
+        case .client:
+            set(NGHTTP2_SETTINGS_ENABLE_PUSH, 0, initially: 1)
+        }
+        set(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, configuration.headerTableBytes, initially: 4_096)
+        set(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, configuration.streamWindowBytes, initially: 65_535)
+        set(NGHTTP2_SETTINGS_MAX_FRAME_SIZE, configuration.maxFrameBytes, initially: 16_384)
+        set(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, configuration.maxHeaderListBytes, initially: -1)
+        nghttp2_submit_settings(library, 0, entries, entries.count)
+        nghttp2_session_set_local_window_size(library, 0, 0, Int32(clamping: configuration.connectionWindowBytes))
+    }
+
+    /// libnghttp2 is told the full number; the one announced is put in on the way out.
+    func submitConcurrentStreams() {
+        guard let library, !hasLibraryFailed else { return }
+        var entry = nghttp2_settings_entry(
+            settings_id: Int32(bitPattern: NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+            value: UInt32(clamping: concurrency.full))
+        nghttp2_submit_settings(library, 0, &entry, 1)
+        scheduleFlush()
+    }
+
+    func submitPing(_ library: OpaquePointer, _ payload: UInt64) {
+        withUnsafeBytes(of: payload.bigEndian) { bytes in
+            _ = nghttp2_submit_ping(library, 0, bytes.bindMemory(to: UInt8.self).baseAddress)
+        }
+    }
+}

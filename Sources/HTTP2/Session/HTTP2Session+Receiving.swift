@@ -1,0 +1,243 @@
+import CNghttp2
+import NIOCore
+
+// What arrives: libnghttp2 is fed, and calls back. A callback's result is 0, or makes libnghttp2 give up at once.
+extension HTTP2Session {
+    private static let go: Int32 = 0
+    private static let giveUp = NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    /// The longest start of a connection that is looked at: the length of the client's preface (RFC 9113, 3.4).
+    private static let prefixBytes = 24
+
+    /// Feeds what the channel has read. Nothing refers to the buffer afterwards, so that TLS can use it again.
+    func receive(_ buffer: ByteBuffer) {
+        guard state == .active else { return }
+        isReading = true
+        if !hasReceivedPreface, prefix.count < Self.prefixBytes {
+            prefix.append(contentsOf: buffer.readableBytesView.prefix(Self.prefixBytes - prefix.count))
+        }
+        let result = withLibrary { library in
+            buffer.withUnsafeReadableBytes { bytes in
+                nghttp2_session_mem_recv(library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+            }
+        }
+        if let result, result < 0 { failed(Int32(clamping: result)) }
+    }
+
+    /// libnghttp2 gave up, and its session can no longer be used: a last GOAWAY is written without it.
+    func failed(_ result: Int32) {
+        hasLibraryFailed = true
+        let (reason, code): (SessionEnd, HTTP2ErrorCode) =
+            switch result {
+            case NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue: (PrefaceMismatch.of(prefix), .protocolError)
+            case NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue: (.flood(.continuations), .enhanceYourCalm)
+            case NGHTTP2_ERR_FLOODED.rawValue: (.flood(.acknowledgements), .enhanceYourCalm)
+            case NGHTTP2_ERR_CALLBACK_FAILURE.rawValue:
+                floodKind.map { (.flood($0), .enhanceYourCalm) } ?? (.protocolError(.internalError, ""), .internalError)
+            default: (.protocolError(.internalError, String(cString: nghttp2_strerror(result))), .internalError)
+            }
+        // Who does not speak HTTP/2 would not understand (RFC 9113, 3.4, allows to omit it).
+        if result != NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue {
+            let frame = OutgoingFrame.goAway(lastStream: lastProcessedStream, code: code, debugData: [])
+            output.writeBytes(frame)
+        }
+        beginClosing(reason)
+    }
+
+    // MARK: Frames
+
+    func frameBegan(_ head: nghttp2_frame_hd) -> Int32 {
+        switch UInt32(head.type) {
+        case NGHTTP2_DATA.rawValue:
+            let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
+            return isIdle ? count(.idleFrames) : Self.go
+        case NGHTTP2_HEADERS.rawValue:
+            // A request earns more than this one; what earns nothing are trailers and header blocks of closed streams.
+            return role == .server ? count(.idleFrames) : Self.go
+        case NGHTTP2_RST_STREAM.rawValue: return count(.resets)
+        case NGHTTP2_SETTINGS.rawValue: return count(.settings)
+        case NGHTTP2_PING.rawValue: return count(.pings)
+        default: return count(.idleFrames)
+        }
+    }
+
+    func invalidFrameReceived() -> Int32 { count(.resets) }
+
+    private func count(_ kind: FloodGuard.Kind) -> Int32 {
+        guard let context, !flood.admit(kind, at: context.eventLoop.now) else { return Self.go }
+        return tooMany(kind)
+    }
+
+    private func tooMany(_ kind: FloodGuard.Kind) -> Int32 {
+        if floodKind == nil { floodKind = kind }
+        return Self.giveUp
+    }
+
+    func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
+        let head = LibraryCallbacks.head(of: frame)
+        let isEnd = head.flags & OutgoingFrame.endStreamFlag != 0
+        switch UInt32(head.type) {
+        case NGHTTP2_DATA.rawValue:
+            if isEnd { ended(StreamID(head.stream_id)) }
+        case NGHTTP2_HEADERS.rawValue:
+            headersEnded(StreamID(head.stream_id), endStream: isEnd)
+        case NGHTTP2_SETTINGS.rawValue:
+            settingsReceived(isAcknowledgement: head.flags & OutgoingFrame.acknowledgeFlag != 0)
+        case NGHTTP2_PING.rawValue where head.flags & OutgoingFrame.acknowledgeFlag != 0:
+            let payload = withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
+            pingAcknowledged(UInt64(bigEndian: payload))
+        case NGHTTP2_GOAWAY.rawValue:
+            goAwayReceived(frame.pointee.goaway)
+        default:
+            break
+        }
+        return Self.go
+    }
+
+    // MARK: Headers
+
+    func headersBegan(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
+        let head = LibraryCallbacks.head(of: frame)
+        guard UInt32(head.type) == NGHTTP2_HEADERS.rawValue else { return Self.go }
+        block = IncomingBlock()
+        let stream = StreamID(head.stream_id)
+        guard state == .active else { return Self.go }
+        switch role {
+        case .server:
+            // Any other category is trailers.
+            let category = UnsafeRawPointer(frame).assumingMemoryBound(to: nghttp2_headers.self).pointee.cat
+            return category == NGHTTP2_HCAT_REQUEST ? requestBegan(stream) : Self.go
+        case .client:
+            if let index = streams.index(of: stream), streams[index].flags.isDisjoint(with: [.responded, .reset]) {
+                block.kind = .undecided
+            }
+            return Self.go
+        }
+    }
+
+    private func requestBegan(_ stream: StreamID) -> Int32 {
+        guard concurrency.admits(openStreams: streams.count) else {
+            // The client acknowledged a smaller number. It is told as for a stream that was never looked at.
+            nghttp2_submit_rst_stream(
+                library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
+            return count(.resets)
+        }
+        flood.streamOpened()
+        lastProcessedStream = max(lastProcessedStream, stream)
+        streams.append(stream, StreamState())
+        block.kind = .told
+        application?.headersBegan(stream)
+        return Self.go
+    }
+
+    func headerReceived(_ stream: StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Int32 {
+        // Neither count can pass the frame's 24 bits times the table's 4 KiB: no overflow within one block.
+        block.listBytes += name.count + value.count + IncomingBlock.bytesPerField
+        guard block.listBytes <= configuration.maxHeaderListBytes else {
+            block.isTooLarge = true
+            let bomb = configuration.maxHeaderListBytes.multipliedReportingOverflow(by: configuration.headerBombFactor)
+            return !bomb.overflow && block.listBytes > bomb.partialValue ? tooMany(.headers) : Self.go
+        }
+        guard state == .active else { return Self.go }
+        switch block.kind {
+        case .told: break
+        case .skipped: return Self.go
+        case .undecided:
+            // `:status` is a response's only pseudo-header field and so comes first.
+            if value.first == UInt8(ascii: "1") {
+                block.kind = .skipped
+                return Self.go
+            }
+            block.kind = .told
+            if let index = streams.index(of: stream) { streams[index].flags.insert(.responded) }
+            application?.headersBegan(stream)
+        }
+        application?.headerReceived(stream, name: name.span, value: value.span)
+        return Self.go
+    }
+
+    private func headersEnded(_ stream: StreamID, endStream: Bool) {
+        if block.kind == .told, state == .active {
+            if !block.isTooLarge {
+                application?.headersEnded(stream, endStream: endStream)
+            } else if application?.headersTooLarge(stream) == false {
+                reset(stream, .enhanceYourCalm)
+            }
+        }
+        block = IncomingBlock()
+        if endStream { ended(stream) }
+    }
+
+    // MARK: Bodies and ends
+
+    func dataReceived(_ stream: StreamID, bytes: UnsafeBufferPointer<UInt8>) -> Int32 {
+        guard let index = streams.index(of: stream), state == .active else {
+            // A stream that was refused or is being closed: its bytes still count for the connection.
+            nghttp2_session_consume(library, stream.rawValue, bytes.count)
+            return Self.go
+        }
+        streams[index].received += bytes.count
+        if streams[index].flags.contains(.paused) {
+            streams[index].unconsumed += bytes.count
+            nghttp2_session_consume_connection(library, bytes.count)
+        } else {
+            nghttp2_session_consume(library, stream.rawValue, bytes.count)
+        }
+        let flags = streams[index].flags
+        // Once answered or given up, what still comes is of no interest (RFC 9113, 8.1).
+        guard flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else { return Self.go }
+        if let limit = configuration.maxBodyBytes, streams[index].received > limit {
+            streams[index].flags.insert(.bodyTooLarge)
+            if application?.bodyTooLarge(stream) == false { reset(stream, .cancel) }
+            return Self.go
+        }
+        application?.dataReceived(stream, bytes: bytes.span)
+        return Self.go
+    }
+
+    private func ended(_ stream: StreamID) {
+        guard let index = streams.index(of: stream) else { return }
+        streams[index].flags.insert(.remoteEnded)
+        guard !streams[index].flags.contains(.reset), state == .active else { return }
+        application?.streamEnded(stream)
+    }
+
+    /// libnghttp2 is done with a stream, from within either direction.
+    func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) {
+        guard let closed = streams.remove(stream) else { return }
+        if closed.flags.contains(.answeredEarly) { earlyAnswers -= 1 }
+        if let body = closed.outbound { bufferedBytes -= body.discard() }
+        application?.streamClosed(stream, error: code)
+    }
+
+    // MARK: Connection
+
+    private func settingsReceived(isAcknowledgement: Bool) {
+        if isAcknowledgement {
+            if concurrency.settingsAcknowledged() { submitConcurrentStreams() }
+            return
+        }
+        hasReceivedPreface = true
+        prefix = []
+        guard state == .active else { return }
+        application?.settingsReceived(peerSettings)
+    }
+
+    private func pingAcknowledged(_ payload: UInt64) {
+        guard state == .active else { return }
+        if payload == Drain.pingPayload, case .noticeSent = drain {
+            finishDrain()
+        } else {
+            application?.pingAcknowledged(payload)
+        }
+    }
+
+    private func goAwayReceived(_ frame: nghttp2_goaway) {
+        hasReceivedGoAway = true
+        guard state == .active else { return }
+        application?.goAwayReceived(
+            lastStream: StreamID(frame.last_stream_id),
+            error: HTTP2ErrorCode(frame.error_code),
+            debugData: UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len).span
+        )
+    }
+}

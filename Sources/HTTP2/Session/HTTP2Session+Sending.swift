@@ -1,0 +1,180 @@
+import CNghttp2
+import NIOCore
+
+// What goes out: everything libnghttp2 has to say, in one write for each batch.
+extension HTTP2Session {
+    /// How much is gathered before it is written. 64 KiB is the mark from which NIO calls a channel not writable.
+    private static let outputBytes = 65_536
+    /// How much memory a batch begins with: an answer without a body has about 30 bytes.
+    private static let firstOutputBytes = 512
+
+    /// Writes out what was submitted. The session does so by itself at the end of each read, and otherwise once in the
+    /// event loop's next tick; a caller who has just submitted a batch may save that tick.
+    package func flush() {
+        guard !isInLibrary, !isFlushing, !hasStartedClosing, let context else { return }
+        guard state == .active || state == .closing else { return }
+        isFlushing = true
+        pump(context)
+        writeOutput(context)
+        isFlushing = false
+        if state == .active { endIfDone(context) }
+        if state == .closing { startClosing(context) }
+    }
+
+    /// Has `flush()` called soon: at the end of the read, or in the event loop's next tick.
+    func scheduleFlush() {
+        guard !isReading, !isInLibrary, !isFlushing, !isFlushScheduled, let context else { return }
+        isFlushScheduled = true
+        context.eventLoop.assumeIsolated().execute { [self] in
+            isFlushScheduled = false
+            flush()
+        }
+    }
+
+    /// Takes frames from libnghttp2 for as long as the channel takes them. What the channel does not take stays in
+    /// libnghttp2 and in the streams' own buffers, which are bounded.
+    private func pump(_ context: ChannelHandlerContext) {
+        while context.channel.isWritable {
+            let moved = withLibrary { library in
+                var bytes: UnsafePointer<UInt8>?
+                let count = nghttp2_session_mem_send(library, &bytes)
+                if count > 0, let bytes { take(UnsafeRawBufferPointer(start: bytes, count: count)) }
+                return count
+            }
+            guard let moved else { return }
+            if moved < 0 { return failed(Int32(clamping: moved)) }
+            let isFull = isOutputFull || output.readableBytes >= Self.outputBytes
+            isOutputFull = false
+            if isFull { writeOutput(context) }
+            if moved == 0, !isFull, !submitFollowUps() { return }
+        }
+    }
+
+    /// Adds a frame to the output, changed where libnghttp2 does not say what we mean.
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        reserveOutput()
+        guard let frame = OutgoingFrame(bytes) else {
+            output.writeBytes(bytes)
+            return
+        }
+        switch frame.type {
+        case OutgoingFrame.settings where frame.flags & OutgoingFrame.acknowledgeFlag == 0:
+            takeSettings(frame)
+        case OutgoingFrame.goAway:
+            takeGoAway(frame)
+        case OutgoingFrame.headers where earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0:
+            output.writeBytes(bytes)
+            earlyResets.append(frame.stream)
+        default:
+            output.writeBytes(bytes)
+        }
+    }
+
+    private func takeSettings(_ frame: OutgoingFrame) {
+        let start = output.writerIndex
+        output.writeBytes(frame.bytes)
+        guard let offset = frame.offset(ofSetting: OutgoingFrame.maxConcurrentStreams) else { return }
+        output.setInteger(UInt32(clamping: concurrency.settingsSent()), at: start + offset)
+    }
+
+    private func takeGoAway(_ frame: OutgoingFrame) {
+        guard let said = frame.goAway else { return }
+        if case .noticeQueued(let debugData) = drain, said.lastStream == .last, said.code == .noError {
+            output.writeBytes(OutgoingFrame.goAway(lastStream: .last, code: .noError, debugData: debugData))
+            drain = .noticeSent(debugData: debugData)
+            // After the notice, not before: libnghttp2 would put a PING submitted now in front of it.
+            isDrainPingDue = true
+            return
+        }
+        output.writeBytes(frame.bytes)
+        if !hasSubmittedGoAway, said.code != .noError, end == nil {
+            // libnghttp2's own: the peer broke the protocol. Its text is a fixed one of the library.
+            let isHTTP1 = !hasReceivedPreface && prefix.starts(with: "HTTP/".utf8)
+            end = isHTTP1 ? .plainHTTP1 : .protocolError(said.code, String(decoding: said.debugData, as: UTF8.self))
+        }
+    }
+
+    /// libnghttp2 has a DATA frame to send, with its head made and the bytes still with us.
+    func sendData(flags: UInt8, head: UnsafeRawBufferPointer, count: Int, body: OutboundBody) -> Int32 {
+        guard output.readableBytes < Self.outputBytes else {
+            isOutputFull = true
+            return NGHTTP2_ERR_WOULDBLOCK.rawValue
+        }
+        // What the body promised in `readBody` is still there, or the frame would not be what its head says.
+        guard count <= body.bytes else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
+        reserveOutput()
+        output.writeBytes(head)
+        body.move(count, to: &output)
+        bufferedBytes -= count
+        flood.dataSent()
+        if body.isAboveMark, body.bytes < configuration.streamLowMark {
+            body.isAboveMark = false
+            writableStreams.append(body.stream)
+        }
+        if earlyAnswers > 0, flags & OutgoingFrame.endStreamFlag != 0 { earlyResets.append(body.stream) }
+        return 0
+    }
+
+    /// When libnghttp2 has nothing more to say: what follows from what it said. Says whether it may have more now.
+    private func submitFollowUps() -> Bool {
+        guard let library, !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue else { return false }
+        if isDrainPingDue {
+            isDrainPingDue = false
+            submitPing(library, Drain.pingPayload)
+        }
+        let answered = earlyResets
+        earlyResets = []
+        for stream in answered {
+            guard let index = streams.index(of: stream), !streams[index].flags.contains(.remoteEnded) else { continue }
+            reset(stream, .noError)
+        }
+        let writable = writableStreams
+        writableStreams = []
+        for stream in writable where state == .active && streams.contains(stream) { application?.writable(stream) }
+        return true
+    }
+
+    // MARK: The channel
+
+    private func reserveOutput() {
+        guard output.capacity == 0, let context else { return }
+        output = context.channel.allocator.buffer(capacity: Self.firstOutputBytes)
+    }
+
+    private func writeOutput(_ context: ChannelHandlerContext) {
+        guard output.readableBytes > 0 else { return }
+        let batch = output
+        // Not kept for the next batch: an idle connection holds no memory for output.
+        output = ByteBuffer()
+        context.writeAndFlush(wrapOutboundOut(batch), promise: nil)
+    }
+
+    /// Ends a session that has nothing left to do, or whose peer does not read.
+    private func endIfDone(_ context: ChannelHandlerContext) {
+        guard let library else { return }
+        if nghttp2_session_want_read(library) == 0, nghttp2_session_want_write(library) == 0 {
+            beginClosing(.drained)
+        } else if nghttp2_session_get_outbound_queue_size(library) > configuration.maxQueuedFrames {
+            state = .closing
+            if end == nil { end = .peerDoesNotRead }
+            hasStartedClosing = true
+            context.close(promise: nil)
+        }
+    }
+
+    /// Closes the channel once everything written before was taken, or after a while.
+    private func startClosing(_ context: ChannelHandlerContext) {
+        guard !hasStartedClosing else { return }
+        hasStartedClosing = true
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let loop = context.eventLoop.assumeIsolated()
+        let timeout = loop.scheduleTask(in: .seconds(configuration.closeTimeoutSeconds)) { [weak self] in
+            self?.context?.close(promise: nil)
+        }
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            timeout.cancel()
+            self.context?.close(promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+}

@@ -1,0 +1,195 @@
+import CNghttp2
+package import NIOCore
+
+// What an application does with streams. All of it is queued, and goes out with the next flush.
+extension HTTP2Session {
+    /// What became of a `write`.
+    package enum WriteResult: Hashable, Sendable {
+        /// Taken; write on.
+        case more
+        /// Taken; now wait for `writable`, because the peer reads slowly.
+        case wait
+        /// Not taken: the stream is closed, was reset or is finished. Also when `maxBufferedBytes` would be passed: the
+        /// stream is reset then, because the application did not wait.
+        case closed
+    }
+
+    /// How many requests can be begun now.
+    package var availableStreams: Int {
+        guard role == .client, state == .active, let library, !isDraining else { return 0 }
+        guard nghttp2_session_check_request_allowed(library) != 0 else { return 0 }
+        let peers = Int(nghttp2_session_get_remote_settings(library, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+        let allowed = hasReceivedPreface ? peers : configuration.concurrentStreamsBeforeSettings
+        return max(0, min(allowed, configuration.maxConcurrentStreams) - streams.count)
+    }
+
+    /// Client: sends a request. With `endStream` false the body goes on with `write` and `finish`.
+    ///
+    /// Queued and numbered at once; the application is told of the response, and in the end that the stream is closed.
+    package func request(
+        _ headers: borrowing HeaderBlock,
+        body: ByteBuffer? = nil,
+        endStream: Bool = true
+    ) throws(HTTP2Error) -> StreamID {
+        guard role == .client else { throw HTTP2Error(.notAClient) }
+        guard state == .active, let library, !hasLibraryFailed else { throw HTTP2Error(.notActive) }
+        guard !isDraining else { throw HTTP2Error(.goingAway) }
+        guard nghttp2_session_get_next_stream_id(library) <= UInt32(Int32.max) else { throw HTTP2Error(.streamsUsedUp) }
+        guard availableStreams > 0 else { throw HTTP2Error(.tooManyStreams) }
+        let outbound = makeBody(.none, body, endStream: endStream)
+        let number = withProvider(outbound) { provider in
+            headers.withLibraryFields { fields, count in
+                nghttp2_submit_request(library, nil, fields, count, provider, nil)
+            }
+        }
+        guard number > 0 else { throw HTTP2Error(.library, detail: String(cString: nghttp2_strerror(number))) }
+        let stream = StreamID(number)
+        outbound?.stream = stream
+        flood.streamOpened()
+        streams.append(stream, StreamState(flags: endStream ? .localEnded : [], outbound: outbound))
+        bufferedBytes += outbound?.bytes ?? 0
+        scheduleFlush()
+        return stream
+    }
+
+    /// Server: sends a whole response. False if the stream is gone or was answered.
+    ///
+    /// If the request is still coming, the response goes out and then RST_STREAM with NO_ERROR (RFC 9113, 8.1).
+    @discardableResult
+    package func respond(_ stream: StreamID, _ headers: borrowing HeaderBlock, body: ByteBuffer? = nil) -> Bool {
+        respond(stream, headers, body: body, endStream: true)
+    }
+
+    /// Server: begins a response; with `endStream` false its body goes on with `write` and `finish`, for as long as one
+    /// likes. False if the stream is gone or was answered.
+    @discardableResult
+    package func sendHeaders(_ stream: StreamID, _ headers: borrowing HeaderBlock, endStream: Bool) -> Bool {
+        respond(stream, headers, body: nil, endStream: endStream)
+    }
+
+    private func respond(
+        _ stream: StreamID,
+        _ headers: borrowing HeaderBlock,
+        body: ByteBuffer?,
+        endStream: Bool
+    ) -> Bool {
+        guard role == .server, state == .active, let library, !hasLibraryFailed else { return false }
+        guard let index = streams.index(of: stream) else { return false }
+        guard streams[index].flags.isDisjoint(with: [.responded, .reset]) else { return false }
+        let outbound = makeBody(stream, body, endStream: endStream)
+        let result = withProvider(outbound) { provider in
+            headers.withLibraryFields { fields, count in
+                nghttp2_submit_response(library, stream.rawValue, fields, count, provider)
+            }
+        }
+        guard result == 0 else { return false }
+        streams[index].flags.insert(.responded)
+        if let outbound {
+            streams[index].outbound = outbound
+            bufferedBytes += outbound.bytes
+        }
+        if endStream { localEnded(index) }
+        scheduleFlush()
+        return true
+    }
+
+    /// Sends bytes of a body that was begun with `endStream: false`.
+    @discardableResult
+    package func write(_ stream: StreamID, _ bytes: ByteBuffer) -> WriteResult {
+        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else {
+            return .closed
+        }
+        let flags = streams[index].flags
+        guard let body = streams[index].outbound, flags.isDisjoint(with: [.reset, .localEnded]) else { return .closed }
+        guard bufferedBytes + bytes.readableBytes <= configuration.maxBufferedBytes else {
+            reset(stream, .internalError)
+            return .closed
+        }
+        if bytes.readableBytes > 0 {
+            body.append(bytes)
+            bufferedBytes += bytes.readableBytes
+            resume(body, library)
+        }
+        if body.bytes >= configuration.streamHighMark { body.isAboveMark = true }
+        return body.isAboveMark ? .wait : .more
+    }
+
+    /// Ends a body that was begun with `endStream: false`.
+    package func finish(_ stream: StreamID) {
+        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard let body = streams[index].outbound, !streams[index].flags.contains(.localEnded) else { return }
+        body.isFinished = true
+        localEnded(index)
+        resume(body, library)
+    }
+
+    /// Body bytes of one stream that wait to be sent; 0 for a stream that is gone.
+    package func bufferedBytes(_ stream: StreamID) -> Int {
+        streams.index(of: stream).flatMap { streams[$0].outbound?.bytes } ?? 0
+    }
+
+    /// Gives up a stream: RST_STREAM. `streamClosed` follows, and nothing else of this stream.
+    package func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
+        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard !streams[index].flags.contains(.reset) else { return }
+        streams[index].flags.insert(.reset)
+        nghttp2_submit_rst_stream(library, 0, stream.rawValue, code.rawValue)
+        scheduleFlush()
+    }
+
+    /// Stops opening the stream's window: the peer can send at most `streamWindowBytes` more of the body. Other streams
+    /// are not held up.
+    package func pauseReading(_ stream: StreamID) {
+        guard let index = streams.index(of: stream) else { return }
+        streams[index].flags.insert(.paused)
+    }
+
+    /// Opens the stream's window again, for what came meanwhile too.
+    package func resumeReading(_ stream: StreamID) {
+        guard let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard streams[index].flags.contains(.paused) else { return }
+        streams[index].flags.remove(.paused)
+        let bytes = streams[index].unconsumed
+        streams[index].unconsumed = 0
+        nghttp2_session_consume_stream(library, stream.rawValue, bytes)
+        scheduleFlush()
+    }
+
+    // MARK: Helpers
+
+    private func localEnded(_ index: Int) {
+        streams[index].flags.insert(.localEnded)
+        if role == .server, !streams[index].flags.contains(.remoteEnded) {
+            streams[index].flags.insert(.answeredEarly)
+            earlyAnswers += 1
+        }
+    }
+
+    private func resume(_ body: OutboundBody, _ library: OpaquePointer) {
+        if body.isDeferred {
+            body.isDeferred = false
+            nghttp2_session_resume_data(library, body.stream.rawValue)
+        }
+        scheduleFlush()
+    }
+
+    /// Nil where there is nothing to send after the headers.
+    private func makeBody(_ stream: StreamID, _ bytes: ByteBuffer?, endStream: Bool) -> OutboundBody? {
+        let count = bytes?.readableBytes ?? 0
+        guard count > 0 || !endStream else { return nil }
+        let body = OutboundBody(stream: stream)
+        if let bytes, count > 0 { body.append(bytes) }
+        body.isFinished = endStream
+        return body
+    }
+
+    private func withProvider<Result>(
+        _ body: OutboundBody?,
+        _ submit: (UnsafePointer<nghttp2_data_provider>?) -> Result
+    ) -> Result {
+        guard let body else { return submit(nil) }
+        // The table keeps the body for as long as libnghttp2 has the pointer.
+        let source = nghttp2_data_source(ptr: Unmanaged.passUnretained(body).toOpaque())
+        return withUnsafePointer(to: nghttp2_data_provider(source: source, read_callback: LibraryCallbacks.readBody), submit)
+    }
+}

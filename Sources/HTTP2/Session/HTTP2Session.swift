@@ -1,0 +1,219 @@
+import CNghttp2
+package import NIOCore
+
+/// One HTTP/2 connection (RFC 9113), server or client, as the last handler of a NIO channel.
+///
+/// libnghttp2 does the protocol; this type feeds it, tells an `HTTP2Application` what happened, and writes out what it
+/// has to say, all of one batch in one write. There is no child channel and no task for a stream, and nothing of what
+/// arrives is kept: the application sees the bytes where they lie.
+///
+/// Confined to the channel's event loop. TLS and ALPN, timeouts for the handshake, for idle connections and for slow
+/// requests are the caller's. The session holds its application until the connection is over and then lets go of it,
+/// so the two may refer to each other.
+package final class HTTP2Session: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    /// Which side of the connection this is.
+    package enum Role: Sendable {
+        case server
+        case client
+    }
+
+    enum State {
+        /// The channel is not active yet.
+        case idle
+        /// Open for all.
+        case active
+        /// Nothing more is read, and the channel is closed once what is queued was written.
+        case closing
+        /// The application was told, libnghttp2's session is gone.
+        case closed
+    }
+
+    /// Which side of the connection this is.
+    package let role: Role
+    /// The limits and sizes.
+    package let configuration: HTTP2Configuration
+
+    /// Told of the end as well, after the application: for whoever accepted the connection.
+    package var whenEnded: ((SessionEnd) -> Void)?
+
+    var application: (any HTTP2Application)?
+    var context: ChannelHandlerContext?
+    /// libnghttp2's session: from the channel's becoming active until `teardown`.
+    var library: OpaquePointer?
+    var state = State.idle
+    /// Why the session ends, once that is known.
+    var end: SessionEnd?
+
+    var streams = StreamTable<StreamState>()
+    var concurrency: ConcurrencyLimit
+    var flood: FloodGuard
+
+    // Receiving
+    /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
+    var isReading = false
+    /// Whether libnghttp2 is at work: its session must not be deleted, nor called again for the same direction.
+    var isInLibrary = false
+    /// libnghttp2's session gave up and must not be used any more.
+    var hasLibraryFailed = false
+    var block = IncomingBlock()
+    /// The first bytes received, kept until they proved to be HTTP/2.
+    var prefix: [UInt8] = []
+    /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
+    var floodKind: FloodGuard.Kind?
+    /// The channel ended while libnghttp2 was at work.
+    var pendingTeardown: SessionEnd?
+
+    // Sending
+    var output = ByteBuffer()
+    /// `sendData` found no room in `output`.
+    var isOutputFull = false
+    var isFlushing = false
+    var isFlushScheduled = false
+    var hasStartedClosing = false
+    /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
+    var earlyResets: [StreamID] = []
+    /// How many open streams have the flag `answeredEarly`.
+    var earlyAnswers = 0
+    /// Streams that are owed a `writable`.
+    var writableStreams: [StreamID] = []
+
+    // Going away
+    var drain: Drain = .none
+    /// The notice of a drain was written, and the PING that follows it was not submitted yet.
+    var isDrainPingDue = false
+
+    /// Whether the peer's preface has come, its first SETTINGS included (RFC 9113, 3.4): what a handshake timeout asks.
+    package internal(set) var hasReceivedPreface = false
+    /// Whether GOAWAY came from the peer.
+    package internal(set) var hasReceivedGoAway = false
+    /// Whether a final GOAWAY was handed in here; the notice that begins a drain does not count.
+    package internal(set) var hasSubmittedGoAway = false
+    /// Body bytes that wait to be sent, on all streams.
+    package internal(set) var bufferedBytes = 0
+    /// Server: the greatest stream that the application was told of; what the last GOAWAY carries.
+    package internal(set) var lastProcessedStream = StreamID.none
+
+    /// Makes a session for a channel that is about to become active, or is already.
+    package init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
+        self.role = role
+        self.configuration = configuration
+        self.application = application
+        concurrency = ConcurrencyLimit(full: configuration.maxConcurrentStreams)
+        flood = FloodGuard(limits: configuration.flood)
+    }
+
+    deinit {
+        // Only a handler that was never told of the end of its channel still has one.
+        if let library { nghttp2_session_del(library) }
+    }
+
+    /// How many streams are open, as the application knows them.
+    package var openStreams: Int { streams.count }
+
+    /// Whether the session takes requests: active, and not on its way out.
+    package var isActive: Bool { state == .active }
+
+    // MARK: ChannelInboundHandler
+
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { start(context) }
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        teardown(.peerClosed)
+        self.context = nil
+    }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        start(context)
+        context.fireChannelActive()
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        teardown(.peerClosed)
+        context.fireChannelInactive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        receive(unwrapInboundIn(data))
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        if state == .active { application?.batchEnded() }
+        flush()
+        context.fireChannelReadComplete()
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, !isReading { flush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if end == nil { end = .channelError(error) }
+        context.close(promise: nil)
+    }
+
+    // MARK: Beginning and end
+
+    private func start(_ context: ChannelHandlerContext) {
+        guard state == .idle else { return }
+        guard let library = LibrarySession.make(role, configuration, owner: self) else {
+            end = .protocolError(.internalError, "out of memory")
+            context.close(promise: nil)
+            return
+        }
+        self.library = library
+        state = .active
+        submitFirstSettings(library)
+        application?.sessionBecameActive(self)
+        flush()
+    }
+
+    /// Tells the application of the end, once, and lets go of everything.
+    func teardown(_ reason: SessionEnd) {
+        guard state != .closed else { return }
+        if isInLibrary {
+            pendingTeardown = reason
+            return
+        }
+        state = .closed
+        let application = application
+        self.application = nil
+        let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
+        for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
+        if let library { nghttp2_session_del(library) }
+        library = nil
+        output = ByteBuffer()
+        bufferedBytes = 0
+        application?.sessionClosed(end ?? reason)
+        whenEnded?(end ?? reason)
+        whenEnded = nil
+    }
+
+    /// Runs a piece of libnghttp2 and then what had to wait for it.
+    func withLibrary<Result>(_ body: (OpaquePointer) -> Result) -> Result? {
+        guard let library, !isInLibrary, !hasLibraryFailed else { return nil }
+        isInLibrary = true
+        let result = body(library)
+        isInLibrary = false
+        if let reason = pendingTeardown {
+            pendingTeardown = nil
+            teardown(reason)
+        }
+        return result
+    }
+
+    /// Begins the end: nothing more is read or told, and what is queued is written before the channel is closed.
+    func beginClosing(_ reason: SessionEnd) {
+        guard state == .active else { return }
+        state = .closing
+        if end == nil { end = reason }
+        scheduleFlush()
+    }
+}

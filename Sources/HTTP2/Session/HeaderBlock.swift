@@ -1,0 +1,79 @@
+/// The header fields of one request or response, as bytes.
+///
+/// Reusable: one block per connection, emptied with `removeAll()` before each use, allocates nothing once it has grown.
+/// Names must be lower-case, pseudo-header fields come first (RFC 9113, 8.2 and 8.3).
+package struct HeaderBlock: Sendable {
+    /// What the encoder does with a field (RFC 7541, 6.2).
+    package enum Indexing: Sendable {
+        /// The field may enter the peer's dynamic table: for values that come again.
+        case indexed
+        /// The field is sent as a literal never indexed: for values that do not come again, such as `apns-id`, which
+        /// would push out of the table what does come again, and for secrets.
+        case never
+    }
+
+    /// A name or a value: a literal of the program, or a range of the block's own bytes.
+    enum Piece: Sendable {
+        case literal(StaticString)
+        case bytes(offset: Int, count: Int)
+    }
+
+    struct Field: Sendable {
+        var name: Piece
+        var value: Piece
+        var indexing: Indexing
+    }
+
+    private(set) var bytes: ContiguousArray<UInt8> = []
+    private(set) var fields: ContiguousArray<Field> = []
+
+    /// An empty block.
+    package init() {}
+
+    /// How many fields there are.
+    package var count: Int { fields.count }
+
+    /// Empties the block and keeps its memory.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds a field whose name and value are literals: neither is copied.
+    package mutating func append(_ name: StaticString, _ value: StaticString, indexing: Indexing = .indexed) {
+        fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
+    }
+
+    /// Adds a field with a value of the caller's; the bytes are copied.
+    @_disfavoredOverload
+    package mutating func append(_ name: StaticString, _ value: String, indexing: Indexing = .indexed) {
+        fields.append(Field(name: piece(name), value: piece(value.utf8), indexing: indexing))
+    }
+
+    /// Adds a field with a value of the caller's; the bytes are copied.
+    package mutating func append(_ name: StaticString, _ value: some Collection<UInt8>, indexing: Indexing = .indexed) {
+        fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
+    }
+
+    /// Adds a field with a value of the caller's; the bytes are copied.
+    package mutating func append(_ name: StaticString, _ value: Span<UInt8>, indexing: Indexing = .indexed) {
+        let value = value.withUnsafeBufferPointer { piece($0) }
+        fields.append(Field(name: piece(name), value: value, indexing: indexing))
+    }
+
+    /// Adds a field whose name is only known at run time; lower-case, as RFC 9113 (8.2) demands.
+    package mutating func append(name: String, value: String, indexing: Indexing = .indexed) {
+        fields.append(Field(name: piece(name.utf8), value: piece(value.utf8), indexing: indexing))
+    }
+
+    private mutating func piece(_ literal: StaticString) -> Piece {
+        // A literal of one character may be stored as that character instead of a pointer to it.
+        literal.hasPointerRepresentation ? .literal(literal) : piece(literal.description.utf8)
+    }
+
+    private mutating func piece(_ value: some Collection<UInt8>) -> Piece {
+        let offset = bytes.count
+        bytes.append(contentsOf: value)
+        return .bytes(offset: offset, count: bytes.count - offset)
+    }
+}

@@ -1,0 +1,93 @@
+import CNghttp2
+
+/// The functions libnghttp2 calls. Each finds its session in the user data and hands over.
+///
+/// libnghttp2 calls them only from within `nghttp2_session_mem_recv` and `nghttp2_session_mem_send`, which only the
+/// session itself calls, so the unretained reference is alive for as long as the call lasts.
+enum LibraryCallbacks {
+    /// Shared by all sessions, made once, never freed, never changed: libnghttp2 copies it into each session.
+    nonisolated(unsafe) static let table: OpaquePointer? = {
+        var made: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&made) == 0, let table = made else { return nil }
+        setReceiving(table)
+        setSending(table)
+        return table
+    }()
+
+    private static func setReceiving(_ table: OpaquePointer) {
+        nghttp2_session_callbacks_set_on_begin_frame_callback(table) { _, head, session in
+            guard let head else { return 0 }
+            return HTTP2Session.from(session)?.frameBegan(head.pointee) ?? 0
+        }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(table) { _, frame, session in
+            guard let frame else { return 0 }
+            return HTTP2Session.from(session)?.headersBegan(frame) ?? 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(table) { _, frame, name, nameCount, value, valueCount, _, session in
+            guard let frame else { return 0 }
+            return HTTP2Session.from(session)?.headerReceived(
+                StreamID(LibraryCallbacks.head(of: frame).stream_id),
+                name: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount)
+            ) ?? 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table) { _, _, stream, bytes, count, session in
+            HTTP2Session.from(session)?.dataReceived(
+                StreamID(stream),
+                bytes: UnsafeBufferPointer(start: bytes, count: count)
+            ) ?? 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(table) { _, frame, session in
+            guard let frame else { return 0 }
+            return HTTP2Session.from(session)?.frameReceived(frame) ?? 0
+        }
+        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table) { _, _, _, session in
+            HTTP2Session.from(session)?.invalidFrameReceived() ?? 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(table) { _, stream, code, session in
+            HTTP2Session.from(session)?.streamClosed(StreamID(stream), HTTP2ErrorCode(code))
+            return 0
+        }
+    }
+
+    private static func setSending(_ table: OpaquePointer) {
+        nghttp2_session_callbacks_set_send_data_callback(table) { _, frame, head, count, source, session in
+            guard let frame, let head, let body = source?.pointee.ptr else {
+                return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+            }
+            return HTTP2Session.from(session)?.sendData(
+                flags: LibraryCallbacks.head(of: frame).flags,
+                head: UnsafeRawBufferPointer(start: head, count: OutgoingFrame.headBytes),
+                count: count,
+                body: Unmanaged<OutboundBody>.fromOpaque(body).takeUnretainedValue()
+            ) ?? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+    }
+
+    /// Asks a body how much of it goes into the next DATA frame; `sendData` then moves just that much.
+    static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, _ in
+        guard let flags, let pointer = source?.pointee.ptr else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+        let body = Unmanaged<OutboundBody>.fromOpaque(pointer).takeUnretainedValue()
+        guard body.bytes > 0 || body.isFinished else {
+            body.isDeferred = true
+            return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+        }
+        let count = min(length, body.bytes)
+        flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if body.isFinished, count == body.bytes { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return count
+    }
+
+    /// A frame's head, without copying the union that it is part of: every member of the union begins with it.
+    @inline(__always)
+    static func head(of frame: UnsafePointer<nghttp2_frame>) -> nghttp2_frame_hd {
+        UnsafeRawPointer(frame).assumingMemoryBound(to: nghttp2_frame_hd.self).pointee
+    }
+}
+
+extension HTTP2Session {
+    @inline(__always)
+    fileprivate static func from(_ pointer: UnsafeMutableRawPointer?) -> HTTP2Session? {
+        pointer.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+    }
+}

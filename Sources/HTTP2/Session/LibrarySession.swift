@@ -1,0 +1,39 @@
+import CNghttp2
+
+/// Makes libnghttp2's session objects.
+enum LibrarySession {
+    /// A session that calls back to its owner; nil when memory is out. The owner deletes it.
+    static func make(
+        _ role: HTTP2Session.Role,
+        _ configuration: HTTP2Configuration,
+        owner: HTTP2Session
+    ) -> OpaquePointer? {
+        var made: OpaquePointer?
+        guard nghttp2_option_new(&made) == 0, let option = made else { return nil }
+        defer { nghttp2_option_del(option) }
+
+        // Windows are opened by the session, so that an application can hold back one stream.
+        nghttp2_option_set_no_auto_window_update(option, 1)
+        // Closed streams are of use to RFC 7540's priorities only.
+        nghttp2_option_set_no_closed_streams(option, 1)
+        nghttp2_option_set_max_continuations(option, configuration.maxContinuations)
+        nghttp2_option_set_max_settings(option, configuration.maxSettingsEntries)
+        nghttp2_option_set_max_deflate_dynamic_table_size(option, configuration.headerTableBytes)
+        nghttp2_option_set_peer_max_concurrent_streams(
+            option, UInt32(clamping: configuration.concurrentStreamsBeforeSettings))
+        // `FloodGuard` strikes first and says ENHANCE_YOUR_CALM, where libnghttp2 says INTERNAL_ERROR.
+        let resets = configuration.flood.resets
+        nghttp2_option_set_stream_reset_rate_limit(
+            option, UInt64(clamping: resets.burst).addingReportingOverflow(1_000).partialValue,
+            UInt64(clamping: resets.perSecond).addingReportingOverflow(1_000).partialValue)
+
+        let userData = Unmanaged.passUnretained(owner).toOpaque()
+        var session: OpaquePointer?
+        let result =
+            switch role {
+            case .server: nghttp2_session_server_new2(&session, LibraryCallbacks.table, userData, option)
+            case .client: nghttp2_session_client_new2(&session, LibraryCallbacks.table, userData, option)
+            }
+        return result == 0 ? session : nil
+    }
+}

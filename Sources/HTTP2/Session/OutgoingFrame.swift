@@ -1,0 +1,77 @@
+/// One frame as libnghttp2 has serialised it, before it is written out (RFC 9113, 4.1). Valid while the bytes are.
+///
+/// libnghttp2 hands out one frame at a time. Two of them are changed on the way: the number of streams that SETTINGS
+/// announce (see `ConcurrencyLimit`), and the first GOAWAY of a drain, which gets its debug data here, because
+/// libnghttp2's own GOAWAY would make it ignore streams that arrive between the first and the second.
+struct OutgoingFrame {
+    static let headBytes = 9
+
+    static let data: UInt8 = 0x0
+    static let headers: UInt8 = 0x1
+    static let resetStream: UInt8 = 0x3
+    static let settings: UInt8 = 0x4
+    static let goAway: UInt8 = 0x7
+
+    static let endStreamFlag: UInt8 = 0x1
+    static let acknowledgeFlag: UInt8 = 0x1
+
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
+    static let maxConcurrentStreams: UInt16 = 0x3
+    private static let settingBytes = 6
+    /// GOAWAY before its debug data: the last stream and the code.
+    private static let goAwayBytes = 8
+
+    let bytes: UnsafeRawBufferPointer
+
+    /// Nil for what is no frame: the client's preface.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        // The preface begins with "PRI "; read as a frame's length that would be 5 MiB, more than any frame of ours.
+        guard bytes.count >= Self.headBytes, bytes[0] != UInt8(ascii: "P") else { return nil }
+        self.bytes = bytes
+    }
+
+    var type: UInt8 { bytes[3] }
+    var flags: UInt8 { bytes[4] }
+    var stream: StreamID { StreamID(Int32(bitPattern: word(at: 5) & 0x7fff_ffff)) }
+
+    /// A 32-bit number in network order.
+    func word(at offset: Int) -> UInt32 {
+        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Where in a SETTINGS frame the value of a setting stands; nil if it is not among them.
+    func offset(ofSetting setting: UInt16) -> Int? {
+        var offset = Self.headBytes
+        while offset + Self.settingBytes <= bytes.count {
+            let number = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+            if number == setting { return offset + 2 }
+            offset += Self.settingBytes
+        }
+        return nil
+    }
+
+    /// What a GOAWAY says; nil for a frame that is too short for one.
+    var goAway: (lastStream: StreamID, code: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer)? {
+        guard bytes.count >= Self.headBytes + Self.goAwayBytes else { return nil }
+        return (
+            StreamID(Int32(bitPattern: word(at: Self.headBytes) & 0x7fff_ffff)),
+            HTTP2ErrorCode(word(at: Self.headBytes + 4)),
+            UnsafeRawBufferPointer(rebasing: bytes[(Self.headBytes + Self.goAwayBytes)...])
+        )
+    }
+
+    /// A whole GOAWAY frame.
+    static func goAway(lastStream: StreamID, code: HTTP2ErrorCode, debugData: some Collection<UInt8>) -> [UInt8] {
+        let length = UInt32(truncatingIfNeeded: goAwayBytes + debugData.count)
+        var frame: [UInt8] = []
+        frame.reserveCapacity(headBytes + goAwayBytes + debugData.count)
+        // The length has 24 bits.
+        frame.append(contentsOf: [UInt8(length >> 16 & 0xff), UInt8(length >> 8 & 0xff), UInt8(length & 0xff)])
+        frame.append(contentsOf: [goAway, 0, 0, 0, 0, 0])
+        for word in [UInt32(bitPattern: lastStream.rawValue), code.rawValue] {
+            withUnsafeBytes(of: word.bigEndian) { frame.append(contentsOf: $0) }
+        }
+        frame.append(contentsOf: debugData)
+        return frame
+    }
+}

@@ -1,0 +1,70 @@
+/// What is known of each open stream, found by its number.
+///
+/// A session has at most some thousand open streams and nearly always asks for one of the newest, so the numbers stand
+/// close together in an array of their own and are searched from the end: no hashing, no allocation per stream.
+/// The order of the elements is not kept.
+package struct StreamTable<Element> {
+    @usableFromInline var ids: ContiguousArray<Int32> = []
+    @usableFromInline var elements: ContiguousArray<Element> = []
+
+    /// An empty table that has allocated nothing.
+    package init() {}
+
+    /// How many streams there are.
+    @inlinable package var count: Int { ids.count }
+    /// Whether there is none.
+    @inlinable package var isEmpty: Bool { ids.isEmpty }
+
+    /// Where a stream stands, until the next `append` or `remove`; nil if it is not in the table.
+    @inlinable
+    package func index(of stream: StreamID) -> Int? {
+        ids.withUnsafeBufferPointer { ids in
+            var index = ids.count &- 1
+            while index >= 0 {
+                if ids[index] == stream.rawValue { return index }
+                index &-= 1
+            }
+            return nil
+        }
+    }
+
+    /// Whether the stream is in the table.
+    @inlinable package func contains(_ stream: StreamID) -> Bool { index(of: stream) != nil }
+
+    /// The stream that stands at a position.
+    @inlinable package func stream(at index: Int) -> StreamID { StreamID(ids[index]) }
+
+    /// The element at a position found by `index(of:)`, changed in place.
+    @inlinable
+    package subscript(index: Int) -> Element {
+        get { elements[index] }
+        _modify { yield &elements[index] }
+    }
+
+    /// Adds a stream. The caller knows that it is not in the table yet.
+    @inlinable
+    package mutating func append(_ stream: StreamID, _ element: Element) {
+        ids.append(stream.rawValue)
+        elements.append(element)
+    }
+
+    /// Takes a stream out; nil if it was not there.
+    @inlinable
+    @discardableResult
+    package mutating func remove(_ stream: StreamID) -> Element? {
+        guard let index = index(of: stream) else { return nil }
+        let last = ids.count &- 1
+        ids.swapAt(index, last)
+        elements.swapAt(index, last)
+        ids.removeLast()
+        return elements.removeLast()
+    }
+
+    /// Takes out all streams, in the order of their numbers.
+    package mutating func removeAll() -> [(stream: StreamID, element: Element)] {
+        let all = zip(ids, elements).map { (stream: StreamID($0), element: $1) }.sorted { $0.stream < $1.stream }
+        ids = []
+        elements = []
+        return all
+    }
+}

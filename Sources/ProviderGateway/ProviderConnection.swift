@@ -1,0 +1,206 @@
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+import Synchronization
+import Trust
+
+/// One provider's connection: reads its requests, and answers them.
+///
+/// All but ``answer(_:with:)`` happens on the connection's event loop. The requests of one read go to `Delivery`
+/// together, and what it answers at once goes out in one write.
+final class ProviderConnection: HTTP2Connection {
+    private let gateway: ProviderGateway
+    private let eventLoop: any EventLoop
+    private var session: HTTP2Session?
+    private var requests = StreamTable<ProviderRequest>()
+    private var batch: [Submission] = []
+    private var response: ProviderResponse
+    private var memory = ProviderMemory()
+    private var random = SystemRandomNumberGenerator()
+    /// The team that the connection's first good provider token named; it serves no other.
+    private var team: TeamID?
+    private var second = NIODeadline.now()
+    private var lastRequest = NIODeadline.now()
+    /// Answers that came on another thread and wait for the event loop.
+    private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
+
+    init(gateway: ProviderGateway, eventLoop: any EventLoop) {
+        self.gateway = gateway
+        self.eventLoop = eventLoop
+        response = ProviderResponse(environment: gateway.environment)
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+    }
+
+    func headersBegan(_ stream: StreamID) {
+        lastRequest = second
+        requests.append(stream, ProviderRequest(began: second))
+    }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let header = RequestHeader(name: name), let index = requests.index(of: stream) else { return }
+        requests[index].note(header)
+        switch header {
+        case .authorization: requests[index].authorization = authorization(value)
+        case .topic: requests[index].topic = memory.topic(value, in: gateway.accounts)
+        default: requests[index].read(header, value)
+        }
+    }
+
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        guard let index = requests.index(of: stream) else { return }
+        do throws(Rejection) {
+            requests[index].verdict = .success(try gateway.rules.check(requests[index], of: team))
+        } catch {
+            requests[index].verdict = .failure(error)
+        }
+        if team == nil, case .verified(let token) = requests[index].authorization { team = token.team }
+    }
+
+    /// The header list is longer than APNs takes; there is no reason for it in the table, so the nearest one says so.
+    func headersTooLarge(_ stream: StreamID) -> Bool {
+        let limit = gateway.sessionConfiguration.maxHeaderListBytes
+        reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
+        return true
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+        requests[index].received += bytes.count
+        switch requests[index].verdict {
+        case .success(let addressed):
+            let limit = addressed.topic.payloadLimit
+            guard requests[index].received <= limit else {
+                let detail = "The payload is longer than \(limit) bytes."
+                return reject(stream, Rejection(.payloadTooLarge, detail: detail))
+            }
+            bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+        case .failure(let rejection):
+            // Not kept, and not waited for beyond what any payload may have.
+            if requests[index].received > Payload.maximumVoIPBytes { reject(stream, rejection) }
+        case nil:
+            break
+        }
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+        do throws(Rejection) {
+            let submission = try submission(stream, requests[index])
+            requests[index].isSettled = true
+            requests[index].body = []
+            batch.append(submission)
+        } catch {
+            reject(stream, error)
+        }
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        requests.remove(stream)
+    }
+
+    func batchEnded() {
+        memory.endBatch()
+        guard !batch.isEmpty else { return }
+        let submissions = batch
+        batch.removeAll(keepingCapacity: true)
+        gateway.delivery.submit(submissions, answers: self)
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+    }
+
+    func tick(now: NIODeadline) {
+        second = now
+        for index in 0..<requests.count where requests[index].began + gateway.limits.requestTimeout < now {
+            guard !requests[index].isSettled else { continue }
+            let detail = "The request did not end in time."
+            reject(requests.stream(at: index), Rejection(.idleTimeout, detail: detail))
+        }
+        if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+    }
+
+    func drain() {
+        session?.drain(debugData: goAwayData(.shutdown))
+    }
+
+    private func goAway(_ reason: Rejection.Reason) {
+        session?.goAway(.noError, debugData: goAwayData(reason))
+    }
+
+    private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
+        Array(ProviderResponse.body(Rejection(reason), in: gateway.environment).readableBytesView)
+    }
+}
+
+extension ProviderConnection {
+    private func authorization(_ value: Span<UInt8>) -> ProviderRequest.Authorization {
+        let now = Double(gateway.clock().milliseconds) / 1000
+        do throws(Rejection) {
+            return .verified(try memory.token(value, gateway: gateway, now: now))
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    private func submission(_ stream: StreamID, _ request: ProviderRequest) throws(Rejection) -> Submission {
+        guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
+        let addressed = try verdict.get()
+        let id = request.id.present ?? .random(using: &random)
+        if request.id.present == nil, let index = requests.index(of: stream) { requests[index].id = .value(id) }
+        return Submission(
+            destination: addressed.destination,
+            generation: addressed.generation,
+            notification: try gateway.rules.notification(request, to: addressed.topic, id: id),
+            ticket: UInt64(stream.rawValue),
+        )
+    }
+
+    private func reject(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].isSettled = true
+        requests[index].body = []
+        let id = requests[index].id.present ?? .random(using: &random)
+        let (headers, body) = response.rejected(rejection, id)
+        session?.respond(stream, headers, body: body)
+    }
+
+    private func answer(_ stream: StreamID, _ outcome: Outcome) {
+        // The client may have given up meanwhile.
+        guard let index = requests.index(of: stream) else { return }
+        switch outcome {
+        case .accepted:
+            guard let id = requests[index].id.present else { return }
+            session?.respond(stream, response.accepted(id), body: nil)
+        case .rejected(let rejection):
+            reject(stream, rejection)
+        }
+    }
+
+    private func answerLate() {
+        let answers = late.withLock { late in
+            defer { late.removeAll(keepingCapacity: true) }
+            return late
+        }
+        for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
+    }
+}
+
+/// The one way in from other threads. `@unchecked` because everything else is confined to the event loop, which the
+/// class cannot show to the compiler; ``late`` alone is shared, behind its lock.
+extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
+    func answer(_ ticket: UInt64, with outcome: Outcome) {
+        if eventLoop.inEventLoop {
+            return answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome)
+        }
+        let isFirst = late.withLock { late in
+            late.append((ticket, outcome))
+            return late.count == 1
+        }
+        if isFirst { eventLoop.execute { self.answerLate() } }
+    }
+}

@@ -1,0 +1,72 @@
+import Delivery
+import Notifications
+import Trust
+
+/// What a connection remembers from one request to the next, because most of its requests say the same: the provider
+/// token and the topic. Good for one version of the accounts, so that every change takes effect at once.
+struct ProviderMemory {
+    private var accounts: AccountsSnapshot?
+    private var authorization: [UInt8] = []
+    private var token: VerifiedProviderToken?
+    private var topicName: [UInt8] = []
+    private var topic: AddressedTopic?
+
+    /// In bytes: a bundle ID and the longest suffix fit twice.
+    static let maximumTopicBytes = 512
+
+    /// The next batch looks at the accounts again.
+    mutating func endBatch() { accounts = nil }
+
+    /// The verified token of an `authorization` header.
+    /// - Parameter now: seconds since 1970.
+    mutating func token(
+        _ value: Span<UInt8>,
+        gateway: ProviderGateway,
+        now: Double,
+    ) throws(Rejection) -> VerifiedProviderToken {
+        let accounts = current(gateway.accounts)
+        if let token, value.isEqual(to: authorization) {
+            try token.check(environment: gateway.environment, now: now)
+            return token
+        }
+        let verified = try gateway.tokens.verify(
+            value, environment: gateway.environment, accounts: accounts, now: now)
+        token = verified
+        authorization = value.withUnsafeBufferPointer { Array($0) }
+        return verified
+    }
+
+    /// What an `apns-topic` header names.
+    mutating func topic(
+        _ value: Span<UInt8>,
+        in accounts: any Accounts,
+    ) -> ProviderRequest.Field<AddressedTopic> {
+        let snapshot = current(accounts)
+        if let topic, value.isEqual(to: topicName) { return .value(topic) }
+        guard !value.isEmpty else { return .absent }
+        guard value.count <= Self.maximumTopicBytes else {
+            return .bad("apns-topic is \(value.count) bytes; no topic has more than \(Self.maximumTopicBytes).")
+        }
+        let name = value.text
+        guard BundleID(rawValue: name) != nil else { return .bad("apns-topic is not a bundle ID, with or without suffix.") }
+        let addressed = AddressedTopic(name: name, in: snapshot)
+        topic = addressed
+        topicName = value.withUnsafeBufferPointer { Array($0) }
+        return .value(addressed)
+    }
+
+    /// The accounts as of this batch. What was remembered of older ones is forgotten.
+    private mutating func current(_ source: any Accounts) -> AccountsSnapshot {
+        if let accounts { return accounts }
+        let newest = source.current
+        if newest.version != version {
+            token = nil
+            topic = nil
+            version = newest.version
+        }
+        accounts = newest
+        return newest
+    }
+
+    private var version: UInt64 = 0
+}

@@ -1,0 +1,90 @@
+import Notifications
+
+extension ProviderRequest {
+    /// Reads a header whose value needs nothing but itself.
+    mutating func read(_ header: RequestHeader, _ value: Span<UInt8>) {
+        switch header {
+        case .method: isPost = value.isEqual(to: "POST")
+        case .path: path = Self.path(value)
+        case .id: id = Self.notificationID(value)
+        case .expiration: expiration = Self.expiration(value)
+        case .priority: priority = Self.priority(value)
+        case .pushType: pushType = Self.pushType(value)
+        case .collapseID: collapseID = Self.collapseID(value)
+        case .contentEncoding: isCompressed = !value.isEqual(to: "identity")
+        case .authorization, .topic: break
+        }
+    }
+
+    /// `/3/device/` and the device token in hexadecimal digits.
+    private static func path(_ value: Span<UInt8>) -> Path {
+        let prefix: StaticString = "/3/device"
+        let prefixCount = prefix.utf8CodeUnitCount
+        guard value.count >= prefixCount, value.extracting(first: prefixCount).isEqual(to: prefix) else { return .bad }
+        guard value.count > prefixCount else { return .withoutDeviceToken }
+        guard value[prefixCount] == UInt8(ascii: "/") else { return .bad }
+        let digits = value.extracting(droppingFirst: prefixCount + 1)
+        guard !digits.isEmpty else { return .withoutDeviceToken }
+        if let token = DeviceToken(hexadecimal: digits) { return .deviceToken(token) }
+        for index in 0..<digits.count {
+            if digits[index] == UInt8(ascii: "/") { return .bad }
+            guard Hexadecimal.value(of: digits[index]) != nil else {
+                return .badDeviceToken("Character \(index + 1) of the device token is not a hexadecimal digit.")
+            }
+        }
+        return .badDeviceToken(
+            "The device token has \(digits.count) digits; this service gives out tokens of \(DeviceToken.byteCount * 2)."
+        )
+    }
+
+    private static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {
+        if let id = NotificationID(value) { return .value(id) }
+        return .bad("apns-id must be a canonical UUID: 32 hexadecimal digits in groups of 8-4-4-4-12.")
+    }
+
+    private static func expiration(_ value: Span<UInt8>) -> Field<Expiration> {
+        guard let seconds = wholeNumber(value) else {
+            return .bad("apns-expiration must be a date in whole seconds since 1970, or 0.")
+        }
+        return .value(Expiration(seconds: seconds))
+    }
+
+    private static func priority(_ value: Span<UInt8>) -> Field<Priority> {
+        if let number = wholeNumber(value), let byte = UInt8(exactly: number), let priority = Priority(rawValue: byte) {
+            return .value(priority)
+        }
+        return .bad("apns-priority must be 10, 5 or 1.")
+    }
+
+    private static func pushType(_ value: Span<UInt8>) -> Field<PushType> {
+        // Compared on bytes: this stands in most requests.
+        if value.isEqual(to: "alert") { return .value(.alert) }
+        if value.isEqual(to: "background") { return .value(.background) }
+        if let type = PushType(rawValue: value.text) { return .value(type) }
+        let known = PushType.allCases.map(\.rawValue).joined(separator: ", ")
+        return .bad("apns-push-type must be one of \(known).")
+    }
+
+    private static func collapseID(_ value: Span<UInt8>) -> Field<CollapseIdentifier> {
+        if let identifier = CollapseIdentifier(rawValue: value.text) { return .value(identifier) }
+        guard !value.isEmpty else { return .absent }
+        return .bad(
+            "apns-collapse-id is \(value.count) bytes; at most \(CollapseIdentifier.maximumBytes) are allowed."
+        )
+    }
+
+    /// Digits alone, without sign or space, that fit 64 bits.
+    private static func wholeNumber(_ value: Span<UInt8>) -> UInt64? {
+        guard (1...20).contains(value.count) else { return nil }
+        var number: UInt64 = 0
+        for index in 0..<value.count {
+            let digit = value[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            let (product, productOverflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflow) = product.addingReportingOverflow(UInt64(digit))
+            guard !productOverflow, !sumOverflow else { return nil }
+            number = sum
+        }
+        return number
+    }
+}

@@ -1,0 +1,69 @@
+import Delivery
+import NIOCore
+import Notifications
+import Trust
+
+/// One request as far as it has been read: every header as its value, none as text unless it is kept.
+struct ProviderRequest {
+    /// A header's value: not there, good, or bad with a sentence that says why.
+    enum Field<Value> {
+        case absent
+        case value(Value)
+        case bad(String)
+    }
+
+    /// What `:path` named (Guide, Table 8-1).
+    enum Path {
+        case bad
+        case withoutDeviceToken
+        case deviceToken(DeviceToken)
+        /// Something stands in the place of the device token that is none.
+        case badDeviceToken(String)
+    }
+
+    /// What the request may send, by its provider token.
+    enum Authorization {
+        case absent
+        case verified(VerifiedProviderToken)
+        case rejected(Rejection)
+    }
+
+    var isPost = false
+    var path = Path.bad
+    var authorization = Authorization.absent
+    var id = Field<NotificationID>.absent
+    var expiration = Field<Expiration>.absent
+    var priority = Field<Priority>.absent
+    var pushType = Field<PushType>.absent
+    var collapseID = Field<CollapseIdentifier>.absent
+    var topic = Field<AddressedTopic>.absent
+    var isCompressed = false
+    /// The first header of the API that stood in the request twice.
+    var repeated: RequestHeader?
+    var body: [UInt8] = []
+    /// All bytes of the body that came, kept or not.
+    var received = 0
+    /// When it began, to the second.
+    let began: NIODeadline
+    /// What the headers alone decided; nil until they have ended.
+    var verdict: Result<Addressed, Rejection>?
+    /// It has been answered, or handed over to be answered.
+    var isSettled = false
+
+    private var seen: UInt16 = 0
+
+    init(began: NIODeadline) { self.began = began }
+
+    /// What the headers address, once they have passed every check that needs no body.
+    struct Addressed {
+        var destination: Destination
+        var generation: UInt32
+        var topic: AddressedTopic
+    }
+
+    /// Notes that a header is there; the second time it counts as repeated.
+    mutating func note(_ header: RequestHeader) {
+        if seen & header.rawValue != 0 { repeated = repeated ?? header }
+        seen |= header.rawValue
+    }
+}

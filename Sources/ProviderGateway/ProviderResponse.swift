@@ -1,0 +1,46 @@
+import HTTP2
+import NIOCore
+import Notifications
+
+/// Writes the answers of the provider API (Guide, Tables 8-3 to 8-5).
+struct ProviderResponse {
+    private let environment: Environment
+    private var headers = HeaderBlock()
+
+    init(environment: Environment) { self.environment = environment }
+
+    /// 200, with an empty body. In the development environment `apns-unique-id` is the identifier to look for in the
+    /// delivery log.
+    mutating func accepted(_ id: NotificationID) -> HeaderBlock {
+        headers.removeAll()
+        headers.append(":status", "200")
+        appendID(id)
+        if environment == .development { headers.append("apns-unique-id", id.utf8, indexing: .never) }
+        return headers
+    }
+
+    /// Every other status, with a JSON dictionary.
+    mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
+        headers.removeAll()
+        headers.append(":status", String(rejection.reason.status))
+        appendID(id)
+        headers.append("content-type", "application/json")
+        return (headers, Self.body(rejection, in: environment))
+    }
+
+    /// Its value does not come again: it stays out of the peer's table of headers.
+    private mutating func appendID(_ id: NotificationID) {
+        headers.append("apns-id", id.utf8, indexing: .never)
+    }
+
+    /// The dictionary of Table 8-5; GOAWAY carries it too. `detail` is for developers alone.
+    static func body(_ rejection: Rejection, in environment: Environment) -> ByteBuffer {
+        var text = #"{"reason":"\#(rejection.reason.rawValue)""#
+        if let timestamp = rejection.timestamp { text += #","timestamp":\#(timestamp)"# }
+        if environment == .development, let detail = rejection.detail {
+            text += #","detail":\#(JSONString.quoted(detail))"#
+        }
+        text += "}"
+        return ByteBuffer(string: text)
+    }
+}

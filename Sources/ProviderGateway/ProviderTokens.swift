@@ -1,0 +1,63 @@
+import Crypto
+package import Delivery
+import Notifications
+import Synchronization
+package import Trust
+
+/// The provider tokens of all connections: each is verified once, remembered, and worth nothing from the moment its
+/// key is revoked.
+package final class ProviderTokens: Sendable {
+    private let verifier: Mutex<ProviderTokenVerifier>
+    private let accounts: any Accounts
+
+    package init(verifier: ProviderTokenVerifier, accounts: any Accounts) {
+        self.verifier = Mutex(verifier)
+        self.accounts = accounts
+    }
+
+    /// - Parameters:
+    ///   - authorization: the value of the header of that name.
+    ///   - now: seconds since 1970.
+    /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
+    func verify(
+        _ authorization: Span<UInt8>,
+        environment: Environment,
+        accounts: AccountsSnapshot,
+        now: Double,
+    ) throws(Rejection) -> VerifiedProviderToken {
+        let (remembered, revision) = verifier.withLock { ($0.recall(authorization: authorization), $0.revision) }
+        if let remembered, accounts.keys[remembered.key]?.revoked == nil {
+            try remembered.check(environment: environment, now: now)
+            return remembered
+        }
+        // Outside the lock: a verification takes longer than everything else that a request needs.
+        let rules = verifier.withLock { $0.rules }
+        let verified = try rules.verify(authorization: authorization, environment: environment, now: now) { id in
+            accounts.keys[id].flatMap { ProviderKey($0) }
+        }
+        verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
+        return verified
+    }
+
+    /// Forgets the tokens of keys as they are revoked, until the task is cancelled. What they are worth does not
+    /// depend on it: each use looks the key up.
+    package func run() async {
+        var revoked: Set<KeyID> = []
+        for await snapshot in accounts.changes() {
+            for (id, key) in snapshot.keys where key.revoked != nil && revoked.insert(id).inserted {
+                verifier.withLock { $0.forget(key: id) }
+            }
+        }
+    }
+}
+
+extension ProviderKey {
+    /// - Returns: nil when the key is revoked, or does not hold a point on the curve.
+    fileprivate init?(_ key: TeamKey) {
+        // A stored key that cannot be read is as good as none.
+        guard key.revoked == nil, let point = try? P256.Signing.PublicKey(x963Representation: key.publicKey) else {
+            return nil
+        }
+        self.init(id: key.id, team: key.team, publicKey: point, environments: key.environments)
+    }
+}

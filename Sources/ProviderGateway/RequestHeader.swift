@@ -1,0 +1,71 @@
+/// The request headers that the provider API knows (Guide, Tables 8-1 and 8-2; `apns-push-type` came later). All
+/// others are ignored.
+enum RequestHeader: UInt16, CaseIterable {
+    case method = 1
+    case path = 2
+    case authorization = 4
+    case id = 8
+    case expiration = 16
+    case priority = 32
+    case topic = 64
+    case collapseID = 128
+    case pushType = 256
+    /// Known because a body must not be compressed.
+    case contentEncoding = 512
+
+    /// Tells a header by the bytes of its name. Length and one byte leave a single candidate.
+    init?(name: Span<UInt8>) {
+        let candidate: RequestHeader
+        switch name.count {
+        case 5: candidate = .path
+        case 7: candidate = name[0] == UInt8(ascii: ":") ? .method : .id
+        case 10: candidate = .topic
+        case 13: candidate = name[1] == UInt8(ascii: "u") ? .authorization : .priority
+        case 14: candidate = .pushType
+        case 15: candidate = .expiration
+        case 16: candidate = name[0] == UInt8(ascii: "a") ? .collapseID : .contentEncoding
+        default: return nil
+        }
+        guard name.isEqual(to: candidate.name) else { return nil }
+        self = candidate
+    }
+
+    /// The name as it stands on the wire.
+    var name: StaticString {
+        switch self {
+        case .method: ":method"
+        case .path: ":path"
+        case .authorization: "authorization"
+        case .id: "apns-id"
+        case .expiration: "apns-expiration"
+        case .priority: "apns-priority"
+        case .topic: "apns-topic"
+        case .collapseID: "apns-collapse-id"
+        case .pushType: "apns-push-type"
+        case .contentEncoding: "content-encoding"
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Compares with a word of ASCII.
+    func isEqual(to word: StaticString) -> Bool {
+        guard count == word.utf8CodeUnitCount else { return false }
+        return word.withUTF8Buffer { letters in
+            for index in 0..<count where self[index] != letters[index] { return false }
+            return true
+        }
+    }
+
+    /// Compares with other bytes.
+    func isEqual(to bytes: [UInt8]) -> Bool {
+        guard count == bytes.count else { return false }
+        for index in 0..<count where self[index] != bytes[index] { return false }
+        return true
+    }
+
+    /// The bytes as text; what is not UTF-8 is replaced.
+    var text: String {
+        withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,176 @@
+import Delivery
+import Notifications
+import Trust
+
+/// Which requests are good, and which reason wins where several things are wrong: the checks in their one order.
+///
+/// The order is documented in docs/provider-api.md: what the request is, who sends it, what its headers say, what it
+/// may reach, and last what it carries.
+struct RequestRules: Sendable {
+    let environment: Environment
+    let conformance: Conformance
+    let tokenKeys: TokenKeys
+
+    /// Decides all that the headers alone can decide.
+    func check(_ request: ProviderRequest, of team: TeamID?) throws(Rejection) -> ProviderRequest.Addressed {
+        try checkShape(request)
+        let token = try checkTrust(request, of: team)
+        try checkFields(request)
+        let topic = try checkTopic(request, token)
+        let contents = try open(request.path)
+        guard let app = topic.app, contents.app == app.id else {
+            let detail = "The device token belongs to another app than the topic \(topic.name)."
+            throw Rejection(.deviceTokenNotForTopic, detail: detail)
+        }
+        return ProviderRequest.Addressed(
+            destination: Destination(environment: environment, device: contents.device, app: contents.app),
+            generation: contents.generation,
+            topic: topic,
+        )
+    }
+
+    /// Opens the device token: only the service can read it (Guide, 2.1.4).
+    private func open(_ path: ProviderRequest.Path) throws(Rejection) -> DeviceTokenContents {
+        switch path {
+        case .deviceToken(let token):
+            if let contents = tokenKeys.open(token, environment: environment) { return contents }
+            let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
+            throw Rejection(.badDeviceToken, detail: detail)
+        case .badDeviceToken(let detail):
+            throw Rejection(.badDeviceToken, detail: detail)
+        case .bad, .withoutDeviceToken:
+            throw Rejection(.missingDeviceToken)
+        }
+    }
+
+    /// The method, the path, and nothing twice.
+    private func checkShape(_ request: ProviderRequest) throws(Rejection) {
+        guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
+        switch request.path {
+        case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
+        case .withoutDeviceToken:
+            throw Rejection(.missingDeviceToken, detail: "The path ends where the device token should stand.")
+        case .deviceToken, .badDeviceToken: break
+        }
+        if let header = request.repeated {
+            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+        }
+    }
+
+    /// The provider token, and that the connection stays with one team.
+    private func checkTrust(
+        _ request: ProviderRequest,
+        of team: TeamID?,
+    ) throws(Rejection) -> VerifiedProviderToken {
+        switch request.authorization {
+        case .absent:
+            throw Rejection(.missingProviderToken, detail: "There is no authorization header with a provider token.")
+        case .rejected(let rejection):
+            throw rejection
+        case .verified(let token):
+            guard team == nil || team == token.team else {
+                let detail = "This connection sends for another team; one connection serves one team."
+                throw Rejection(.invalidProviderToken, detail: detail)
+            }
+            return token
+        }
+    }
+
+    /// Each header by itself.
+    private func checkFields(_ request: ProviderRequest) throws(Rejection) {
+        if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
+        if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }
+        if case .bad(let detail) = request.priority { throw Rejection(.badPriority, detail: detail) }
+        if case .bad(let detail) = request.collapseID { throw Rejection(.badCollapseID, detail: detail) }
+        if case .bad(let detail) = request.pushType { throw Rejection(.invalidPushType, detail: detail) }
+    }
+
+    /// The topic: that there is one, that it can be one, that it is the team's, and that the push type goes with it.
+    private func checkTopic(
+        _ request: ProviderRequest,
+        _ token: VerifiedProviderToken,
+    ) throws(Rejection) -> AddressedTopic {
+        let topic: AddressedTopic
+        switch request.topic {
+        case .absent:
+            throw Rejection(.missingTopic, detail: "With a provider token the apns-topic header is required.")
+        case .bad(let detail):
+            throw Rejection(.badTopic, detail: detail)
+        case .value(let value):
+            topic = value
+        }
+        guard let app = topic.app, app.team == token.team else {
+            throw Rejection(.topicDisallowed, detail: "Team \(token.team) has no app with the topic \(topic.name).")
+        }
+        if let bundleIDs = token.bundleIDs, !bundleIDs.contains(app.bundleID) {
+            throw Rejection(.unrelatedKeyIDInToken, detail: "Key \(token.key) is not for the app \(app.bundleID).")
+        }
+        if case .value(let type) = request.pushType {
+            guard let kind = type.topicKind else {
+                let detail = "The push type mdm takes its topic from a provider certificate."
+                throw Rejection(.topicDisallowed, detail: detail)
+            }
+            guard kind == topic.kind else {
+                let detail = "The push type \(type.rawValue) goes with the topic \(app.bundleID.topic(kind))."
+                throw Rejection(.topicDisallowed, detail: detail)
+            }
+        }
+        return topic
+    }
+
+    /// Reads the body and puts the notification together.
+    func notification(
+        _ request: ProviderRequest,
+        to topic: AddressedTopic,
+        id: NotificationID,
+    ) throws(Rejection) -> Notification {
+        if request.isCompressed {
+            throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
+        }
+        let payload: Payload
+        do {
+            payload = try Payload(request.body)
+        } catch {
+            throw Rejection(.payloadEmpty, detail: error.description)
+        }
+        if conformance == .strict, !payload.contents.contains(.aps) {
+            throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
+        }
+        return Notification(
+            id: id,
+            topic: topic.name,
+            pushType: request.pushType.present,
+            priority: try priority(of: request, payload),
+            expiration: request.expiration.present ?? .unspecified,
+            collapseID: request.collapseID.present,
+            payload: payload,
+        )
+    }
+
+    /// It is an error to use priority 10 for what contains only content-available (Guide, Table 8-2); a background
+    /// notification likewise. Where the header is missing the service takes such a notification as 5.
+    private func priority(of request: ProviderRequest, _ payload: Payload) throws(Rejection) -> Priority {
+        let isBackground = request.pushType.present == .background
+        guard payload.isSilent || isBackground else { return request.priority.present ?? .immediate }
+        switch request.priority.present {
+        case .immediate:
+            let detail =
+                isBackground
+                ? "Priority 10 is not for background notifications; use 5."
+                : "Priority 10 must trigger an alert, sound or badge; this payload holds only content-available."
+            throw Rejection(.badPriority, detail: detail)
+        case nil where conformance == .strict:
+            let detail = "Without apns-priority the priority is 10, which is not for a silent notification."
+            throw Rejection(.badPriority, detail: detail)
+        case let priority:
+            return priority ?? .considerate
+        }
+    }
+}
+
+extension ProviderRequest.Field {
+    /// The value, where there is a good one.
+    var present: Value? {
+        if case .value(let value) = self { value } else { nil }
+    }
+}

@@ -1,0 +1,61 @@
+import Delivery
+import Synchronization
+
+/// The accounts as they are now, and everybody who wants to hear of changes.
+final class AccountsFeed: Sendable {
+    private struct State {
+        var snapshot: AccountsSnapshot
+        var listeners: [UInt64: AsyncStream<AccountsSnapshot>.Continuation] = [:]
+        var nextListener: UInt64 = 0
+        var isFinished = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ snapshot: AccountsSnapshot) {
+        state = Mutex(State(snapshot: snapshot))
+    }
+
+    var current: AccountsSnapshot { state.withLock { $0.snapshot } }
+
+    /// Every snapshot from now on, the present one first; only the newest waits for a slow reader.
+    func changes() -> AsyncStream<AccountsSnapshot> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: AccountsSnapshot.self,
+            bufferingPolicy: .bufferingNewest(1),
+        )
+        let listener: UInt64? = state.withLock { state in
+            continuation.yield(state.snapshot)
+            guard !state.isFinished else { return nil }
+            defer { state.nextListener += 1 }
+            state.listeners[state.nextListener] = continuation
+            return state.nextListener
+        }
+        guard let listener else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.listeners.removeValue(forKey: listener) }
+        }
+        return stream
+    }
+
+    /// Makes the next snapshot out of the present one. Within the lock, so that all hear of changes in their order.
+    func update(_ next: (AccountsSnapshot) -> AccountsSnapshot) -> AccountsSnapshot {
+        state.withLock { state in
+            state.snapshot = next(state.snapshot)
+            for listener in state.listeners.values { listener.yield(state.snapshot) }
+            return state.snapshot
+        }
+    }
+
+    /// There will be no more changes.
+    func finish() {
+        let listeners = state.withLock { state in
+            state.isFinished = true
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.finish() }
+    }
+}

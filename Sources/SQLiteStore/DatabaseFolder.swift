@@ -1,0 +1,109 @@
+import Delivery
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The folder that the database is in: who may use it, and what is there already.
+///
+/// The folder is locked as long as the value lives, since what the store holds in memory would go stale if another
+/// process wrote to the same database.
+final class DatabaseFolder: Sendable {
+    let path: String
+    let databasePath: String
+    private let descriptor: Descriptor
+
+    /// Creates the folder where it is not there, for its owner alone, and locks it.
+    init(path: String, file: String) throws(StoreError) {
+        self.path = path
+        databasePath = path + "/" + file
+        try Files.makeFolder(path)
+        descriptor = try Files.open(path, O_RDONLY | O_DIRECTORY)
+        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+            throw errno == EWOULDBLOCK
+                ? StoreError(
+                    .unavailable,
+                    "\(path) is in use: stop the service that runs on it, or choose another folder.",
+                )
+                : Files.error("lock", path)
+        }
+    }
+
+    func path(of name: String) -> String { path + "/" + name }
+
+    /// Lets another process, or another store in this one, use the folder.
+    func unlock() { flock(descriptor.number, LOCK_UN) }
+
+    // MARK: What is there
+
+    /// Looks at the database's file without opening it as one, so that nothing in it can change.
+    /// - Returns: Whether there is one.
+    func hasDatabase() throws(StoreError) -> Bool {
+        guard try Files.exists(databasePath) else { return false }
+        let file = try Files.open(databasePath, O_RDWR)
+        // Whoever copied it here may have let others read it.
+        guard fchmod(file.number, Files.privateFile) == 0 else { throw Files.error("protect", databasePath) }
+        let header = try Files.read(file, upTo: DatabaseHeader.byteCount, of: databasePath)
+        guard let header = DatabaseHeader(header) else {
+            throw StoreError(
+                .unreadable,
+                "\(databasePath) is not an SQLite database, or is damaged: move it away or restore a backup.",
+            )
+        }
+        guard header.applicationID == Schema.applicationID else {
+            throw StoreError(
+                .unreadable,
+                "\(databasePath) is another program's database: move it away, or choose another folder.",
+            )
+        }
+        return true
+    }
+
+    /// Has a new database made under another name, and gives it its own once it is complete.
+    func makeDatabase(_ make: (_ path: String) throws(SQLiteFailure) -> Void) throws(StoreError) {
+        let newPath = databasePath + ".new"
+        // Left by a start that was interrupted, and never used.
+        for leftover in [newPath, newPath + "-journal"] { try Files.remove(leftover) }
+        // SQLite gives its other files the permissions of this one.
+        _ = try Files.open(newPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        do throws(SQLiteFailure) {
+            try make(newPath)
+        } catch {
+            throw explain(error)
+        }
+        try Files.rename(newPath, to: databasePath)
+        try Files.sync(descriptor, path)
+    }
+
+    // MARK: What is wrong
+
+    /// What a person is told when the database could not be opened.
+    func explain(_ failure: SQLiteFailure) -> StoreError {
+        let error = failure.storeError
+        return StoreError(error.code, "\(databasePath): \(error.cause)")
+    }
+
+    var newer: StoreError {
+        StoreError(
+            .unreadable,
+            "\(databasePath) was made by a newer version of Carillon: start that version, or choose another folder.",
+        )
+    }
+}
+
+/// What the first bytes of an SQLite database say (https://www.sqlite.org/fileformat2.html, 1.3).
+struct DatabaseHeader: Equatable {
+    static let byteCount = 100
+
+    let applicationID: UInt32
+
+    /// - Returns: nil where the bytes are not such a header.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.byteCount, bytes.starts(with: Array("SQLite format 3\u{0}".utf8)) else { return nil }
+        applicationID = bytes[68..<72].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

@@ -1,0 +1,66 @@
+import Delivery
+import GRDB
+
+/// How the database's connections are set up.
+enum DatabaseOpening {
+    /// For reading mailboxes beside the writer; more readers than cores gain nothing.
+    static let maximumReaders = 4
+    /// In seconds: how long a transaction waits for a lock that another program holds, a person's `sqlite3` for
+    /// example, before what is to be written is refused.
+    static let lockPatience = 2.0
+    /// In KiB for each connection: the inner pages of a few million mailboxes.
+    static let pageCache = 8 * 1024
+    /// In pages of 4 KiB: when the log is this long, it is copied into the database. Longer than SQLite's 1,000, so
+    /// that a page that changes often is copied less often; opening after a crash has 32 MiB to read.
+    static let checkpointPages = 8192
+
+    /// Makes a new database. It gets its name once it is complete, so that a database under that name is always one
+    /// of ours.
+    static func create(in folder: DatabaseFolder) throws(StoreError) {
+        try folder.makeDatabase { path throws(SQLiteFailure) in
+            do {
+                let queue = try DatabaseQueue(path: path)
+                try queue.inDatabase { database in
+                    try database.execute(sql: "PRAGMA application_id = \(Schema.applicationID)")
+                }
+                try Schema.migrator.migrate(queue)
+                try queue.close()
+            } catch {
+                throw SQLiteFailure(error)
+            }
+        }
+    }
+
+    static func open(in folder: DatabaseFolder) throws(StoreError) -> DatabasePool {
+        do {
+            let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
+            let isNewer = try pool.writeWithoutTransaction { database in
+                // GRDB sets NORMAL, with which the newest transactions may be lost with the power.
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                return try Schema.migrator.hasBeenSuperseded(database)
+            }
+            guard !isNewer else { throw folder.newer }
+            try Schema.migrator.migrate(pool)
+            return pool
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw folder.explain(SQLiteFailure(error))
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "SQLiteStore"
+        configuration.maximumReaderCount = maximumReaders
+        configuration.busyMode = .timeout(lockPatience)
+        // Should a rollback fail, the next transaction tries it again, where GRDB would end the process.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA cache_size = -\(pageCache)")
+            guard !database.configuration.readonly else { return }
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPages)")
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,123 @@
+import Delivery
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// An open file or folder, closed when it is let go.
+final class Descriptor: Sendable {
+    let number: CInt
+    init(_ number: CInt) { self.number = number }
+    deinit { close(number) }
+}
+
+/// The system's calls on files, with errors that say what to do.
+enum Files {
+    /// For the owner alone.
+    static let privateFile: mode_t = 0o600
+    static let privateFolder: mode_t = 0o700
+
+    static func open(_ path: String, _ flags: CInt) throws(StoreError) -> Descriptor {
+        let number = retrying { systemOpen(path, flags | O_CLOEXEC, privateFile) }
+        guard number >= 0 else { throw error("open", path) }
+        return Descriptor(number)
+    }
+
+    static func exists(_ path: String) throws(StoreError) -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw error("look at", path) }
+        return false
+    }
+
+    /// Makes a folder for its owner alone where there is none.
+    static func makeFolder(_ path: String) throws(StoreError) {
+        guard mkdir(path, privateFolder) == 0 || errno == EEXIST else { throw error("create", path) }
+    }
+
+    static func remove(_ path: String) throws(StoreError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw error("remove", path) }
+    }
+
+    static func rename(_ path: String, to newPath: String) throws(StoreError) {
+        guard systemRename(path, newPath) == 0 else { throw error("create", newPath) }
+    }
+
+    /// Gives the file a second name unless there is a file of that name.
+    /// - Returns: Whether there was none.
+    static func link(_ path: String, to newPath: String) throws(StoreError) -> Bool {
+        if systemLink(path, newPath) == 0 { return true }
+        guard errno == EEXIST else { throw error("create", newPath) }
+        return false
+    }
+
+    /// - Returns: Fewer bytes than `count` at the end of the file.
+    static func read(_ file: Descriptor, upTo count: Int, of path: String) throws(StoreError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let number = retrying {
+                bytes[filled...].withUnsafeMutableBytes { systemRead(file.number, $0.baseAddress, $0.count) }
+            }
+            guard number >= 0 else { throw error("read", path) }
+            if number == 0 { break }
+            filled += number
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+
+    static func write(_ bytes: [UInt8], to file: Descriptor, of path: String) throws(StoreError) {
+        var written = 0
+        while written < bytes.count {
+            let number = retrying {
+                bytes[written...].withUnsafeBytes { systemWrite(file.number, $0.baseAddress, $0.count) }
+            }
+            guard number >= 0 else { throw error("write", path) }
+            written += number
+        }
+    }
+
+    /// Returns once the file's contents, or the folder's names, are on the disk.
+    static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
+        guard retrying({ fsync(file.number) }) == 0 else { throw error("write", path) }
+    }
+
+    /// What is to be said of the system's last error.
+    static func error(_ action: String, _ path: String) -> StoreError {
+        let code = errno
+        let advice =
+            switch code {
+            case EACCES, EPERM: "give the user who runs the service access to it"
+            case EROFS: "choose a folder that can be written"
+            case ENOENT: "create the folder above it first"
+            case ENOTDIR, EISDIR: "choose another folder"
+            case ENOSPC, EDQUOT: "free some space on the disk"
+            case EMFILE, ENFILE: "allow more open files"
+            default: "check the disk"
+            }
+        return StoreError(.unavailable, "Cannot \(action) \(path) (\(String(cString: strerror(code)))): \(advice).")
+    }
+
+    /// Calls again where a signal came between.
+    private static func retrying<Number: BinaryInteger>(_ call: () -> Number) -> Number {
+        while true {
+            let result = call()
+            if result != -1 || errno != EINTR { return result }
+        }
+    }
+}
+
+// The members above have the names of these.
+
+private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { open(path, flags, mode) }
+private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
+private func systemLink(_ path: String, _ newPath: String) -> CInt { link(path, newPath) }
+private func systemRead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(file, bytes, count)
+}
+private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

@@ -1,0 +1,253 @@
+import Delivery
+import GRDB
+import Synchronization
+
+/// Gathers what concurrent callers want written and commits it together.
+///
+/// One transaction with its fsync takes about as long for a thousand rows as for one. So what is handed in while a
+/// transaction is under way waits, and all of it makes the next transaction. Everybody has an answer of their own,
+/// given after the commit.
+final class GroupCommit: Sendable {
+    /// How many items may be waiting or being written. The writer gets through that many in about a second, which is
+    /// as long as a request can wait; with payloads of 5 KiB it is 80 MiB.
+    static let defaultMaximumPendingItems = 16_384
+
+    private let pool: DatabasePool
+    private let maximumPendingItems: Int
+    private let state = Mutex(State())
+
+    private struct State {
+        var waiting: [Job] = []
+        var pendingItems = 0
+        /// A run of ``write(_:)`` is scheduled or under way and will take what is waiting.
+        var isWriting = false
+        var isClosed = false
+        /// Wait for the run to end.
+        var closing: [CheckedContinuation<Void, Never>] = []
+        var statistics = Statistics()
+    }
+
+    /// What has been committed since the store was opened.
+    struct Statistics: Sendable {
+        var transactions = 0
+        var items = 0
+    }
+
+    /// What one caller wants written.
+    private struct Job: Sendable {
+        let items: Int
+        /// Does the writing. What it returns makes it known and answers the caller, once the transaction is committed.
+        let run: @Sendable (Database) throws(SQLiteFailure) -> @Sendable () -> Void
+        let fail: @Sendable (StoreError) -> Void
+    }
+
+    init(pool: DatabasePool, maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems) {
+        self.pool = pool
+        self.maximumPendingItems = maximumPendingItems
+    }
+
+    var statistics: Statistics { state.withLock { $0.statistics } }
+    /// Waiting or being written.
+    var pendingItems: Int { state.withLock { $0.pendingItems } }
+
+    /// Has `body` run within a transaction, after all that was handed in before.
+    ///
+    /// - Parameters:
+    ///   - items: how many items are to be written.
+    ///   - undoable: whether what `body` did before it threw must be undone where the transaction goes on.
+    ///   - body: does it on the writer's thread, for the first `accepted` items, as many as there is room for. It may
+    ///     be called again after its transaction was rolled back.
+    ///   - committed: makes known what was written. It is called in the order in which the calls came, before anyone
+    ///     is answered.
+    /// - Returns: What `committed` returned.
+    func write<Written: Sendable, Answer: Sendable>(
+        items: Int = 1,
+        undoable: Bool,
+        _ body: @escaping @Sendable (_ database: Database, _ accepted: Int) throws(SQLiteFailure) -> Written,
+        committed: @escaping @Sendable (Written) -> Answer,
+    ) async -> Result<Answer, StoreError> {
+        await withCheckedContinuation { continuation in
+            enqueue(items: items) { accepted in
+                Job(
+                    items: accepted,
+                    run: { database throws(SQLiteFailure) in
+                        do throws(SQLiteFailure) {
+                            let written =
+                                undoable
+                                ? try Self.undoing(database) { database throws(SQLiteFailure) in
+                                    try body(database, accepted)
+                                }
+                                : try body(database, accepted)
+                            return { continuation.resume(returning: .success(committed(written))) }
+                        } catch where !error.endsTransaction {
+                            return { continuation.resume(returning: .failure(error.storeError)) }
+                        }
+                    },
+                    fail: { continuation.resume(returning: .failure($0)) },
+                )
+            } refuse: { error in
+                continuation.resume(returning: .failure(error))
+            }
+        }
+    }
+
+    /// Takes no more from now on and answers once all that was taken has been answered.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                state.isClosed = true
+                if state.isWriting { state.closing.append(continuation) }
+                return !state.isWriting
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    // MARK: The queue
+
+    private func enqueue(items: Int, job: (_ accepted: Int) -> Job, refuse: (StoreError) -> Void) {
+        enum Decision {
+            case refused(StoreError)
+            case taken(startsWriter: Bool)
+        }
+        let decision: Decision = state.withLock { state in
+            guard !state.isClosed else { return .refused(.closed) }
+            let accepted = min(items, maximumPendingItems - state.pendingItems)
+            guard accepted > 0 else { return .refused(.busy) }
+            state.pendingItems += accepted
+            state.waiting.append(job(accepted))
+            defer { state.isWriting = true }
+            return .taken(startsWriter: !state.isWriting)
+        }
+        switch decision {
+        case .refused(let error):
+            refuse(error)
+        case .taken(startsWriter: true):
+            pool.asyncWriteWithoutTransaction { [self] database in write(database) }
+        case .taken(startsWriter: false):
+            break
+        }
+    }
+
+    /// The next group: all that is waiting; nil where nothing is, which ends the run.
+    private func nextGroup() -> [Job]? {
+        let (group, closing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
+            let group = state.waiting
+            state.waiting = []
+            guard group.isEmpty else { return (group, []) }
+            state.isWriting = false
+            defer { state.closing = [] }
+            return (group, state.closing)
+        }
+        for continuation in closing { continuation.resume() }
+        return group.isEmpty ? nil : group
+    }
+
+    /// Makes room before the answers are given, so that a caller can hand in the next batch right away.
+    private func leave(_ jobs: some Collection<Job>, committed: Bool) {
+        let items = jobs.reduce(0) { $0 + $1.items }
+        state.withLock { state in
+            state.pendingItems -= items
+            if committed {
+                state.statistics.transactions += 1
+                state.statistics.items += items
+            }
+        }
+    }
+
+    // MARK: On the writer's thread
+
+    private func write(_ database: Database) {
+        while let group = nextGroup() {
+            do throws(CommitFailure) {
+                try commit(group, on: database)
+            } catch where error.isFull && group.count > 1 {
+                // What takes no room, a removal for example, must not fail for what does.
+                for index in group.indices { commitAlone(group[index...index], on: database) }
+            } catch {
+                leave(group, committed: false)
+                for job in group { job.fail(error.storeError) }
+            }
+        }
+    }
+
+    private func commitAlone(_ job: ArraySlice<Job>, on database: Database) {
+        do throws(CommitFailure) {
+            try commit(job, on: database)
+        } catch {
+            leave(job, committed: false)
+            for job in job { job.fail(error.storeError) }
+        }
+    }
+
+    /// Runs the jobs in one transaction, commits it and answers; where it throws, nobody has been answered.
+    private func commit(_ jobs: some Collection<Job>, on database: Database) throws(CommitFailure) {
+        var answers: [@Sendable () -> Void] = []
+        answers.reserveCapacity(jobs.count)
+        do throws(SQLiteFailure) {
+            // Only where a rollback itself failed before is there still a transaction.
+            if database.isInsideTransaction { try database.perform { try $0.rollback() } }
+            try database.perform { try $0.beginTransaction(.immediate) }
+            for job in jobs { answers.append(try job.run(database)) }
+        } catch {
+            rollBack(database)
+            throw CommitFailure(storeError: error.storeError, isFull: error.isFull)
+        }
+        do throws(SQLiteFailure) {
+            try database.perform { try $0.commit() }
+        } catch {
+            rollBack(database)
+            throw CommitFailure(
+                storeError: error.provesCommitFailed ? error.storeError : error.doubtfulCommit,
+                isFull: error.isFull,
+            )
+        }
+        leave(jobs, committed: true)
+        for answer in answers { answer() }
+    }
+
+    private struct CommitFailure: Error {
+        let storeError: StoreError
+        let isFull: Bool
+    }
+
+    private func rollBack(_ database: Database) {
+        // Thrown away: what made it necessary is what is reported, and the next transaction tries again.
+        try? database.rollback()
+    }
+
+    /// Runs `body` so that what it did is undone when it throws and the transaction goes on.
+    private static func undoing<Value>(
+        _ database: Database,
+        _ body: (Database) throws(SQLiteFailure) -> Value,
+    ) throws(SQLiteFailure) -> Value {
+        try database.perform { try $0.execute(sql: "SAVEPOINT job") }
+        do throws(SQLiteFailure) {
+            let value = try body(database)
+            try database.perform { try $0.execute(sql: "RELEASE job") }
+            return value
+        } catch where !error.endsTransaction {
+            try database.perform { try $0.execute(sql: "ROLLBACK TO job; RELEASE job") }
+            throw error
+        }
+    }
+}
+
+extension Database {
+    /// Calls GRDB, whose errors have no type.
+    func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
+        do {
+            return try body(self)
+        } catch {
+            throw SQLiteFailure(error)
+        }
+    }
+}
+
+extension StoreError {
+    static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
+    static let busy = StoreError(
+        .unavailable,
+        "More is waiting to be written than the disk keeps up with: send again after a delay.",
+    )
+}

@@ -1,0 +1,54 @@
+import Delivery
+import Notifications
+import Synchronization
+
+/// Every registration, in memory, as the database has it: what each push asks first.
+///
+/// It is divided into shards with a lock each, so that neither readers nor a table that grows hold up the others.
+final class RegistrationTable: Sendable {
+    /// A power of two. With 16, a table of a million registrations grows by pieces that take about a millisecond.
+    static let shardCount = 16
+
+    private let shards: [Shard]
+
+    private final class Shard: Sendable {
+        let value: Mutex<RegistrationShard>
+        init(capacity: Int) { value = Mutex(RegistrationShard(capacity: capacity)) }
+    }
+
+    /// - Parameter capacity: how many registrations there will be at first.
+    init(capacity: Int = 0) {
+        // A little more than the average, since devices do not spread evenly.
+        let perShard = capacity / Self.shardCount
+        shards = (0..<Self.shardCount).map { _ in Shard(capacity: perShard + perShard / 16) }
+    }
+
+    subscript(destination: Destination) -> Registration? {
+        let hash = Self.hash(destination.deviceKey)
+        return shard(hash).value.withLock { $0.registration(of: destination, hash: hash) }
+    }
+
+    func set(_ registration: Registration, of destination: Destination) {
+        let hash = Self.hash(destination.deviceKey)
+        shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
+    }
+
+    func registrations(of device: DeviceKey) -> [AppID: Registration] {
+        let hash = Self.hash(device)
+        return shard(hash).value.withLock { $0.registrations(of: device, hash: hash) }
+    }
+
+    var count: Int { shards.reduce(0) { $0 + $1.value.withLock { $0.count } } }
+
+    private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 32) & (Self.shardCount - 1)] }
+
+    /// Spreads the devices: the upper bits choose the shard, the lower ones the place in it. Devices' names are chosen
+    /// at random by the service, so a fixed function will do.
+    static func hash(_ device: DeviceKey) -> UInt64 {
+        var hash = device.device.rawValue &+ (device.environment == .production ? 0x9e37_79b9_7f4a_7c15 : 0)
+        // The finaliser of SplitMix64.
+        hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
+        hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
+        return hash ^ hash >> 31
+    }
+}

@@ -1,0 +1,172 @@
+package import Delivery
+import GRDB
+package import Notifications
+
+extension SQLiteStore: Registrations {
+    package func known(_ destination: Destination) -> KnownRegistration? {
+        registrations[destination].map(KnownRegistration.registered) ?? .neverRegistered
+    }
+
+    package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        destinations.map { registrations[$0] }
+    }
+
+    package func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        registrations.registrations(of: device)
+    }
+
+    package func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        let table = registrations
+        return try await commits.write(undoable: false) { database, _ throws(SQLiteFailure) in
+            guard var registration = try Self.registration(of: destination, in: database) else {
+                let first = Registration(firstSealedWith: tokenKeyID, at: moment)
+                try Self.set(first, of: destination, in: database)
+                return first
+            }
+            if registration.setActive(true, at: moment) {
+                try Self.set(registration, of: destination, in: database)
+            }
+            return registration
+        } committed: { registration in
+            table.set(registration, of: destination)
+            return registration
+        }.get()
+    }
+
+    package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        let table = registrations
+        return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+            guard var registration = try Self.registration(of: destination, in: database) else { return nil }
+            if registration.setActive(false, at: moment) {
+                try Self.set(registration, of: destination, in: database)
+            }
+            try Self.empty(destination, in: database)
+            return registration
+        } committed: { (registration: Registration?) in
+            if let registration { table.set(registration, of: destination) }
+            return registration
+        }.get()
+    }
+
+    package func renewTokens(
+        of device: DeviceKey,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) {
+        let table = registrations
+        let renewed = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Renewal in
+            var registrations = try Self.registrations(of: device, in: database)
+            for index in registrations.indices {
+                guard registrations[index].registration.renewToken(tokenKeyID: tokenKeyID, at: moment) else {
+                    return .refused
+                }
+            }
+            for (destination, registration) in registrations {
+                try Self.set(registration, of: destination, in: database)
+                try Self.empty(destination, in: database)
+            }
+            return .renewed(registrations)
+        } committed: { renewal in
+            guard case .renewed(let registrations) = renewal else { return false }
+            for (destination, registration) in registrations { table.set(registration, of: destination) }
+            return true
+        }.get()
+        guard renewed else {
+            throw StoreError(.unavailable, "Device \(device.device) has used up its tokens: activate it anew.")
+        }
+    }
+
+    private typealias Row = (destination: Destination, registration: Registration)
+
+    private enum Renewal: Sendable {
+        case renewed([Row])
+        /// One of the device's apps is at the last generation; nothing was changed.
+        case refused
+    }
+}
+
+// MARK: - Rows
+
+extension SQLiteStore {
+    static func loadRegistrations(from database: Database) throws(SQLiteFailure) -> RegistrationTable {
+        var count = try PreparedStatement("SELECT count(*) FROM registration", in: database)
+        let table = RegistrationTable(capacity: try count.next() ? Int(count.integer(0)) : 0)
+        var statement = try PreparedStatement("SELECT \(columns) FROM registration", in: database)
+        while try statement.next() {
+            let (destination, registration) = try statement.registration()
+            table.set(registration, of: destination)
+        }
+        return table
+    }
+
+    private static let columns =
+        "environment, device, app, generation, token_key, token_since, active, changed"
+
+    private static func registration(
+        of destination: Destination,
+        in database: Database,
+    ) throws(SQLiteFailure) -> Registration? {
+        var statement = try PreparedStatement(
+            "SELECT \(columns) FROM registration WHERE environment = ?1 AND device = ?2 AND app = ?3",
+            in: database,
+        )
+        statement.bind(destination)
+        return try statement.next() ? statement.registration().registration : nil
+    }
+
+    private static func registrations(
+        of device: DeviceKey,
+        in database: Database,
+    ) throws(SQLiteFailure) -> [Row] {
+        var statement = try PreparedStatement(
+            "SELECT \(columns) FROM registration WHERE environment = ?1 AND device = ?2",
+            in: database,
+        )
+        statement.bind(device.environment.column, at: 1)
+        statement.bind(device.device.column, at: 2)
+        var rows: [Row] = []
+        while try statement.next() { rows.append(try statement.registration()) }
+        return rows
+    }
+
+    private static func set(
+        _ registration: Registration,
+        of destination: Destination,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        var statement = try PreparedStatement(
+            "REPLACE INTO registration (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            in: database,
+        )
+        statement.bind(destination)
+        statement.bind(Int64(registration.generation), at: 4)
+        statement.bind(Int64(registration.tokenKeyID), at: 5)
+        statement.bind(registration.tokenSince.column, at: 6)
+        statement.bind(registration.isActive ? 1 : 0, at: 7)
+        statement.bind(registration.changed.column, at: 8)
+        try statement.run()
+    }
+}
+
+extension PreparedStatement {
+    /// The present row.
+    fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
+        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
+            let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that cannot be") }
+        return (
+            Destination(environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app)),
+            Registration(
+                generation: generation,
+                tokenKeyID: tokenKeyID,
+                tokenSince: Timestamp(column: integer(5)),
+                isActive: integer(6) != 0,
+                changed: Timestamp(column: integer(7)),
+            )
+        )
+    }
+}

@@ -1,0 +1,145 @@
+package import Delivery
+import Dispatch
+import GRDB
+import Notifications
+import Synchronization
+
+/// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
+///
+/// What was answered has been written to the disk with an fsync. Accounts and registrations are held in memory as
+/// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
+package final class SQLiteStore: Sendable {
+    /// The database's file in the folder.
+    package static let fileName = "carillon.sqlite"
+    /// The folder of the secrets in the folder.
+    package static let secretsFolderName = "secrets"
+
+    /// The token keys and the certificate authority.
+    package let secrets: FileSecrets
+
+    let pool: DatabasePool
+    let commits: GroupCommit
+    let mailboxVersions: VersionCounter
+    let registrations: RegistrationTable
+    let accounts: AccountsFeed
+    private let folder: DatabaseFolder
+    private let openReads = OpenReads()
+
+    /// Opens the store in a folder, which is created with everything in it where it is not there.
+    ///
+    /// - Parameter path: the folder's.
+    /// - Throws: ``StoreError/Code/unreadable`` where there is something that is not a database of ours, one of a newer
+    ///   version or a damaged one, ``StoreError/Code/unavailable`` where the folder cannot be used or another process
+    ///   uses it. Nothing is overwritten then.
+    package static func open(folder path: String) async throws(StoreError) -> SQLiteStore {
+        try await open(folder: path, maximumPendingItems: GroupCommit.defaultMaximumPendingItems)
+    }
+
+    static func open(folder path: String, maximumPendingItems: Int) async throws(StoreError) -> SQLiteStore {
+        // Opening reads every registration, which would block one of the few threads that tasks run on.
+        try await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    returning: Result { () throws(StoreError) in
+                        try SQLiteStore(folder: path, maximumPendingItems: maximumPendingItems)
+                    }
+                )
+            }
+        }.get()
+    }
+
+    private init(folder path: String, maximumPendingItems: Int) throws(StoreError) {
+        folder = try DatabaseFolder(path: path, file: Self.fileName)
+        if try !folder.hasDatabase() { try DatabaseOpening.create(in: folder) }
+        pool = try DatabaseOpening.open(in: folder)
+        commits = GroupCommit(pool: pool, maximumPendingItems: maximumPendingItems)
+        secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        do {
+            (mailboxVersions, registrations, accounts) = try pool.writeWithoutTransaction { database in
+                (
+                    VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
+                    try Self.loadRegistrations(from: database),
+                    AccountsFeed(try Self.loadAccounts(from: database))
+                )
+            }
+        } catch {
+            throw folder.explain(SQLiteFailure(error))
+        }
+    }
+
+    /// Writes what was taken, and closes the files; whatever is asked after that is refused.
+    package func close() async {
+        await commits.close()
+        await openReads.close()
+        accounts.finish()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async { [pool] in
+                // Thrown away: everything is committed, and the next start finds it in the log where the copying of
+                // the log into the database, which closing does, did not work.
+                try? pool.close()
+                continuation.resume()
+            }
+        }
+        folder.unlock()
+    }
+
+    /// Reads on one of the readers' connections.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws(SQLiteFailure) -> Value,
+    ) async throws(StoreError) -> Value {
+        guard openReads.begin() else { throw .closed }
+        defer { openReads.end() }
+        let result: Result<Value, SQLiteFailure> = await withCheckedContinuation { continuation in
+            // Without a transaction: one statement sees one state of the database anyway.
+            pool.asyncUnsafeRead { database in
+                continuation.resume(
+                    returning: Result { () throws(SQLiteFailure) in
+                        switch database {
+                        case .success(let database): try body(database)
+                        case .failure(let error): throw SQLiteFailure(error)
+                        }
+                    }
+                )
+            }
+        }
+        do throws(SQLiteFailure) {
+            return try result.get()
+        } catch {
+            throw error.storeError
+        }
+    }
+}
+
+/// The counter of mailbox versions, which the writer alone uses, behind a lock as the compiler wants it.
+final class VersionCounter: Sendable {
+    private let versions: Mutex<MailboxVersions>
+
+    init(_ versions: MailboxVersions) { self.versions = Mutex(versions) }
+
+    func take(_ count: Int) -> MailboxVersions.Taken { versions.withLock { $0.take(count) } }
+    func committed(_ reservation: UInt64) { versions.withLock { $0.committed(reservation) } }
+}
+
+// MARK: - Meta
+
+extension SQLiteStore {
+    static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
+        var statement = try PreparedStatement("SELECT value FROM meta WHERE key = ?1", in: database)
+        statement.bind(key.rawValue, at: 1)
+        guard try statement.next() else {
+            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "\(key.rawValue) is missing")
+        }
+        return statement.integer(0)
+    }
+
+    static func reservedMailboxVersions(in database: Database) throws(SQLiteFailure) -> UInt64 {
+        UInt64(clamping: try meta(.mailboxVersionsReserved, in: database))
+    }
+
+    static func setMeta(_ key: Schema.Meta, to value: Int64, in database: Database) throws(SQLiteFailure) {
+        var statement = try PreparedStatement("UPDATE meta SET value = ?2 WHERE key = ?1", in: database)
+        statement.bind(key.rawValue, at: 1)
+        statement.bind(value, at: 2)
+        try statement.run()
+    }
+}

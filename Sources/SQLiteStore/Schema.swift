@@ -1,0 +1,88 @@
+import GRDB
+
+/// The tables, and how they came to be, one migration after the other.
+enum Schema {
+    /// Marks a database file as ours ("Cari" as a big-endian 32-bit integer, at offset 68 of the file).
+    static let applicationID: UInt32 = 0x4361_7269
+
+    /// A database that holds a migration not listed here was made by a newer version.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(sql: version1)
+        }
+        return migrator
+    }
+
+    /// Keys of the table `meta`.
+    enum Meta: String {
+        /// No mailbox version from this one on has been given out.
+        case mailboxVersionsReserved = "mailbox_versions_reserved"
+        case accountsVersion = "accounts_version"
+    }
+
+    private static let version1 = """
+        CREATE TABLE meta (
+            key TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO meta VALUES ('mailbox_versions_reserved', 1), ('accounts_version', 0);
+
+        CREATE TABLE team (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        -- AUTOINCREMENT: the number of an app that is gone must never name another, since device tokens carry it.
+        CREATE TABLE app (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            bundle_id TEXT NOT NULL UNIQUE,
+            team TEXT NOT NULL REFERENCES team (id)
+        ) STRICT;
+        CREATE INDEX app_by_team ON app (team);
+
+        -- revoked: milliseconds since 1970, NULL while the key is good.
+        CREATE TABLE signing_key (
+            id TEXT PRIMARY KEY,
+            team TEXT NOT NULL REFERENCES team (id),
+            public_key BLOB NOT NULL,
+            development INTEGER NOT NULL,
+            production INTEGER NOT NULL,
+            revoked INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX signing_key_by_team ON signing_key (team);
+
+        -- environment: 0 development, 1 production. Moments: milliseconds since 1970.
+        CREATE TABLE registration (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            generation INTEGER NOT NULL,
+            token_key INTEGER NOT NULL,
+            token_since INTEGER NOT NULL,
+            active INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            PRIMARY KEY (environment, device, app)
+        ) STRICT, WITHOUT ROWID;
+
+        -- The version and the moment stand before what may overflow to other pages. expiration: as the provider wrote
+        -- it, in seconds since 1970, NULL where it did not. contents: what was seen in the payload, a set of bits.
+        CREATE TABLE mailbox (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            version INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            id BLOB NOT NULL,
+            priority INTEGER NOT NULL,
+            expiration INTEGER,
+            contents INTEGER NOT NULL,
+            push_type TEXT,
+            topic TEXT NOT NULL,
+            collapse_id TEXT,
+            payload BLOB NOT NULL,
+            PRIMARY KEY (environment, device, app)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX mailbox_by_expiry ON mailbox (expires);
+        """
+}

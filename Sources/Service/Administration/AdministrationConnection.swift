@@ -1,0 +1,65 @@
+import HTTP2
+import NIOCore
+
+/// One connection to the administration. Confined to its event loop.
+final class AdministrationConnection: HTTP2Connection {
+    private let administration: Administration
+    private let eventLoop: any EventLoop
+    private var session: HTTP2Session?
+    private var requests = StreamTable<Request>()
+
+    private struct Request {
+        var method = ""
+        var path = ""
+        var body: [UInt8] = []
+    }
+
+    init(administration: Administration, eventLoop: any EventLoop) {
+        self.administration = administration
+        self.eventLoop = eventLoop
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func headersBegan(_ stream: StreamID) { requests.append(stream, Request()) }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let index = requests.index(of: stream) else { return }
+        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
+        case ":method": requests[index].method = text
+        case ":path": requests[index].path = text
+        default: break
+        }
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = requests.index(of: stream) else { return }
+        bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = requests.index(of: stream) else { return }
+        let request = requests[index]
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        Task { [administration] in
+            let answer = await administration.perform(request.method, request.path, request.body)
+            connection.eventLoop.execute { connection.value.respond(stream, answer) }
+        }
+    }
+
+    private func respond(_ stream: StreamID, _ answer: AdministrationAnswer) {
+        var headers = HeaderBlock()
+        headers.append(":status", String(answer.status))
+        headers.append("content-type", "application/json")
+        session?.respond(stream, headers, body: ByteBuffer(bytes: answer.body))
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { requests.remove(stream) }
+
+    func sessionClosed(_ end: SessionEnd) { session = nil }
+
+    func tick(now: NIODeadline) {}
+
+    func drain() { session?.drain() }
+}

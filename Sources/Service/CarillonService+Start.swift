@@ -1,0 +1,179 @@
+import Courier
+import Delivery
+import Foundation
+import HTTP2
+package import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import ProviderGateway
+import SQLiteStore
+import Trust
+
+/// Everything a running service consists of.
+struct ServiceParts {
+    var description: ServiceDescription
+    var folder: DataFolder
+    var lock: DataFolderLock
+    var settings: Settings
+    var store: SQLiteStore
+    var group: MultiThreadedEventLoopGroup
+    var certificates: [ServerCertificate]
+    var delivery: Delivery
+    var switchboard: LocalSwitchboard
+    var providerTokens: ProviderTokens
+    var providerListeners: [HTTP2Listener]
+    var courierListeners: [HTTP2Listener]
+    var administration: HTTP2Listener
+    var logger: Logger
+}
+
+extension CarillonService {
+    /// Opens the data folder and every listener; returns once all of them accept connections.
+    ///
+    /// Nothing that is there already is overwritten when it fails.
+    package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+        let folder = DataFolder(settings.dataFolder)
+        try folder.prepare()
+        let lock = try DataFolderLock(folder)
+        let store: SQLiteStore
+        do {
+            store = try await SQLiteStore.open(folder: folder.path)
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
+        let builder = ServiceBuilder(
+            settings: settings, folder: folder, lock: lock, store: store, group: group, logger: logger)
+        do throws(ServiceError) {
+            return CarillonService(try await builder.build())
+        } catch {
+            await store.close()
+            try? await group.shutdownGracefully()  // The first error is the one to tell.
+            throw error
+        }
+    }
+}
+
+/// Puts the parts together.
+private struct ServiceBuilder {
+    let settings: Settings
+    let folder: DataFolder
+    let lock: DataFolderLock
+    let store: SQLiteStore
+    let group: MultiThreadedEventLoopGroup
+    let logger: Logger
+
+    private let clock: @Sendable () -> Timestamp = { .now() }
+
+    func build() async throws(ServiceError) -> ServiceParts {
+        let secrets = try await SharedSecrets.load(from: store.secrets, now: clock())
+        try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
+        let key = try await FirstStart(accounts: store, folder: folder).prepare()
+        let switchboard = LocalSwitchboard(mailboxes: store, limits: settings.delivery, clock: clock)
+        let delivery = Delivery(
+            registrations: store, mailboxes: store, switchboard: switchboard, limits: settings.delivery, clock: clock)
+        var random = SystemRandomNumberGenerator()
+        let tokens = ProviderTokens(
+            verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store)
+        let names = settings.hostnames + (Self.isNameForClients(settings.host) ? [settings.host] : [])
+        let providerTLS = try ServerCertificate(
+            authority: secrets.authority, hostnames: names, asksForCertificate: false, now: clock())
+        let courierTLS = try ServerCertificate(
+            authority: secrets.authority, hostnames: names, asksForCertificate: true, now: clock())
+        let activations = Activations()
+        var description = ServiceDescription(
+            processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
+        var (providers, couriers): ([HTTP2Listener], [HTTP2Listener]) = ([], [])
+        for environment in settings.environments {
+            let gateway = ProviderGateway(
+                environment: environment, conformance: settings.conformance, tokens: tokens,
+                tokenKeys: secrets.tokenKeys, accounts: store, delivery: delivery, limits: settings.provider,
+                clock: clock)
+            let courier = Courier(
+                environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys, accounts: store,
+                registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
+                clock: clock)
+            let provider = try await listen(.provider, environment, gateway, providerTLS)
+            let device = try await listen(.courier, environment, courier, courierTLS)
+            providers.append(provider)
+            couriers.append(device)
+            let addresses = ServiceDescription.Addresses(
+                provider: provider.hostAndPort, courier: device.hostAndPort)
+            switch environment {
+            case .development: description.development = addresses
+            case .production: description.production = addresses
+            }
+        }
+        let administration = try await openAdministration(activations, at: description.socket)
+        try description.write(to: folder)
+        return ServiceParts(
+            description: description, folder: folder, lock: lock, settings: settings, store: store, group: group,
+            certificates: [providerTLS, courierTLS], delivery: delivery, switchboard: switchboard,
+            providerTokens: tokens, providerListeners: providers, courierListeners: couriers,
+            administration: administration, logger: logger)
+    }
+
+    /// An address that stands for all of a machine's is no name for a certificate.
+    private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
+
+    private func listen<Service: HTTP2Service>(
+        _ listener: PortPlan.Listener,
+        _ environment: Environment,
+        _ service: Service,
+        _ certificate: ServerCertificate,
+    ) async throws(ServiceError) -> HTTP2Listener {
+        let port = settings.ports.port(listener, environment)
+        var logger = logger
+        logger[metadataKey: "listener"] = "\(environment.rawValue) \(listener.rawValue)"
+        do {
+            return try await HTTP2Listener.bind(
+                service, to: .tcp(host: settings.host, port: port), tls: { certificate.context },
+                limits: settings.listener, group: group, logger: logger)
+        } catch {
+            throw ServiceError(
+                .cannotListen,
+                "The \(environment.rawValue) \(listener.rawValue) port \(port) on \(settings.host) cannot be opened "
+                    + "(\(Self.reason(error))); stop what uses it, or start with --ports ephemeral.")
+        }
+    }
+
+    private func openAdministration(
+        _ activations: Activations,
+        at path: String,
+    ) async throws(ServiceError) -> HTTP2Listener {
+        // The system's limit, with the zero at the end (sys/un.h).
+        let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+        guard path.utf8.count <= limit else {
+            throw ServiceError(
+                .cannotListen,
+                "The socket's path \(path) has \(path.utf8.count) bytes, and the system allows \(limit); "
+                    + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
+        }
+        // What a service that was killed left behind; nobody serves it, because the folder is locked.
+        try? FileManager.default.removeItem(atPath: path)
+        do {
+            let administration = Administration(accounts: store, activations: activations, clock: clock)
+            let listener = try await HTTP2Listener.bind(
+                administration, to: .unix(path: path), tls: nil, group: group, logger: logger)
+            chmod(path, 0o600)
+            return listener
+        } catch {
+            throw ServiceError(.cannotListen, "The socket \(path) cannot be opened (\(Self.reason(error))).")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
+    }
+}
+
+extension HTTP2Listener {
+    /// As people and commands write it.
+    fileprivate var hostAndPort: String {
+        guard let address = localAddress, let host = address.ipAddress, let port = address.port else { return "" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

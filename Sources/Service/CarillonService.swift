@@ -1,0 +1,102 @@
+import Courier
+import Delivery
+import Foundation
+import HTTP2
+import Logging
+import NIOCore
+import NIOPosix
+import Notifications
+import ProviderGateway
+import SQLiteStore
+import ServiceLifecycle
+import Trust
+
+/// The whole service in one process, on the embedded store.
+package final class CarillonService: Sendable {
+    package let description: ServiceDescription
+    package let folder: DataFolder
+
+    private let lock: DataFolderLock
+    private let settings: Settings
+    private let store: SQLiteStore
+    private let group: MultiThreadedEventLoopGroup
+    private let certificates: [ServerCertificate]
+    private let delivery: Delivery
+    private let switchboard: LocalSwitchboard
+    private let providerTokens: ProviderTokens
+    private let providerListeners: [HTTP2Listener]
+    private let courierListeners: [HTTP2Listener]
+    private let administration: HTTP2Listener
+    private let logger: Logger
+
+    init(_ parts: ServiceParts) {
+        description = parts.description
+        folder = parts.folder
+        lock = parts.lock
+        settings = parts.settings
+        store = parts.store
+        group = parts.group
+        certificates = parts.certificates
+        delivery = parts.delivery
+        switchboard = parts.switchboard
+        providerTokens = parts.providerTokens
+        providerListeners = parts.providerListeners
+        courierListeners = parts.courierListeners
+        administration = parts.administration
+        logger = parts.logger
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown begins; then stores or delivers everything it has
+    /// accepted, and returns.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { await self.delivery.run() }
+            group.addTask { await self.providerTokens.run() }
+            group.addTask { await self.renewCertificates() }
+            // The first thing to end is this wait.
+            try? await gracefulShutdownOrCancellation()
+            await shutDown()
+            group.cancelAll()
+        }
+        await store.close()
+        // Threads that are gone cannot be stopped again.
+        try? await group.shutdownGracefully()
+    }
+
+    /// In this order: providers get their answers while devices can still acknowledge; then what devices have not
+    /// acknowledged goes to their mailboxes; the administration is last.
+    private func shutDown() async {
+        logger.info("Shutting down")
+        try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
+        await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
+        await Self.shutDown(courierListeners, within: settings.shutdownTimeout)
+        switchboard.disconnectAll(because: .shutdown)
+        await delivery.drain()
+        await administration.shutDown(within: .seconds(1))
+        try? FileManager.default.removeItem(atPath: description.socket)
+    }
+
+    private static func shutDown(_ listeners: [HTTP2Listener], within limit: TimeAmount) async {
+        await withDiscardingTaskGroup { group in
+            for listener in listeners { group.addTask { await listener.shutDown(within: limit) } }
+        }
+    }
+
+    private func renewCertificates() async {
+        while !Task.isCancelled {
+            do {
+                try await Task.sleep(for: ServerCertificate.checkEvery)
+                for certificate in certificates { try certificate.renew(now: .now()) }
+            } catch is CancellationError {
+                return
+            } catch {
+                logger.error("The server's certificate was not renewed", metadata: ["cause": "\(error)"])
+            }
+        }
+    }
+}
+
+/// Returns when a graceful shutdown begins, or throws when the task is cancelled.
+private func gracefulShutdownOrCancellation() async throws {
+    try await gracefulShutdown()
+}

@@ -1,0 +1,64 @@
+import Foundation
+package import Notifications
+
+/// What the commands need to know of a running service: a file in its data folder, there while it runs.
+package struct ServiceDescription: Codable, Sendable, Hashable {
+    /// Where one environment listens, `host:port`.
+    package struct Addresses: Codable, Sendable, Hashable {
+        package var provider: String
+        package var courier: String
+
+        package init(provider: String, courier: String) {
+            self.provider = provider
+            self.courier = courier
+        }
+    }
+
+    /// The key that `carillon send` signs with when it is given none, made at the first start.
+    package struct DevelopmentKey: Codable, Sendable, Hashable {
+        package var teamID: String
+        package var keyID: String
+        package var path: String
+        package var bundleID: String?
+    }
+
+    package var processID: Int32
+    package var development: Addresses?
+    package var production: Addresses?
+    /// The root certificate's file.
+    package var ca: String
+    /// The administration's socket.
+    package var socket: String
+    package var key: DevelopmentKey?
+
+    package func addresses(_ environment: Environment) -> Addresses? {
+        switch environment {
+        case .development: development
+        case .production: production
+        }
+    }
+
+    /// The description of the service that runs on the folder.
+    package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
+        guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
+            throw ServiceError(
+                .dataFolder, "No service runs on \(folder.path); start one with: carillon serve --data \(folder.path)")
+        }
+        do {
+            return try JSONDecoder().decode(ServiceDescription.self, from: data)
+        } catch {
+            throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(error)")
+        }
+    }
+
+    func write(to folder: DataFolder) throws(ServiceError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            let data = try encoder.encode(self)
+            try DataFolder.write(String(decoding: data, as: UTF8.self) + "\n", to: folder.descriptionFile)
+        } catch {
+            throw error as? ServiceError ?? ServiceError(.dataFolder, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// Base 64 as JSON Web Tokens have it.
+enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The URL-safe alphabet, no padding (RFC 7515, 2).
+    static func encoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> UInt32(count) & 0x3f)])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 0x3f)]) }
+        return text
+    }
+
+    /// Reads either alphabet (RFC 4648, 4 and 5), with its padding or without: widely used clients send all four.
+    ///
+    /// - Returns: nil for anything else: other bytes, a length that cannot be, padding in part, or bits left over that
+    ///   are not zero (3.5), as one text should be the only one for its bytes.
+    static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        guard padding == 0 || (padding <= 2 && text.count.isMultiple(of: 4)) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count * 3 / 4)
+        var bits: UInt32 = 0
+        var count = 0
+        for digit in text.dropLast(padding) {
+            guard let value = value(of: digit) else { return nil }
+            bits = bits << 6 | value
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        guard count < 6, bits & (1 << UInt32(count) - 1) == 0 else { return nil }
+        return bytes
+    }
+
+    private static func value(of digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
+        case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

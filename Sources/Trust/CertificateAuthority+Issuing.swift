@@ -1,0 +1,157 @@
+package import Crypto
+import Foundation
+package import Notifications
+import SwiftASN1
+import X509
+
+extension CertificateAuthority {
+    /// Issues a certificate for the service's own listeners.
+    ///
+    /// - Parameters:
+    ///   - names: host names and IP addresses beside `localhost`, `127.0.0.1` and `::1`, which are always there.
+    ///   - key: the listener's key; a fresh one by default.
+    ///   - now: seconds since 1970.
+    package func issueServerCertificate(
+        names: [String],
+        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        let alternativeNames = try ServerNames.alternativeNames(names)
+        return try issue(
+            Certificate.PublicKey(key.publicKey),
+            by: servers,
+            subject: { try Self.name("Carillon Server") },
+            life: CertificateLives.server,
+            usage: .serverAuth,
+            extensions: { [try Certificate.Extension(alternativeNames, critical: false)] },
+            keyPEM: key.pemRepresentation + "\n",
+            now: now,
+            using: &generator,
+        )
+    }
+
+    /// Issues a device certificate for the key of a request.
+    ///
+    /// - Parameters:
+    ///   - request: PKCS#10, PEM, at most 8 KiB, signed with its own key (P-256, P-384 or RSA of 2048 to 4096 bits, and
+    ///     SHA-256 or better). Nothing but the public key is taken from it.
+    ///   - now: seconds since 1970.
+    package func issueDeviceCertificate(
+        request: [UInt8],
+        device: DeviceID,
+        environment: Environment,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        try issue(
+            SigningRequest.publicKey(pem: request),
+            by: devices,
+            subject: { try Self.name("Device \(device)") },
+            life: CertificateLives.device,
+            usage: .clientAuth,
+            extensions: { [try Certificate.Extension(CertificateRole.device(device, environment))] },
+            keyPEM: nil,
+            now: now,
+            using: &generator,
+        )
+    }
+
+    /// Issues a provider certificate (Guide, 2.3.2) and a key for it.
+    ///
+    /// - Parameters:
+    ///   - environments: one, or both for a universal certificate.
+    ///   - now: seconds since 1970.
+    package func issueProviderCertificate(
+        bundleID: BundleID,
+        environments: Set<Environment>,
+        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        try issueProvider(
+            Certificate.PublicKey(key.publicKey), bundleID, environments, keyPEM: key.pemRepresentation + "\n",
+            now: now,
+            using: &generator)
+    }
+
+    /// Issues a provider certificate for the key of a request, which is read as for a device.
+    package func issueProviderCertificate(
+        request: [UInt8],
+        bundleID: BundleID,
+        environments: Set<Environment>,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        try issueProvider(
+            SigningRequest.publicKey(pem: request), bundleID, environments, keyPEM: nil, now: now, using: &generator)
+    }
+
+    private func issueProvider(
+        _ publicKey: Certificate.PublicKey,
+        _ bundleID: BundleID,
+        _ environments: Set<Environment>,
+        keyPEM: String?,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        try issue(
+            publicKey,
+            by: providers,
+            subject: {
+                try DistinguishedName([
+                    RelativeDistinguishedName.Attribute(
+                        type: CertificateIdentifiers.userID, value: .init(utf8String: bundleID.rawValue)),
+                    RelativeDistinguishedName.Attribute(
+                        type: .RDNAttributeType.commonName, value: .init(utf8String: bundleID.rawValue)),
+                ])
+            },
+            life: CertificateLives.provider,
+            usage: .clientAuth,
+            extensions: {
+                let markers = try Environment.allCases.filter(environments.contains)
+                    .map { try Certificate.Extension(markerFor: $0) }
+                let topics = CertificateTopics(list: bundleID.certificateTopicList)
+                return [try Certificate.Extension(topics), try Certificate.Extension(CertificateRole.provider)]
+                    + markers
+            },
+            keyPEM: keyPEM,
+            now: now,
+            using: &generator,
+        )
+    }
+
+    private func issue(
+        _ publicKey: Certificate.PublicKey,
+        by issuer: CertificateIssuer,
+        subject: () throws -> DistinguishedName,
+        life: Double,
+        usage: ExtendedKeyUsage.Usage,
+        extensions: () throws -> [Certificate.Extension],
+        keyPEM: String?,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        let serial = CertificateSerial.random(using: &generator)
+        return try TrustError.wrapping(.failed, "The certificate could not be made.") {
+            let common = [
+                try Certificate.Extension(BasicConstraints.notCertificateAuthority, critical: true),
+                try Certificate.Extension(KeyUsage(digitalSignature: true), critical: true),
+                try Certificate.Extension(ExtendedKeyUsage([usage]), critical: false),
+            ]
+            let certificate = try issuer.issue(
+                publicKey,
+                subject: subject(),
+                serial: serial,
+                validity: CertificateValidity(now: now, life: life),
+                extensions: common + extensions(),
+            )
+            return IssuedCertificate(
+                chainPEM: try certificate.serializeAsPEM().pemString + "\n" + issuer.certificatePEM,
+                keyPEM: keyPEM,
+                serial: serial,
+                validUntil: certificate.notValidAfter.timeIntervalSince1970,
+            )
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Notifications
+import SwiftASN1
+import X509
+
+extension CertificateAuthority {
+    /// Certificates in a peer's chain. Ours are two; three with the root.
+    package static let maximumChainLength = 4
+    /// In bytes, of each certificate. Ours take some 700; a provider's with an RSA key of 4096 bits some 1,400.
+    package static let maximumCertificateBytes = 16 * 1024
+
+    /// Says who a peer is, or why it is not to be trusted.
+    ///
+    /// This does not build paths as RFC 5280, 6, describes and swift-certificates' `Verifier` does. A chain has one
+    /// shape here: a leaf that the intermediate for its role signed, whose public key we hold. So the leaf alone is
+    /// looked at, and checked against that key; whatever else the peer sent can neither help nor harm. The work is one
+    /// signature check and one pass over at most 16 KiB, whoever sends what, and nothing waits.
+    ///
+    /// - Parameters:
+    ///   - chain: DER, the leaf first, as the TLS library hands it over.
+    ///   - role: what a peer must be on this listener.
+    ///   - now: seconds since 1970.
+    package func verifyPeer(
+        chain: [[UInt8]],
+        as role: PeerRole,
+        now: Double,
+    ) throws(TrustError) -> PeerIdentity {
+        guard chain.count <= Self.maximumChainLength, chain.allSatisfy({ $0.count <= Self.maximumCertificateBytes })
+        else { throw TrustError(.tooLarge, "The certificate chain is too long or one of its certificates too large.") }
+        guard let bytes = chain.first else { throw TrustError(.untrusted, "There is no certificate.") }
+        let leaf = try TrustError.reading("The certificate cannot be read.") {
+            try Certificate(derEncoded: bytes)
+        }
+
+        // Nothing that the certificate says counts for anything before its signature does.
+        let issuer = role == .device ? devices : providers
+        guard leaf.version == .v3, issuer.signed(leaf), let serial = CertificateSerial(leaf.serialNumber) else {
+            throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
+        }
+        try AcceptedPublicKey.check(leaf.publicKey)
+        for certificate in [leaf, issuer.certificate, root.certificate] {
+            try Self.checkDates(of: certificate, now: now)
+        }
+        try Self.checkUsage(of: leaf)
+
+        let identity = try TrustError.wrapping(.malformed, "The certificate's extensions cannot be read.") {
+            try Self.identity(of: leaf, serial: serial)
+        }
+        guard identity.role == role else {
+            throw TrustError(.wrongUse, "The certificate is not a \(role.rawValue)'s.")
+        }
+        return identity
+    }
+
+    private static func checkDates(of certificate: Certificate, now: Double) throws(TrustError) {
+        guard now >= certificate.notValidBefore.timeIntervalSince1970 else {
+            throw TrustError(.notYetValid, "The certificate is not valid yet.")
+        }
+        guard now <= certificate.notValidAfter.timeIntervalSince1970 else {
+            throw TrustError(.expired, "The certificate has expired.")
+        }
+    }
+
+    /// What is processed below; any other critical extension makes the certificate unusable (RFC 5280, 4.2).
+    private static let known: Set<ASN1ObjectIdentifier> = [
+        .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
+        CertificateIdentifiers.role,
+    ]
+
+    private static func checkUsage(of leaf: Certificate) throws(TrustError) {
+        guard leaf.extensions.allSatisfy({ !$0.critical || known.contains($0.oid) }) else {
+            throw TrustError(
+                .unknownCriticalExtension, "The certificate has a critical extension that is unknown here.")
+        }
+        let fits = try TrustError.wrapping(.malformed, "The certificate's usages cannot be read.") {
+            try leaf.extensions.basicConstraints == .notCertificateAuthority
+                && leaf.extensions.keyUsage == KeyUsage(digitalSignature: true)
+                && leaf.extensions.extendedKeyUsage == ExtendedKeyUsage([.clientAuth])
+        }
+        guard fits else { throw TrustError(.wrongUse, "The certificate is not for a TLS client alone.") }
+    }
+
+    private static func identity(of leaf: Certificate, serial: CertificateSerial) throws -> PeerIdentity {
+        guard let entry = leaf.extensions[oid: CertificateIdentifiers.role], entry.critical else {
+            throw TrustError(.wrongUse, "The certificate names no role.")
+        }
+        let validUntil = leaf.notValidAfter.timeIntervalSince1970
+        switch try CertificateRole(derEncoded: entry.value) {
+        case .device(let device, let environment):
+            return .device(
+                DeviceIdentity(
+                    device: device,
+                    environment: environment,
+                    serial: serial,
+                    publicKeyFingerprint: try AcceptedPublicKey.fingerprint(of: leaf.publicKey),
+                    validUntil: validUntil,
+                ))
+        case .provider:
+            guard let uid = userID(of: leaf.subject) else {
+                throw TrustError(.wrongUse, "The certificate's subject has no UID.")
+            }
+            let topics = try leaf.extensions[oid: CertificateIdentifiers.topics].map {
+                try CertificateTopics(derEncoded: $0.value).list
+            }
+            return .provider(
+                ProviderIdentity(
+                    uid: uid,
+                    topics: topics ?? [],
+                    environments: Set(
+                        Environment.allCases.filter { leaf.extensions[oid: $0.certificateMarker] != nil }),
+                    serial: serial,
+                    validUntil: validUntil,
+                ))
+        }
+    }
+
+    private static func userID(of subject: DistinguishedName) -> String? {
+        let attribute = subject.lazy.flatMap { $0 }.first { $0.type == CertificateIdentifiers.userID }
+        return attribute.flatMap { String($0.value) }
+    }
+}

@@ -1,0 +1,142 @@
+import Crypto
+import Foundation
+import Notifications
+import SwiftASN1
+import X509
+
+/// The service's own certificate authority (ECDSA P-256, SHA-256).
+///
+/// A root signs three intermediates, one for servers, one for providers, one for devices, and each of these signs
+/// certificates for that one use. So a certificate for one use is never good for another, even to software that looks
+/// at nothing but the chain: the extended key usage of the intermediates binds what is below them.
+package struct CertificateAuthority: Sendable {
+    let root: CertificateIssuer
+    let servers: CertificateIssuer
+    let providers: CertificateIssuer
+    let devices: CertificateIssuer
+
+    /// What clients trust: the root, PEM.
+    package var rootPEM: String { root.certificatePEM }
+
+    /// What a store keeps, from which ``init(secrets:)`` makes the same authority again.
+    package var secrets: AuthoritySecrets {
+        AuthoritySecrets(root: root.kept, servers: servers.kept, providers: providers.kept, devices: devices.kept)
+    }
+
+    /// Makes a new authority.
+    ///
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - generator: decides names and serials. Keys come from the cryptography library's own source.
+    package static func create(
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> CertificateAuthority {
+        do {
+            // Two authorities must not bear the same name, or a client that trusts one tries it for the other's.
+            let mark = Hexadecimal.string((0..<4).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            let root = try makeRoot(mark: mark, now: now, using: &generator)
+            return try CertificateAuthority(
+                root: root,
+                servers: makeIntermediate("Servers \(mark)", .serverAuth, root, now: now, using: &generator),
+                providers: makeIntermediate("Providers \(mark)", .clientAuth, root, now: now, using: &generator),
+                devices: makeIntermediate("Devices \(mark)", .clientAuth, root, now: now, using: &generator),
+            )
+        } catch let error as TrustError {
+            throw error
+        } catch {
+            throw TrustError(.failed, "The certificate authority could not be made.", cause: error)
+        }
+    }
+
+    /// Loads an authority that was kept.
+    ///
+    /// - Throws: ``TrustError`` when a part cannot be read, a key is not its certificate's, or the root did not sign an
+    ///   intermediate.
+    package init(secrets: AuthoritySecrets) throws(TrustError) {
+        self = try TrustError.wrapping(.malformed, "The certificate authority cannot be read.") {
+            CertificateAuthority(
+                root: try CertificateIssuer(secrets.root),
+                servers: try CertificateIssuer(secrets.servers),
+                providers: try CertificateIssuer(secrets.providers),
+                devices: try CertificateIssuer(secrets.devices),
+            )
+        }
+        guard root.certificate.publicKey.isValidSignature(root.certificate.signature, for: root.certificate),
+            root.signed(servers.certificate), root.signed(providers.certificate), root.signed(devices.certificate)
+        else { throw TrustError(.untrusted, "The authority's certificates were not signed by its root.") }
+        // Three that are alike in all but their names would undo the separation of uses.
+        guard Set([servers, providers, devices].map(\.certificate.subject)).count == 3 else {
+            throw TrustError(.untrusted, "The authority's intermediates are not three different ones.")
+        }
+    }
+
+    private init(
+        root: CertificateIssuer,
+        servers: CertificateIssuer,
+        providers: CertificateIssuer,
+        devices: CertificateIssuer,
+    ) {
+        self.root = root
+        self.servers = servers
+        self.providers = providers
+        self.devices = devices
+    }
+
+    private static func makeRoot(
+        mark: String,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws -> CertificateIssuer {
+        let key = P256.Signing.PrivateKey()
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        let name = try name("Carillon Root \(mark)")
+        let validity = CertificateValidity(now: now, life: CertificateLives.root)
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: CertificateSerial.random(using: &generator).number,
+            publicKey: publicKey,
+            notValidBefore: validity.start,
+            notValidAfter: validity.end,
+            issuer: name,
+            subject: name,
+            signatureAlgorithm: CertificateIssuer.signatureAlgorithm,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 1))
+                Critical(KeyUsage(keyCertSign: true))
+                SubjectKeyIdentifier(hash: publicKey)
+            },
+            issuerPrivateKey: Certificate.PrivateKey(key),
+        )
+        return try CertificateIssuer(certificate: certificate, key: key)
+    }
+
+    private static func makeIntermediate(
+        _ commonName: String,
+        _ usage: ExtendedKeyUsage.Usage,
+        _ root: CertificateIssuer,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws -> CertificateIssuer {
+        let key = P256.Signing.PrivateKey()
+        let certificate = try root.issue(
+            Certificate.PublicKey(key.publicKey),
+            subject: name("Carillon \(commonName)"),
+            serial: .random(using: &generator),
+            validity: CertificateValidity(now: now, life: CertificateLives.intermediate),
+            extensions: [
+                Certificate.Extension(BasicConstraints.isCertificateAuthority(maxPathLength: 0), critical: true),
+                Certificate.Extension(KeyUsage(keyCertSign: true), critical: true),
+                Certificate.Extension(ExtendedKeyUsage([usage]), critical: false),
+            ],
+        )
+        return try CertificateIssuer(certificate: certificate, key: key)
+    }
+
+    static func name(_ commonName: String) throws -> DistinguishedName {
+        try DistinguishedName {
+            OrganizationName("Carillon")
+            CommonName(commonName)
+        }
+    }
+}

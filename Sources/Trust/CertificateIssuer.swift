@@ -1,0 +1,92 @@
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+
+/// A certificate that signs others, and its key: the root or an intermediate.
+struct CertificateIssuer: Sendable {
+    let certificate: Certificate
+    let key: P256.Signing.PrivateKey
+    let certificatePEM: String
+    let keyIdentifier: SubjectKeyIdentifier
+
+    /// The only signature algorithm of the authority: all of its keys are P-256.
+    static let signatureAlgorithm = Certificate.SignatureAlgorithm.ecdsaWithSHA256
+
+    init(certificate: Certificate, key: P256.Signing.PrivateKey) throws {
+        self.certificate = certificate
+        self.key = key
+        certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
+        keyIdentifier = SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
+    }
+
+    /// Loads one that was kept, and checks that certificate and key belong together.
+    init(_ kept: AuthoritySecrets.Issuer) throws {
+        let key = try TrustError.wrapping(.malformed, "An authority's key cannot be read.", quoting: false) {
+            try P256.Signing.PrivateKey(pemRepresentation: kept.keyPEM)
+        }
+        let certificate = try TrustError.wrapping(.malformed, "An authority's certificate cannot be read.") {
+            try Certificate(pemEncoded: kept.certificatePEM)
+        }
+        guard certificate.publicKey == Certificate.PublicKey(key.publicKey) else {
+            throw TrustError(.untrusted, "An authority's certificate and key do not belong together.")
+        }
+        try self.init(certificate: certificate, key: key)
+    }
+
+    var kept: AuthoritySecrets.Issuer {
+        AuthoritySecrets.Issuer(certificatePEM: certificatePEM, keyPEM: key.pemRepresentation + "\n")
+    }
+
+    /// Whether this one signed `other` by its name, key identifier and signature.
+    func signed(_ other: Certificate) -> Bool {
+        // An authority key identifier that cannot be read names nobody.
+        let named = try? other.extensions.authorityKeyIdentifier?.keyIdentifier
+        return other.issuer == certificate.subject && named == keyIdentifier.keyIdentifier
+            && other.signatureAlgorithm == Self.signatureAlgorithm
+            && certificate.publicKey.isValidSignature(other.signature, for: other)
+    }
+
+    /// Signs a certificate.
+    func issue(
+        _ publicKey: Certificate.PublicKey,
+        subject: DistinguishedName,
+        serial: CertificateSerial,
+        validity: CertificateValidity,
+        extensions: [Certificate.Extension],
+    ) throws -> Certificate {
+        let identifiers = [
+            try Certificate.Extension(SubjectKeyIdentifier(hash: publicKey), critical: false),
+            try Certificate.Extension(
+                AuthorityKeyIdentifier(keyIdentifier: keyIdentifier.keyIdentifier), critical: false),
+        ]
+        return try Certificate(
+            version: .v3,
+            serialNumber: serial.number,
+            publicKey: publicKey,
+            notValidBefore: validity.start,
+            // No certificate is good for longer than the one that signed it.
+            notValidAfter: min(validity.end, certificate.notValidAfter),
+            issuer: certificate.subject,
+            subject: subject,
+            signatureAlgorithm: Self.signatureAlgorithm,
+            extensions: try Certificate.Extensions(extensions + identifiers),
+            issuerPrivateKey: Certificate.PrivateKey(key),
+        )
+    }
+}
+
+/// The first and the last second of a certificate's life.
+struct CertificateValidity: Sendable {
+    let start: Date
+    let end: Date
+
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - life: in seconds (``CertificateLives``).
+    init(now: Double, life: Double) {
+        // Certificates count in whole seconds (RFC 5280, 4.1.2.5).
+        start = Date(timeIntervalSince1970: (now - CertificateLives.clockTolerance).rounded(.down))
+        end = Date(timeIntervalSince1970: (now + life).rounded(.down))
+    }
+}

@@ -1,0 +1,18 @@
+/// How long certificates live, in seconds.
+package enum CertificateLives {
+    private static let day: Double = 86_400
+
+    /// A certificate is valid from this long before it was made, so that a peer whose clock is behind accepts it.
+    package static let clockTolerance: Double = 3600
+
+    /// The root cannot be replaced on devices in the field without touching each, so it outlives the hardware.
+    package static let root = 20 * 365 * day
+    /// Half of the root's life, so that each can be renewed once under the same root.
+    package static let intermediate = 10 * 365 * day
+    /// The longest that common client libraries accept from a public authority (398 days), less one.
+    package static let server = 397 * day
+    /// A device is activated again within the year; one that is lost does not stay trusted for longer.
+    package static let device = 365 * day
+    /// As in the developer account: a year, and a month in which the old and the new one overlap.
+    package static let provider = 396 * day
+}

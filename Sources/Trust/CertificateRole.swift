@@ -1,0 +1,61 @@
+import Notifications
+import SwiftASN1
+import X509
+
+/// What the holder of a client certificate is. It stands in a critical extension of ours, so that no software that
+/// does not know it takes the certificate for anything, and a certificate of one role never passes for the other.
+enum CertificateRole: Sendable, Hashable {
+    case device(DeviceID, Environment)
+    case provider
+
+    var kind: PeerRole {
+        switch self {
+        case .device: .device
+        case .provider: .provider
+        }
+    }
+}
+
+// Role ::= SEQUENCE {
+//     kind         UTF8String,            -- "device" or "provider"
+//     environment  UTF8String OPTIONAL,   -- both with a device, neither with a provider
+//     device       UTF8String OPTIONAL }  -- 16 hexadecimal digits
+//
+// Strings throughout, so that `openssl x509 -text` and `asn1parse` show it readably.
+extension CertificateRole: DERImplicitlyTaggable {
+    static var defaultIdentifier: ASN1Identifier { .sequence }
+
+    init(derEncoded node: ASN1Node, withIdentifier identifier: ASN1Identifier) throws {
+        self = try DER.sequence(node, identifier: identifier) { nodes in
+            switch PeerRole(rawValue: String(try ASN1UTF8String(derEncoded: &nodes))) {
+            case .provider:
+                return .provider
+            case .device:
+                guard let environment = Environment(rawValue: String(try ASN1UTF8String(derEncoded: &nodes))),
+                    let device = DeviceID(String(try ASN1UTF8String(derEncoded: &nodes)))
+                else { throw TrustError(.malformed, "The role names no device.") }
+                return .device(device, environment)
+            case nil:
+                throw TrustError(.malformed, "The role is unknown.")
+            }
+        }
+    }
+
+    func serialize(into coder: inout DER.Serializer, withIdentifier identifier: ASN1Identifier) throws {
+        try coder.appendConstructedNode(identifier: identifier) { coder in
+            try coder.serialize(ASN1UTF8String(kind.rawValue))
+            if case .device(let device, let environment) = self {
+                try coder.serialize(ASN1UTF8String(environment.rawValue))
+                try coder.serialize(ASN1UTF8String(device.description))
+            }
+        }
+    }
+}
+
+extension Certificate.Extension {
+    init(_ role: CertificateRole) throws {
+        var coder = DER.Serializer()
+        try coder.serialize(role)
+        self.init(oid: CertificateIdentifiers.role, critical: true, value: coder.serializedBytes[...])
+    }
+}

@@ -1,0 +1,94 @@
+import Notifications
+import SwiftASN1
+import X509
+
+/// A topic that a provider certificate lists, and what it is for (Guide, 2.3.2).
+package struct CertificateTopic: Sendable, Hashable {
+    package let topic: String
+    /// `app`, `voip` or `complication`.
+    package let kind: String
+
+    package init(topic: String, kind: String) {
+        self.topic = topic
+        self.kind = kind
+    }
+}
+
+extension BundleID {
+    /// What a new provider certificate for this app lists, in the order of the guide's example.
+    var certificateTopicList: [CertificateTopic] {
+        [
+            CertificateTopic(topic: topic(.app), kind: "app"),
+            CertificateTopic(topic: topic(.voip), kind: "voip"),
+            CertificateTopic(topic: topic(.complication), kind: "complication"),
+        ]
+    }
+}
+
+// Topics ::= SEQUENCE { topic UTF8String, SEQUENCE { kind UTF8String }, … }
+//
+// The guide shows topics and kinds in turn and not their encoding; this is the one that provider libraries read: the
+// strings directly in the outer sequence are the topics.
+struct CertificateTopics: Sendable, Hashable {
+    /// A certificate is for one app and the services that belong to it, which are three today.
+    static let maximumCount = 32
+
+    let list: [CertificateTopic]
+}
+
+extension CertificateTopics: DERImplicitlyTaggable {
+    static var defaultIdentifier: ASN1Identifier { .sequence }
+
+    init(derEncoded node: ASN1Node, withIdentifier identifier: ASN1Identifier) throws {
+        list = try DER.sequence(node, identifier: identifier) { nodes in
+            var list: [CertificateTopic] = []
+            while let node = nodes.next() {
+                guard list.count < Self.maximumCount else {
+                    throw TrustError(.tooLarge, "The certificate lists more than \(Self.maximumCount) topics.")
+                }
+                let topic = String(try ASN1UTF8String(derEncoded: node))
+                guard let kinds = nodes.next() else {
+                    throw TrustError(.malformed, "The certificate lists a topic without a kind.")
+                }
+                let kind = try DER.sequence(kinds, identifier: .sequence) { try ASN1UTF8String(derEncoded: &$0) }
+                list.append(CertificateTopic(topic: topic, kind: String(kind)))
+            }
+            return list
+        }
+    }
+
+    func serialize(into coder: inout DER.Serializer, withIdentifier identifier: ASN1Identifier) throws {
+        try coder.appendConstructedNode(identifier: identifier) { coder in
+            for entry in list {
+                try coder.serialize(ASN1UTF8String(entry.topic))
+                try coder.appendConstructedNode(identifier: .sequence) { coder in
+                    try coder.serialize(ASN1UTF8String(entry.kind))
+                }
+            }
+        }
+    }
+}
+
+extension Certificate.Extension {
+    init(_ topics: CertificateTopics) throws {
+        var coder = DER.Serializer()
+        try coder.serialize(topics)
+        self.init(oid: CertificateIdentifiers.topics, critical: false, value: coder.serializedBytes[...])
+    }
+
+    /// The marker that makes a provider certificate good for an environment: its presence says it, its value is NULL.
+    init(markerFor environment: Environment) throws {
+        var coder = DER.Serializer()
+        try coder.serialize(ASN1Null())
+        self.init(oid: environment.certificateMarker, critical: false, value: coder.serializedBytes[...])
+    }
+}
+
+extension Environment {
+    var certificateMarker: ASN1ObjectIdentifier {
+        switch self {
+        case .development: CertificateIdentifiers.developmentMarker
+        case .production: CertificateIdentifiers.productionMarker
+        }
+    }
+}

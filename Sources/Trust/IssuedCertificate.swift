@@ -1,0 +1,11 @@
+/// A new certificate as its holder keeps it.
+package struct IssuedCertificate: Sendable {
+    /// The certificate and the intermediate that signed it, in this order, PEM. A peer needs no more than this and the
+    /// root.
+    package let chainPEM: String
+    /// The private key (PKCS#8 PEM) where it was made here; nil where the holder kept it.
+    package let keyPEM: String?
+    package let serial: CertificateSerial
+    /// Seconds since 1970.
+    package let validUntil: Double
+}

@@ -1,0 +1,51 @@
+package import Notifications
+
+/// What a peer must be on a listener that asks for certificates.
+package enum PeerRole: String, Sendable, Hashable, CaseIterable {
+    case device
+    case provider
+}
+
+/// Who a peer is by its certificate. Whether it may do something here, and now, is for the caller to decide: the
+/// environment and the revocations are not judged.
+package enum PeerIdentity: Sendable, Hashable {
+    case device(DeviceIdentity)
+    case provider(ProviderIdentity)
+
+    package var role: PeerRole {
+        switch self {
+        case .device: .device
+        case .provider: .provider
+        }
+    }
+
+    package var serial: CertificateSerial {
+        switch self {
+        case .device(let device): device.serial
+        case .provider(let provider): provider.serial
+        }
+    }
+}
+
+/// What a device certificate says.
+package struct DeviceIdentity: Sendable, Hashable {
+    package let device: DeviceID
+    package let environment: Environment
+    package let serial: CertificateSerial
+    /// SHA-256 of the public key's SubjectPublicKeyInfo: the same after a renewal with the same key.
+    package let publicKeyFingerprint: [UInt8]
+    /// Seconds since 1970.
+    package let validUntil: Double
+}
+
+/// What a provider certificate says.
+package struct ProviderIdentity: Sendable, Hashable {
+    /// The subject's UID: the bundle ID, and the topic of the binary API and of feedback.
+    package let uid: String
+    /// What its extension lists; empty where there is none.
+    package let topics: [CertificateTopic]
+    package let environments: Set<Environment>
+    package let serial: CertificateSerial
+    /// Seconds since 1970.
+    package let validUntil: Double
+}

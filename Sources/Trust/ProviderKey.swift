@@ -1,0 +1,38 @@
+package import Crypto
+package import Notifications
+
+/// What the service knows of a provider's token signing key.
+package struct ProviderKey: Sendable {
+    package let id: KeyID
+    package let team: TeamID
+    package let publicKey: P256.Signing.PublicKey
+    package let environments: Set<Environment>
+    /// The bundle IDs it is for; nil for all of its team's.
+    package let bundleIDs: Set<BundleID>?
+
+    package init(
+        id: KeyID,
+        team: TeamID,
+        publicKey: P256.Signing.PublicKey,
+        environments: Set<Environment> = Set(Environment.allCases),
+        bundleIDs: Set<BundleID>? = nil,
+    ) {
+        self.id = id
+        self.team = team
+        self.publicKey = publicKey
+        self.environments = environments
+        self.bundleIDs = bundleIDs
+    }
+}
+
+/// What a provider token that was verified says.
+package struct VerifiedProviderToken: Sendable, Hashable {
+    package let team: TeamID
+    package let key: KeyID
+    /// Seconds since 1970.
+    package let issuedAt: Double
+    /// Where its key may be used.
+    package let environments: Set<Environment>
+    /// The bundle IDs its key is for; nil for all of its team's.
+    package let bundleIDs: Set<BundleID>?
+}

@@ -1,0 +1,116 @@
+import Notifications
+
+/// The provider tokens that were found good, so that each is verified once. At its limit the oldest is forgotten.
+///
+/// A token is found by a hash of its bytes and then compared in full: a hash alone never lets anybody in. One that
+/// fails verification is not remembered, so only who holds a key can fill this, and only with its own tokens.
+struct ProviderTokenMemory: Sendable {
+    private struct Entry {
+        var hash: UInt64
+        var token: [UInt8]
+        var verified: VerifiedProviderToken
+    }
+
+    /// At most this many.
+    let capacity: Int
+    /// Random, so that nobody can choose tokens that push one another out.
+    let seed: UInt64
+    /// In order of arrival; full once it has `capacity` entries, and from then on a ring.
+    private var entries: [Entry?] = []
+    /// Where the next one goes in a full ring.
+    private var oldest = 0
+    /// From a token's hash to its place. Of two tokens with the same hash the later one is remembered.
+    private var places: [UInt64: Int] = [:]
+
+    init(capacity: Int, using generator: inout some RandomNumberGenerator) {
+        self.capacity = max(1, capacity)
+        seed = generator.next()
+    }
+
+    /// The number remembered.
+    var count: Int { places.count }
+
+    func recall(_ token: Span<UInt8>) -> VerifiedProviderToken? {
+        guard let place = places[hash(token)], let entry = entries[place], Self.areEqual(entry.token.span, token) else {
+            return nil
+        }
+        return entry.verified
+    }
+
+    mutating func remember(_ token: Span<UInt8>, as verified: VerifiedProviderToken) {
+        let hash = hash(token)
+        let entry = Entry(hash: hash, token: token.withUnsafeBufferPointer { Array($0) }, verified: verified)
+        if let place = places[hash] {
+            entries[place] = entry
+        } else if entries.count < capacity {
+            places[hash] = entries.count
+            entries.append(entry)
+        } else {
+            if let forgotten = entries[oldest] { places[forgotten.hash] = nil }
+            places[hash] = oldest
+            entries[oldest] = entry
+            oldest = (oldest + 1) % capacity
+        }
+    }
+
+    mutating func forget(key: KeyID) {
+        for place in entries.indices {
+            guard let entry = entries[place], entry.verified.key == key else { continue }
+            places[entry.hash] = nil
+            entries[place] = nil
+        }
+    }
+
+    /// Eight bytes at a time, each word mixed in by a multiplication to 128 bits. It finds a place, nothing more; that
+    /// it can be computed in some tens of nanoseconds is what matters.
+    private func hash(_ token: Span<UInt8>) -> UInt64 {
+        var state = seed ^ UInt64(truncatingIfNeeded: token.count)
+        Self.forEachWord(of: token) { word in
+            state = Self.mixed(state, word)
+        }
+        return state
+    }
+
+    static func mixed(_ state: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (state ^ word).multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)
+        return product.high ^ product.low
+    }
+
+    /// The same work wherever they differ.
+    private static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt64 = 0
+        let (leftBytes, rightBytes) = (left.bytes, right.bytes)
+        var offset = 0
+        while offset + 8 <= leftBytes.byteCount {
+            difference |=
+                leftBytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                ^ rightBytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset += 8
+        }
+        while offset < left.count {
+            difference |= UInt64(left[offset] ^ right[offset])
+            offset += 1
+        }
+        return difference == 0
+    }
+
+    /// The last one is filled up with zeros.
+    @inline(__always)
+    private static func forEachWord(of token: Span<UInt8>, _ body: (UInt64) -> Void) {
+        let bytes = token.bytes
+        var offset = 0
+        while offset + 8 <= bytes.byteCount {
+            // Any eight bytes are a UInt64, and the range is checked.
+            body(bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
+        }
+        guard offset < token.count else { return }
+        var last: UInt64 = 0
+        while offset < token.count {
+            last = last << 8 | UInt64(token[offset])
+            offset += 1
+        }
+        body(last)
+    }
+}

@@ -1,0 +1,94 @@
+package import Notifications
+
+/// Verifies provider tokens and remembers those that are good.
+///
+/// A value; its owner guards it with a lock. ``recall(authorization:)`` is the way of nearly every request and does not
+/// change it. A verification takes some 34 µs, too long to hold a lock that other requests wait for, so the owner does
+/// it outside:
+///
+/// ```
+/// lock   → recall(authorization:), else note revision
+/// unlock → rules.verify(…)
+/// lock   → remember(authorization:as:since: revision)
+/// ```
+///
+/// A key that is revoked in between moves the revision on, and what was verified before is not remembered. For that the
+/// owner first changes what the lookup of keys answers and then calls ``forget(key:)``.
+package struct ProviderTokenVerifier: Sendable {
+    /// How many tokens are remembered by default: some 3,000 providers can send all the time, each with a token that
+    /// it renews every 20 minutes. At some 400 bytes each they take 4 MB.
+    package static let defaultCapacity = 10_000
+
+    package let rules: ProviderTokenRules
+    /// Moves on when a key is forgotten.
+    package private(set) var revision: UInt64 = 0
+    private var memory: ProviderTokenMemory
+
+    /// - Parameters:
+    ///   - capacity: how many tokens are remembered, 1 or more.
+    ///   - generator: seeds the hash under which tokens are found.
+    package init(
+        conformance: Conformance,
+        capacity: Int = ProviderTokenVerifier.defaultCapacity,
+        using generator: inout some RandomNumberGenerator,
+    ) {
+        rules = ProviderTokenRules(conformance: conformance)
+        memory = ProviderTokenMemory(capacity: capacity, using: &generator)
+    }
+
+    /// The number of tokens remembered.
+    package var rememberedCount: Int { memory.count }
+
+    /// What a token that was verified before says; nil where it has to be verified. Its age and environment have to be
+    /// checked at each use (``VerifiedProviderToken/check(environment:now:)``).
+    package func recall(authorization: Span<UInt8>) -> VerifiedProviderToken? {
+        // What is wrong with it is for the verification to say.
+        guard let start = try? ProviderTokenRules.tokenStart(in: authorization) else { return nil }
+        let token = authorization.extracting(droppingFirst: start)
+        guard token.count <= ProviderTokenRules.maximumBytes else { return nil }
+        return memory.recall(token)
+    }
+
+    /// Remembers a token that ``ProviderTokenRules/verify(authorization:environment:now:key:)`` found good.
+    ///
+    /// - Parameter revision: what ``revision`` was before the verification began.
+    package mutating func remember(
+        authorization: Span<UInt8>,
+        as verified: VerifiedProviderToken,
+        since revision: UInt64,
+    ) {
+        // It was verified, so it has a scheme; otherwise there is nothing to remember.
+        guard revision == self.revision, let start = try? ProviderTokenRules.tokenStart(in: authorization) else {
+            return
+        }
+        memory.remember(authorization.extracting(droppingFirst: start), as: verified)
+    }
+
+    /// Forgets all tokens of a key: after it was revoked, and after anything about it changed.
+    package mutating func forget(key: KeyID) {
+        revision &+= 1
+        memory.forget(key: key)
+    }
+
+    /// All in one, for owners without a lock to spare: recalls or verifies, checks and remembers.
+    ///
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - lookup: the key with an identifier, unless there is none or it is revoked.
+    /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
+    package mutating func verify(
+        authorization: Span<UInt8>,
+        environment: Environment,
+        now: Double,
+        key lookup: (KeyID) -> ProviderKey?,
+    ) throws(Rejection) -> VerifiedProviderToken {
+        if let remembered = recall(authorization: authorization) {
+            try remembered.check(environment: environment, now: now)
+            return remembered
+        }
+        let verified = try rules.verify(
+            authorization: authorization, environment: environment, now: now, key: lookup)
+        remember(authorization: authorization, as: verified, since: revision)
+        return verified
+    }
+}

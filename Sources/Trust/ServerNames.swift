@@ -1,0 +1,54 @@
+import SwiftASN1
+import X509
+
+/// The names and addresses under which a server may be reached, as its certificate lists them.
+enum ServerNames {
+    /// A certificate goes over the wire at every handshake; a machine has a handful of names.
+    static let maximumCount = 100
+
+    /// These reach any server on its own machine.
+    static let local = ["localhost", "127.0.0.1", "::1"]
+
+    /// ``local`` and the given names, each a host name or an IP address, none twice.
+    static func alternativeNames(_ names: [String]) throws(TrustError) -> SubjectAlternativeNames {
+        guard names.count <= maximumCount else {
+            throw TrustError(.tooLarge, "A server certificate takes at most \(maximumCount) names.")
+        }
+        var list: [GeneralName] = []
+        for name in local + names {
+            let entry = try generalName(name)
+            if !list.contains(entry) { list.append(entry) }
+        }
+        return SubjectAlternativeNames(list)
+    }
+
+    private static func generalName(_ name: String) throws(TrustError) -> GeneralName {
+        if let address = IPAddress(name) {
+            return .ipAddress(ASN1OctetString(contentBytes: address.bytes[...]))
+        }
+        guard isHostName(name.utf8) else {
+            throw TrustError(.badName, "\(name.debugDescription.prefix(100)) is neither a host name nor an IP address.")
+        }
+        return .dnsName(name.lowercased())
+    }
+
+    /// RFC 1123, 2.1, with underscores as they are in use, and `*` for the first label (RFC 9525, 6.3).
+    private static func isHostName(_ name: String.UTF8View) -> Bool {
+        guard (1...253).contains(name.count) else { return false }
+        var labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
+        if labels.count > 2, labels.first?.elementsEqual("*".utf8) == true { labels.removeFirst() }
+        // A name that ends in a number would be read as an IP address by some.
+        guard let last = labels.last, !last.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+        return labels.allSatisfy { label in
+            (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+                && label.allSatisfy(isLabelByte)
+        }
+    }
+
+    private static func isLabelByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}

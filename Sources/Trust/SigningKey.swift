@@ -1,0 +1,41 @@
+package import Crypto
+package import Notifications
+
+/// A provider's token signing key as the account page gives it out: an identifier and a private key, the latter in a
+/// `.p8` file (PKCS#8, PEM).
+package struct SigningKey: Sendable, CustomStringConvertible {
+    /// In bytes of PEM. A P-256 key takes some 250.
+    package static let maximumBytes = 4096
+
+    package let id: KeyID
+    package let privateKey: P256.Signing.PrivateKey
+
+    /// Makes a new key under a new identifier.
+    package static func create(using generator: inout some RandomNumberGenerator) -> SigningKey {
+        SigningKey(id: .random(using: &generator), privateKey: P256.Signing.PrivateKey())
+    }
+
+    package init(id: KeyID, privateKey: P256.Signing.PrivateKey) {
+        self.id = id
+        self.privateKey = privateKey
+    }
+
+    /// Reads the contents of a `.p8` file.
+    package init(id: KeyID, pem: String) throws(TrustError) {
+        guard pem.utf8.count <= Self.maximumBytes else {
+            throw TrustError(.tooLarge, "The signing key is larger than \(Self.maximumBytes) bytes.")
+        }
+        self.id = id
+        privateKey = try TrustError.wrapping(.malformed, "This is not a P-256 private key in PEM.", quoting: false) {
+            try P256.Signing.PrivateKey(pemRepresentation: pem)
+        }
+    }
+
+    /// The contents of the `.p8` file.
+    package var pem: String { privateKey.pemRepresentation + "\n" }
+
+    /// The file's customary name.
+    package var fileName: String { "AuthKey_\(id).p8" }
+
+    package var description: String { "SigningKey(\(id))" }
+}

@@ -1,0 +1,42 @@
+import SwiftASN1
+import X509
+
+/// Reads a request for a certificate (PKCS#10, RFC 2986).
+///
+/// Only the public key is taken from it. A name, an extension or a usage that it asks for is not looked at: what a
+/// certificate says is for the authority to decide.
+enum SigningRequest {
+    /// In bytes of PEM. One with an RSA key of 4096 bits and a long subject takes some 2,000.
+    static let maximumBytes = 8192
+
+    private static let accepted: Set<Certificate.SignatureAlgorithm> = [
+        .ecdsaWithSHA256, .ecdsaWithSHA384, .ecdsaWithSHA512,
+        .sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption,
+    ]
+
+    /// The header line, and the one that older tools write (RFC 7468, 7).
+    private static let discriminators = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
+
+    /// The public key of a request whose signature proves that the sender holds the private key.
+    static func publicKey(pem: [UInt8]) throws(TrustError) -> Certificate.PublicKey {
+        guard pem.count <= maximumBytes else {
+            throw TrustError(.tooLarge, "The certificate request is larger than \(maximumBytes) bytes.")
+        }
+        let request = try TrustError.reading("This is not a certificate request in PEM.") {
+            let document = try PEMDocument(pemString: String(decoding: pem, as: UTF8.self))
+            guard discriminators.contains(document.discriminator) else {
+                throw TrustError(.malformed, "The PEM document is not a certificate request.")
+            }
+            return try CertificateSigningRequest(derEncoded: document.derBytes)
+        }
+        // The size of the key bounds the work of the signature check, so it comes first.
+        try AcceptedPublicKey.check(request.publicKey)
+        guard accepted.contains(request.signatureAlgorithm) else {
+            throw TrustError(.unsupportedAlgorithm, "The certificate request is not signed with SHA-256 or better.")
+        }
+        guard request.publicKey.isValidSignature(request.signature, for: request) else {
+            throw TrustError(.badSignature, "The certificate request is not signed with its own key.")
+        }
+        return request.publicKey
+    }
+}

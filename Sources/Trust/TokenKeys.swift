@@ -1,0 +1,121 @@
+import Crypto
+import CryptoExtras
+import Foundation
+package import Notifications
+
+/// Names a key that seals device tokens. A registration remembers it, as its token has to stay the same.
+package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// Seals and opens device tokens.
+///
+/// A token is 16 bytes, device, app and generation, encrypted with AES-256-GCM-SIV (RFC 8452): 16 bytes of ciphertext
+/// and 16 of tag, just what the binary API has room for. The nonce is fixed, so that the same registration always has
+/// the same token; with this cipher a nonce that is used again tells nothing but whether two tokens are equal, and two
+/// that are equal are the same one. The environment is authenticated with it, so that a token is good in its own only.
+package struct TokenKeys: Sendable {
+    /// In bytes, of a key.
+    package static let keyByteCount = 32
+
+    /// Each key adds some 1.2 µs to the opening of every token. Sixteen changes of the key, with all tokens of all of
+    /// them still good, are more than a service makes in its life.
+    package static let maximumCount = 16
+
+    private struct Key: Sendable {
+        let id: TokenKeyID
+        let key: SymmetricKey
+    }
+
+    private let nonce: AES.GCM._SIV.Nonce
+    /// Fixed; all tokens are sealed under it.
+    private static let nonceBytes = [UInt8](repeating: 0, count: 12)
+    private static let boxByteCount = 12 + DeviceToken.byteCount
+    /// What is authenticated with a token of each environment.
+    private static let developmentData = Data(Environment.development.rawValue.utf8)
+    private static let productionData = Data(Environment.production.rawValue.utf8)
+
+    private let keys: [Key]
+    /// The one that seals the tokens of new registrations.
+    package let current: TokenKeyID
+
+    /// - Parameters:
+    ///   - keys: 32 bytes each, as ``makeKey()`` makes them.
+    ///   - current: one of them.
+    package init(keys: [TokenKeyID: [UInt8]], current: TokenKeyID) throws(TrustError) {
+        guard keys[current] != nil else { throw TrustError(.malformed, "The current token key is not among the keys.") }
+        guard keys.count <= Self.maximumCount else {
+            throw TrustError(.tooLarge, "There are more than \(Self.maximumCount) token keys.")
+        }
+        guard keys.values.allSatisfy({ $0.count == Self.keyByteCount }) else {
+            throw TrustError(.malformed, "A token key is not \(Self.keyByteCount) bytes long.")
+        }
+        nonce = try TrustError.wrapping(.failed, "The nonce could not be made.") {
+            try AES.GCM._SIV.Nonce(data: Self.nonceBytes)
+        }
+        self.keys = keys.map { Key(id: $0.key, key: SymmetricKey(data: $0.value)) }
+        self.current = current
+    }
+
+    /// A new key for the store, 32 bytes from the cryptography library's own source.
+    package static func makeKey() -> [UInt8] {
+        SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+    }
+
+    /// All keys, for a store.
+    package var rawKeys: [TokenKeyID: [UInt8]] {
+        Dictionary(uniqueKeysWithValues: keys.map { key in (key.id, key.key.withUnsafeBytes { Array($0) }) })
+    }
+
+    /// The token of a registration: always the same one for the same arguments.
+    ///
+    /// - Parameter id: the key that the registration remembers; the current one by default.
+    /// - Throws: when there is no such key.
+    package func seal(
+        _ contents: DeviceTokenContents,
+        environment: Environment,
+        key id: TokenKeyID? = nil,
+    ) throws(TrustError) -> DeviceToken {
+        guard let key = keys.first(where: { $0.id == id ?? current }) else {
+            throw TrustError(.untrusted, "There is no such token key.")
+        }
+        let box = try TrustError.wrapping(.failed, "The device token could not be sealed.", quoting: false) {
+            try AES.GCM._SIV.seal(
+                contents.plaintext, using: key.key, nonce: nonce, authenticating: Self.data(for: environment))
+        }
+        guard let token = DeviceToken(box.combined.dropFirst(Self.nonceBytes.count)) else {
+            throw TrustError(.failed, "The device token has an unexpected length.")
+        }
+        return token
+    }
+
+    /// What a token says; nil unless one of the keys sealed it for this environment.
+    ///
+    /// All keys are tried whatever comes of it: the work is the same for every token, good or not. It takes about a
+    /// microsecond for each key.
+    package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
+        let box = withUnsafeTemporaryAllocation(byteCount: Self.boxByteCount, alignment: 1) { buffer in
+            buffer.copyBytes(from: Self.nonceBytes)
+            withUnsafeBytes(of: token.bytes) { buffer[Self.nonceBytes.count...].copyBytes(from: $0) }
+            // It can only fail for a wrong length, and then nothing opens it.
+            return try? AES.GCM._SIV.SealedBox(combined: UnsafeRawBufferPointer(buffer))
+        }
+        guard let box else { return nil }
+        var contents: DeviceTokenContents?
+        for key in keys {
+            // The wrong key is no error: that is how the right one is found.
+            let plaintext = try? AES.GCM._SIV.open(
+                box, using: key.key, authenticating: Self.data(for: environment))
+            if let plaintext { contents = DeviceTokenContents(plaintext: plaintext) }
+        }
+        return contents
+    }
+
+    private static func data(for environment: Environment) -> Data {
+        switch environment {
+        case .development: developmentData
+        case .production: productionData
+        }
+    }
+}

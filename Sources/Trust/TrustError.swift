@@ -1,0 +1,86 @@
+import Crypto
+import X509
+
+/// Why a certificate, a request for one, a key or a secret was refused. Never holds key material.
+package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The bytes are not what they should be.
+        case malformed
+        /// More bytes, certificates, names or topics than are looked at.
+        case tooLarge
+        /// A name that no certificate can carry.
+        case badName
+        /// A kind or size of key that is not accepted.
+        case unsupportedKey
+        /// A signature algorithm that is not accepted.
+        case unsupportedAlgorithm
+        /// A signature that the key did not make.
+        case badSignature
+        /// A certificate that our authority did not issue for this role.
+        case untrusted
+        /// A certificate before its first day.
+        case notYetValid
+        /// A certificate after its last day.
+        case expired
+        /// A certificate of ours made for another use.
+        case wrongUse
+        /// A critical extension that we do not know (RFC 5280, 4.2).
+        case unknownCriticalExtension
+        /// The library under us failed where our own input cannot be the reason.
+        case failed
+    }
+
+    package let code: Code
+    /// One sentence that says what was wrong.
+    package let reason: String
+    /// What the library under us said, shortened; nil where nothing failed there.
+    package let cause: String?
+
+    /// In characters. Causes quote their input in places, and inputs come from outside.
+    package static let maximumCauseLength = 200
+
+    package init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.cause = cause.map { String(String(describing: $0).prefix(Self.maximumCauseLength)) }
+    }
+
+    package var description: String {
+        guard let cause else { return "\(code.rawValue): \(reason)" }
+        return "\(code.rawValue): \(reason) (\(cause))"
+    }
+
+    /// Runs `body`; what it throws becomes the cause of an error with the given code and reason.
+    ///
+    /// - Parameter quoting: false where the cause might quote a secret.
+    static func wrapping<Value>(
+        _ code: Code,
+        _ reason: String,
+        quoting: Bool = true,
+        _ body: () throws -> Value,
+    ) throws(TrustError) -> Value {
+        do {
+            return try body()
+        } catch let error as TrustError {
+            throw error
+        } catch {
+            throw TrustError(code, reason, cause: quoting ? error : nil)
+        }
+    }
+
+    /// As ``wrapping(_:_:quoting:_:)``, for a certificate or a request that comes from outside. What the
+    /// libraries under us do not read for the kind of its key or signature is told apart from what is broken.
+    static func reading<Value>(_ reason: String, _ body: () throws -> Value) throws(TrustError) -> Value {
+        try wrapping(.malformed, reason) {
+            do {
+                return try body()
+            } catch let error as CertificateError where error.code == .unsupportedPublicKeyAlgorithm {
+                throw TrustError(.unsupportedKey, "The key is of an unknown kind.", cause: error)
+            } catch let error as CertificateError where error.code == .unsupportedSignatureAlgorithm {
+                throw TrustError(.unsupportedAlgorithm, "The signature is of an unknown kind.", cause: error)
+            } catch let error as CryptoKitError {
+                throw TrustError(.unsupportedKey, "The key is no point of its curve or too small.", cause: error)
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Service
+
+struct AppCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app", abstract: "Apps, which notifications are for.", subcommands: [Create.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make an app of a team.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "The team's ID.")
+        var team: String
+
+        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+        var bundleID: String
+
+        func run() async throws {
+            let made: AdministrationMessages.AppMade = try await common.runningService().administer(
+                "POST", "/apps", AdministrationMessages.NewApp(team: team, bundleID: bundleID))
+            let topics = made.topics.joined(separator: ", ")
+            Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import APNSDevice
+import APNSProvider
+import ArgumentParser
+import Foundation
+import Logging
+import NIOPosix
+import Notifications
+import Service
+import Trust
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Service, device, app and provider in one process: a notification sent and shown arriving.",
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The text to send.")
+    var alert = "Hello from Carillon"
+
+    /// How long the arrival is waited for before the demonstration counts as failed.
+    private static let patience = Duration.seconds(10)
+
+    func run() async throws {
+        let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString.prefix(8))")
+        defer { try? FileManager.default.removeItem(at: scratch) }  // It is in the system's own folder for such.
+        var settings = Settings()
+        settings.dataFolder = scratch.path
+        settings.ports = .ephemeral
+        settings.environments = [.development]
+        var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        let service = try await CarillonService.start(settings, logger: logger)
+        let serving = Task { await service.run() }
+        let output = Output(isJSON: common.json)
+        do {
+            try await demonstrate(service.description, output)
+        } catch {
+            serving.cancel()
+            await serving.value
+            throw error
+        }
+        serving.cancel()
+        await serving.value
+    }
+
+    private func demonstrate(_ description: ServiceDescription, _ output: Output) async throws {
+        guard let addresses = description.development, let key = description.key, let bundleID = key.bundleID else {
+            throw CommandError("The service did not make its development team.")
+        }
+        output.print(Step("service"), "service   ready: providers \(addresses.provider), devices \(addresses.courier)")
+        let (courier, provider) = (try HostAndPort(addresses.courier), try HostAndPort(addresses.provider))
+        let group = MultiThreadedEventLoopGroup.singleton
+        let address = CourierAddress(host: courier.host, port: courier.port, authorityFile: description.ca)
+        let identity = try await DeviceClient.activate(
+            at: address, environment: .development, code: nil, group: group)
+        output.print(Step("device"), "device    activated: \(identity.deviceID)")
+        let device = try await DeviceClient(to: address, as: identity, group: group)
+        let token = try await device.register(bundleID)
+        output.print(Step("app"), "app       \(bundleID) registered: \(token)")
+        let lines = try await device.notifications()
+
+        let sender = try await ProviderClient(
+            host: provider.host, port: provider.port, authorityFile: description.ca,
+            credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID), group: group)
+        let payload = Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8)
+        let started = ContinuousClock.now
+        async let arrival = first(of: lines)
+        let outcome = try await sender.send(
+            PushRequest(deviceToken: token, topic: bundleID, payload: payload, pushType: "alert"))
+        guard outcome.status == 200 else {
+            throw CommandError("The service refused: \(outcome.status) \(outcome.reason ?? "").")
+        }
+        output.print(Step("provider"), "provider  sent, answered 200: \(outcome.apnsID ?? "")")
+        let (notification, moment) = try await arrival
+        try await device.acknowledge([notification.sending])
+        try show(notification, after: moment - started, output)
+        await device.close()
+        await sender.close()
+    }
+
+    private func show(_ notification: ReceivedNotification, after time: Duration, _ output: Output) throws {
+        let payload = try JSONDecoder().decode(Arrived.self, from: Data(notification.payload))
+        let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1000
+        let rounded = String(format: "%.1f", milliseconds)
+        output.print(
+            Arrival(id: notification.id, topic: notification.topic, alert: payload.aps.alert),
+            "app       notification arrived after \(rounded) ms: \(payload.aps.alert)")
+    }
+
+    private func first(of lines: NotificationLines) async throws -> (ReceivedNotification, ContinuousClock.Instant) {
+        try await withThrowingTaskGroup(of: (ReceivedNotification, ContinuousClock.Instant).self) { group in
+            group.addTask {
+                for try await notification in lines { return (notification, .now) }
+                throw CommandError("The stream of notifications ended before anything arrived.")
+            }
+            group.addTask {
+                try await Task.sleep(for: Self.patience)
+                throw CommandError("Nothing arrived within \(Self.patience).")
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next() else { throw CancellationError() }
+            return result
+        }
+    }
+
+    private struct Step: Encodable {
+        let event: String
+        init(_ event: String) { self.event = event }
+    }
+
+    private struct Arrival: Encodable {
+        let event = "notification"
+        let id: String
+        let topic: String
+        let alert: String
+    }
+
+    private struct Arrived: Decodable {
+        struct APS: Decodable { let alert: String }
+        let aps: APS
+    }
+}

@@ -1,0 +1,5 @@
+import ArgumentParser
+import Notifications
+
+extension Environment: ExpressibleByArgument {}
+extension Conformance: ExpressibleByArgument {}

@@ -1,0 +1,17 @@
+import Foundation
+
+/// An address as commands take and print it: `127.0.0.1:2197`, `[::1]:2197`, `https://host:port`.
+struct HostAndPort {
+    let host: String
+    let port: Int
+
+    /// - Parameter text: without or with `https://`; the port defaults to 443 (Guide, 2.3.3).
+    init(_ text: String) throws {
+        let url = text.hasPrefix("https://") ? text : "https://" + text
+        guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
+            throw CommandError("\(text) is not an address; write https://host:port.")
+        }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = parts.port ?? 443
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Configuration
+import Foundation
+import Logging
+import Notifications
+import Service
+import ServiceLifecycle
+import SystemPackage
+import UnixSignals
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the service.",
+        discussion: "Every option can also be set in the environment (CARILLON_HOST, …) or in a JSON file.",
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The address to listen on (127.0.0.1).")
+    var host: String?
+
+    @Option(help: "One more name for the server's certificate; repeatable.")
+    var hostname: [String] = []
+
+    @Option(help: "development or production; repeatable, both by default.")
+    var environment: [Environment] = []
+
+    @Option(help: "How to read what the documents leave open: apple or strict.")
+    var conformance: Conformance?
+
+    @Option(help: "standard or ephemeral.")
+    var ports: PortPlan?
+
+    @Option(help: "Where to put the administration's socket, when the data folder's path is too long for it.")
+    var socket: String?
+
+    @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
+    var config: String?
+
+    func run() async throws {
+        Limits.raiseOpenFiles()
+        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
+        let settings = try await settings()
+        var logger = Logger(label: "carillon")
+        logger.logLevel = .info
+        let isFirstStart = !FileManager.default.fileExists(atPath: DataFolder(settings.dataFolder).authorityFile)
+        let service = try await CarillonService.start(settings, logger: logger)
+        announce(service, isFirstStart: isFirstStart)
+        try await ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: service)],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: quiet(logger),
+            )
+        ).run()
+    }
+
+    /// The life cycle's own messages are for those who look for them.
+    private func quiet(_ logger: Logger) -> Logger {
+        var logger = logger
+        logger.logLevel = .warning
+        return logger
+    }
+
+    private func settings() async throws -> Settings {
+        var settings = Settings()
+        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
+        if let path = config ?? ProcessInfo.processInfo.environment["CARILLON_CONFIG"] {
+            do {
+                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+            } catch {
+                throw CommandError("The settings file \(path) cannot be read: \(error)")
+            }
+        }
+        try settings.read(ConfigReader(providers: providers))
+        settings.dataFolder = common.data ?? settings.dataFolder
+        settings.host = host ?? settings.host
+        settings.hostnames += hostname
+        settings.environments = environment.isEmpty ? settings.environments : environment
+        settings.conformance = conformance ?? settings.conformance
+        settings.ports = ports ?? settings.ports
+        settings.socketPath = socket ?? settings.socketPath
+        return settings
+    }
+
+    private func announce(_ service: CarillonService, isFirstStart: Bool) {
+        let description = service.description
+        Output(isJSON: common.json).print(
+            Ready(development: description.development, production: description.production, ca: description.ca),
+            Welcome(description, folder: service.folder, isFirstStart: isFirstStart).text,
+        )
+    }
+
+    private struct Ready: Encodable {
+        let event = "ready"
+        let development: ServiceDescription.Addresses?
+        let production: ServiceDescription.Addresses?
+        let ca: String
+    }
+}
+
+extension CarillonService: ServiceLifecycle.Service {}
+extension PortPlan: ExpressibleByArgument {}

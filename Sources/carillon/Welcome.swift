@@ -1,0 +1,68 @@
+import Foundation
+import Notifications
+import Service
+
+/// What a person sees when the service is ready: where everything listens, and what to type next.
+struct Welcome {
+    private let description: ServiceDescription
+    private let folder: DataFolder
+    private let isFirstStart: Bool
+
+    init(_ description: ServiceDescription, folder: DataFolder, isFirstStart: Bool) {
+        self.description = description
+        self.folder = folder
+        self.isFirstStart = isFirstStart
+    }
+
+    var text: String {
+        var lines = ["Carillon is ready.", ""]
+        for environment in Environment.allCases {
+            guard let addresses = description.addresses(environment) else { continue }
+            let name = environment.rawValue.padding(toLength: 12, withPad: " ", startingAt: 0)
+            lines.append("  \(name) providers \(addresses.provider)   devices \(addresses.courier)")
+        }
+        lines += ["  data         \(folder.path)", "  authority    \(description.ca)"]
+        if let key = description.key {
+            lines += ["  team         \(key.teamID)", "  signing key  \(key.keyID)  \(key.path)"]
+            if let bundleID = key.bundleID { lines.append("  app          \(bundleID)") }
+        }
+        lines += isFirstStart ? nextSteps : ["", "Try it: carillon demo"]
+        return lines.joined(separator: "\n")
+    }
+
+    /// Lines that can be pasted into another terminal, in this order.
+    private var nextSteps: [String] {
+        guard let bundleID = description.key?.bundleID else { return [] }
+        let environment: Environment = description.development == nil ? .production : .development
+        guard let addresses = description.addresses(environment) else { return [] }
+        let carillon = shellQuoted(CommandLine.arguments[0])
+        let data = "--data \(shellQuoted(folder.path))"
+        var option = ""
+        var code = ""
+        if environment == .production {
+            option = " --environment production"
+            code = " --code \"$(\(carillon) device invite \(data)\(option))\""
+        }
+        return [
+            "",
+            "In another terminal, make a device and let an app on it listen:",
+            "  \(carillon) device activate \(data)\(option)\(code) --out phone.pem",
+            "  \(carillon) device listen \(data) --identity phone.pem --bundle-id \(bundleID)",
+            "",
+            "In a third one, send to it:",
+            "  TOKEN=$(\(carillon) device register \(data) --identity phone.pem --bundle-id \(bundleID))",
+            "  \(carillon) send \(data)\(option) --token $TOKEN --topic \(bundleID) --alert 'Hello'",
+            "",
+            "Or with curl, as any provider does:",
+            "  curl --http2 --cacert \(shellQuoted(description.ca)) \\",
+            "    -H \"authorization: bearer $(\(carillon) key token \(data))\" \\",
+            "    -H 'apns-topic: \(bundleID)' -d '{\"aps\":{\"alert\":\"Hello\"}}' \\",
+            "    https://\(addresses.provider)/3/device/$TOKEN",
+        ]
+    }
+
+    private func shellQuoted(_ text: String) -> String {
+        let plain = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
+        return plain ? text : "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

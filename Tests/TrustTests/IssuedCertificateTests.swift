@@ -1,0 +1,183 @@
+import Crypto
+import Foundation
+import Notifications
+import SwiftASN1
+import Testing
+import Trust
+import X509
+
+@Suite("Issued certificates, in openssl's reading")
+struct IssuedCertificateTests {
+    private let authority: CertificateAuthority
+
+    init() throws {
+        authority = try Fixture.authority()
+    }
+
+    private func text(_ issued: IssuedCertificate) throws -> String {
+        try OpenSSL.run(["x509", "-in", "leaf.pem", "-noout", "-text"], files: ["leaf.pem": issued.chainPEM]).output
+    }
+
+    private func verify(
+        _ issued: IssuedCertificate,
+        purpose: String,
+        options: [String] = [],
+    ) throws -> OpenSSL.Result {
+        try OpenSSL.run(
+            [
+                "verify", "-x509_strict", "-purpose", purpose, "-attime", "\(Int(Fixture.now))", "-ignore_critical",
+                "-CAfile", "ca.pem", "-untrusted", "chain.pem",
+            ] + options + ["chain.pem"],
+            files: ["ca.pem": authority.rootPEM, "chain.pem": issued.chainPEM])
+    }
+
+    @Test("Server: verified for a server, under each of its names")
+    func server() throws {
+        let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7", "fd00::7"])
+        #expect(try verify(issued, purpose: "sslserver").status == 0)
+        let text = try text(issued)
+        #expect(
+            text.contains(
+                "DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:push.example.com, "
+                    + "IP Address:10.0.0.7, IP Address:FD00:0:0:0:0:0:0:7"))
+        #expect(text.contains("TLS Web Server Authentication"))
+        #expect(!text.contains("TLS Web Client Authentication"))
+        #expect(text.contains("CA:FALSE"))
+    }
+
+    @Test(
+        "Server: good under its names and under no other",
+        arguments: [
+            (["-verify_hostname", "push.example.com"], true), (["-verify_hostname", "localhost"], true),
+            (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
+            (["-verify_ip", "::1"], true), (["-verify_ip", "10.0.0.7"], true), (["-verify_ip", "10.0.0.8"], false),
+        ])
+    func serverNames(options: [String], good: Bool) throws {
+        let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7"])
+        #expect(try (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
+    }
+
+    @Test("Server: not verified for a client")
+    func serverAsClient() throws {
+        #expect(try verify(authority.serverChain(), purpose: "sslclient").status != 0)
+    }
+
+    @Test("Server: the key that comes with it is its own")
+    func serverKey() throws {
+        let issued = try authority.serverChain()
+        let key = try P256.Signing.PrivateKey(pemRepresentation: #require(issued.keyPEM))
+        #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
+    }
+
+    @Test("Server: lives 397 days")
+    func serverLife() throws {
+        #expect(try authority.serverChain().validUntil == Fixture.now + 397 * Fixture.day)
+    }
+
+    @Test(
+        "Server: refuses names that are none",
+        arguments: [
+            "", "a b", "-a.example", "a..b", "1.2.3", "256.1.1.1", "*", "*.com", "ä.example", "a.example:443", "[::1]",
+            String(repeating: "a", count: 64) + ".example",
+        ])
+    func badNames(name: String) {
+        expect(.badName) { try authority.serverChain(names: [name]) }
+    }
+
+    @Test("Server: takes a wildcard and an underscore")
+    func oddNames() throws {
+        #expect(try text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
+    }
+
+    @Test("Server: refuses more names than a certificate takes")
+    func tooManyNames() {
+        expect(.tooLarge) { try authority.serverChain(names: (0...100).map { "host\($0)" }) }
+    }
+
+    @Test("Server: a name given twice stands there once")
+    func repeatedNames() throws {
+        let text = try text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
+        #expect(text.components(separatedBy: "localhost").count == 2)
+        #expect(text.components(separatedBy: "127.0.0.1").count == 2)
+    }
+
+    @Test("Device: verified for a client, with the role as the only other critical extension")
+    func device() throws {
+        let issued = try authority.deviceChain()
+        #expect(try verify(issued, purpose: "sslclient").status == 0)
+        let text = try text(issued)
+        #expect(text.contains("1.3.6.1.4.1.32473.1.1: critical"))
+        #expect(text.contains("TLS Web Client Authentication"))
+        #expect(!text.contains("TLS Web Server Authentication"))
+        #expect(!text.contains("Alternative Name"))
+        #expect(issued.keyPEM == nil)
+        #expect(issued.validUntil == Fixture.now + 365 * Fixture.day)
+    }
+
+    @Test("Device: not verified for a server")
+    func deviceAsServer() throws {
+        #expect(try verify(authority.deviceChain(), purpose: "sslserver").status != 0)
+    }
+
+    @Test("Device: software that does not know the role's extension refuses it")
+    func critical() throws {
+        let result = try OpenSSL.run(
+            [
+                "verify", "-attime", "\(Int(Fixture.now))", "-CAfile", "ca.pem", "-untrusted", "chain.pem", "chain.pem",
+            ],
+            files: ["ca.pem": authority.rootPEM, "chain.pem": try authority.deviceChain().chainPEM])
+        #expect(result.output.contains("unhandled critical extension"))
+    }
+
+    @Test("Provider: verified for a client, the UID and the name are the bundle ID")
+    func provider() throws {
+        let issued = try authority.providerChain()
+        #expect(try verify(issued, purpose: "sslclient").status == 0)
+        #expect(
+            try text(issued).contains(
+                "Subject: UID = com.yourcompany.yourexampleapp, CN = com.yourcompany.yourexampleapp"))
+        #expect(issued.validUntil == Fixture.now + 396 * Fixture.day)
+    }
+
+    @Test(
+        "Provider: markers of the environments it is for",
+        arguments: [
+            ([.development], true, false), ([.production], false, true), ([.development, .production], true, true),
+        ] as [(Set<Environment>, Bool, Bool)])
+    func markers(environments: Set<Environment>, development: Bool, production: Bool) throws {
+        let text = try text(authority.providerChain(environments: environments))
+        #expect(text.contains("1.2.840.113635.100.6.3.1: \n") == development)
+        #expect(text.contains("1.2.840.113635.100.6.3.2: \n") == production)
+    }
+
+    @Test("Provider: topics and kinds in the guide's order, not critical")
+    func topics() throws {
+        let issued = try authority.providerChain()
+        let leaf = try Fixture.leaf(issued)
+        let value = try #require(leaf.extensions[oid: [1, 2, 840, 113_635, 100, 6, 3, 6]])
+        #expect(!value.critical)
+        let parsed = try OpenSSL.run(
+            ["asn1parse", "-inform", "PEM", "-in", "value.pem"],
+            files: ["value.pem": PEMDocument(type: "X", derBytes: Array(value.value)).pemString + "\n"])
+        let strings = parsed.output.split(separator: "\n").compactMap { line in
+            line.contains("UTF8STRING") ? line.split(separator: ":").last.map(String.init) : nil
+        }
+        #expect(
+            strings == [
+                "com.yourcompany.yourexampleapp", "app",
+                "com.yourcompany.yourexampleapp.voip", "voip",
+                "com.yourcompany.yourexampleapp.complication", "complication",
+            ])
+    }
+
+    @Test("Provider: from a request, the requester keeps the key")
+    func providerFromRequest() throws {
+        let key = P256.Signing.PrivateKey()
+        var generator = SeededGenerator()
+        let issued = try authority.issueProviderCertificate(
+            request: Fixture.request(key), bundleID: Fixture.bundleID, environments: [.production], now: Fixture.now,
+            using: &generator)
+        #expect(issued.keyPEM == nil)
+        #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
+    }
+}

@@ -1,0 +1,279 @@
+import Crypto
+import Foundation
+import Notifications
+import Testing
+import Trust
+
+@Suite("Provider tokens")
+struct ProviderTokenTests {
+    private let fixture = TokenFixture()
+
+    @Test("A token that is signed here says its team, key and time")
+    func signed() throws {
+        let token = try ProviderToken.sign(
+            key: fixture.privateKey, keyID: fixture.keyID, teamID: fixture.team, issuedAt: 1_437_179_000)
+        let verified = try fixture.verify("bearer " + token)
+        #expect(verified.team == fixture.team)
+        #expect(verified.key == fixture.keyID)
+        #expect(verified.issuedAt == 1_437_179_000)
+        #expect(verified.bundleIDs == nil)
+    }
+
+    @Test("A token of a key for some apps names these")
+    func restricted() throws {
+        let bundleID = try #require(BundleID(rawValue: "com.example.app"))
+        let key = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, bundleIDs: [bundleID])
+        #expect(try fixture.verify(fixture.value(), keys: [key]).bundleIDs == [bundleID])
+    }
+
+    @Test("The scheme is bearer in any case", arguments: ["bearer", "Bearer", "BEARER", "bEaReR"])
+    func scheme(scheme: String) throws {
+        #expect(try fixture.reason(scheme + fixture.value().dropFirst(6)) == nil)
+    }
+
+    @Test("More than one space after the scheme is taken")
+    func spaces() throws {
+        #expect(try fixture.reason("bearer  " + fixture.value().dropFirst(6)) == nil)
+    }
+
+    @Test("Without a token it is missing", arguments: ["", "bearer", "bearer ", "Bearer   "])
+    func missing(value: String) {
+        #expect(fixture.reason(value) == .missingProviderToken)
+    }
+
+    @Test("Another scheme is refused", arguments: ["basic ", "beare ", "bearer\t", "bearer", "", "b"])
+    func otherScheme(scheme: String) throws {
+        #expect(try fixture.reason(scheme + fixture.value().dropFirst(7)) == .invalidProviderToken)
+    }
+
+    @Test("Base 64 in either alphabet, padded or not, is taken")
+    func alphabets() throws {
+        // These claims encode to text with both of the characters in which the alphabets differ.
+        let claims = #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"???>>>~~~ÿÿ!"}"#
+        let standard = { (data: Data) in data.base64EncodedString() }
+        let padded = { (data: Data) in
+            data.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        }
+        let unpadded = { (data: Data) in data.base64EncodedString().replacingOccurrences(of: "=", with: "") }
+        for encode in [standard, padded, unpadded] {
+            #expect(try fixture.reason(fixture.value(claims: claims, encode: encode)) == nil)
+        }
+        #expect(standard(Data(claims.utf8)).contains("/"))
+        #expect(standard(Data(claims.utf8)).contains("="))
+    }
+
+    @Test(
+        "A header without alg ES256 and a kid is refused",
+        arguments: [
+            #"{"kid":"ABC123DEFG"}"#,
+            #"{"alg":"none","kid":"ABC123DEFG"}"#,
+            #"{"alg":"None","kid":"ABC123DEFG"}"#,
+            #"{"alg":"HS256","kid":"ABC123DEFG"}"#,
+            #"{"alg":"ES384","kid":"ABC123DEFG"}"#,
+            #"{"alg":"es256","kid":"ABC123DEFG"}"#,
+            #"{"alg":["ES256"],"kid":"ABC123DEFG"}"#,
+            #"{"alg":null,"kid":"ABC123DEFG"}"#,
+            #"{"alg":"ES256"}"#,
+            #"{"alg":"ES256","kid":""}"#,
+            #"{"alg":"ES256","kid":"abc123defg"}"#,
+            #"{"alg":"ES256","kid":"ABC123DEFGH"}"#,
+            #"{"alg":"ES256","kid":1234567890}"#,
+            #"{"alg":"ES256","kid":"ABC123DEFG","crit":["b64"]}"#,
+            #"{"alg":"none","alg":"ES256","kid":"ABC123DEFG"}"#,
+            #"{"alg":"ES256","\u0061lg":"ES256","kid":"ABC123DEFG"}"#,
+            #"{"alg":"ES256","kid":"ABC123DEFG","kid":"ABC123DEFG"}"#,
+            #"{"alg":"ES256","kid":"ABC123DEFG"} x"#,
+            #"["ES256"]"#, "null", "", "{",
+        ])
+    func badHeader(header: String) throws {
+        #expect(try fixture.reason(fixture.value(header: header)) == .invalidProviderToken)
+    }
+
+    @Test(
+        "A header with more in it is taken",
+        arguments: [
+            #"{"typ":"JWT","alg":"ES256","kid":"ABC123DEFG"}"#,
+            " {\n \"alg\" : \"ES256\",\r\n\t\"kid\" : \"ABC123DEFG\" } ",
+            #"{"alg":"ES256","kid":"ABC123DEFG","x":{"y":[1,{"z":null}]},"t":true,"f":false}"#,
+            #"{"alg":"\u0045S256","kid":"ABC123DEFG"}"#,
+        ])
+    func goodHeader(header: String) throws {
+        #expect(try fixture.reason(fixture.value(header: header)) == nil)
+    }
+
+    @Test(
+        "Claims without one team and one time are refused",
+        arguments: [
+            #"{"iat":1437179036}"#,
+            #"{"iss":"DEF123GHIJ"}"#,
+            #"{"iss":"DEF123GHIJ","iss":"DEF123GHIJ","iat":1437179036}"#,
+            #"{"iss":"DEF123GHIJ","iat":1437179036,"iat":1437179036}"#,
+            #"{"iss":"DEF123GHI","iat":1437179036}"#,
+            #"{"iss":["DEF123GHIJ"],"iat":1437179036}"#,
+            #"{"iss":"DEF123GHIJ","iat":null}"#,
+            #"{"iss":"DEF123GHIJ","iat":true}"#,
+            #"{"iss":"DEF123GHIJ","iat":[1437179036]}"#,
+            #"{"iss":"DEF123GHIJ","iat":"now"}"#,
+            #"{"iss":"DEF123GHIJ","iat":""}"#,
+            #"{"iss":"DEF123GHIJ","iat":" 1437179036"}"#,
+            #"{"iss":"DEF123GHIJ","iat":"0x55A9"}"#,
+            #"{"iss":"DEF123GHIJ","iat":"nan"}"#,
+            #"{"iss":"DEF123GHIJ","iat":"inf"}"#,
+            #"{"iss":"DEF123GHIJ","iat":1e999}"#,
+            #"{"iss":"DEF123GHIJ","iat":01437179036}"#,
+            #"{"iss":"DEF123GHIJ","iat":+1437179036}"#,
+            #"{"iss":"DEF123GHIJ","iat":1437179036.}"#,
+            #"{"iss":"DEF123GHIJ","iat":1437179036,}"#,
+        ])
+    func badClaims(claims: String) throws {
+        #expect(try fixture.reason(fixture.value(claims: claims)) == .invalidProviderToken)
+    }
+
+    @Test(
+        "iat in every form that clients send",
+        arguments: [
+            ("1437179036", 1_437_179_036, true),
+            ("1437179036.25", 1_437_179_036.25, true),
+            ("1.437179036e9", 1_437_179_036, true),
+            (#""1437179036""#, 1_437_179_036, false),
+            (#""1437179036.5""#, 1_437_179_036.5, false),
+            ("1437179036250", 1_437_179_036.25, false),
+            (#""1437179036250""#, 1_437_179_036.25, false),
+        ] as [(String, Double, Bool)])
+    func issuedAt(text: String, seconds: Double, strict: Bool) throws {
+        let value = try fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":\#(text)}"#)
+        #expect(try fixture.verify(value).issuedAt == seconds)
+        #expect(fixture.reason(value, conformance: .strict) == (strict ? nil : .invalidProviderToken))
+    }
+
+    @Test(
+        "A token is good for an hour, and no longer",
+        arguments: [
+            (0, nil), (3600, nil), (3601, .expiredProviderToken), (1e9, .expiredProviderToken),
+        ] as [(Double, Rejection.Reason?)])
+    func age(age: Double, reason: Rejection.Reason?) throws {
+        #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + age) == reason)
+    }
+
+    @Test("A token from before 1970 has expired")
+    func negative() throws {
+        #expect(
+            try fixture.reason(fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":-5}"#)) == .expiredProviderToken)
+    }
+
+    @Test(
+        "A token may be from the near future",
+        arguments: [
+            (300, nil), (301, .invalidProviderToken), (1e9, .invalidProviderToken),
+        ] as [(Double, Rejection.Reason?)])
+    func future(ahead: Double, reason: Rejection.Reason?) throws {
+        #expect(try fixture.reason(fixture.value(), now: TokenFixture.now - ahead) == reason)
+    }
+
+    @Test("A key that nobody knows is refused")
+    func unknownKey() throws {
+        #expect(try fixture.reason(fixture.value(), keys: []) == .invalidProviderToken)
+    }
+
+    @Test("A key of another team is refused")
+    func otherTeam() throws {
+        let other = try #require(TeamID(rawValue: "OTHERTEAM1"))
+        let key = ProviderKey(id: fixture.keyID, team: other, publicKey: fixture.privateKey.publicKey)
+        #expect(try fixture.reason(fixture.value(), keys: [key]) == .invalidProviderToken)
+    }
+
+    @Test("A token that another key signed is refused")
+    func otherKey() throws {
+        let key = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey)
+        #expect(try fixture.reason(fixture.value(), keys: [key]) == .invalidProviderToken)
+    }
+
+    @Test("A key for the other environment is told apart")
+    func otherEnvironment() throws {
+        let key = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, environments: [.production])
+        let value = try fixture.value()
+        #expect(fixture.reason(value, environment: .development, keys: [key]) == .badEnvironmentKeyIDInToken)
+        #expect(fixture.reason(value, environment: .production, keys: [key]) == nil)
+    }
+
+    @Test("What is wrong with the key or the time is only told to who holds the key")
+    func signatureFirst() throws {
+        let key = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey, environments: [])
+        #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + 1e6, keys: [key]) == .invalidProviderToken)
+    }
+
+    @Test("A signature in DER is refused")
+    func derSignature() throws {
+        let value = try fixture.value()
+        let signed = value.dropFirst(7).prefix(upTo: try #require(value.lastIndex(of: ".")))
+        let signature = try fixture.privateKey.signature(for: Data(signed.utf8)).derRepresentation
+        #expect(fixture.reason("bearer \(signed).\(TokenFixture.base64URL(signature))") == .invalidProviderToken)
+    }
+
+    @Test("The token of the guide's Listing 8-2 is refused")
+    func listing() {
+        let value =
+            "bearer eyAia2lkIjogIjhZTDNHM1JSWDciIH0.eyAiaXNzIjogIkM4Nk5WOUpYM0QiLCAiaWF0I"
+            + "jogIjE0NTkxNDM1ODA2NTAiIH0.MEYCIQDzqyahmH1rz1s-LFNkylXEa2lZ_aOCX4daxxTZkVEGzwIhALvkClnx5m5eAT6"
+            + "Lxw7LZtEQcH6JENhJTMArwLf3sXwi"
+        #expect(fixture.reason(value, now: 1_459_143_580) == .invalidProviderToken)
+    }
+
+    @Test("A token with a changed byte anywhere is refused")
+    func changedBytes() throws {
+        let value = Array(try fixture.value().utf8)
+        for index in 7..<value.count {
+            var changed = value
+            changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(fixture.reason(String(decoding: changed, as: UTF8.self)) == .invalidProviderToken, "at \(index)")
+        }
+    }
+
+    @Test(
+        "What is no token is refused",
+        arguments: [
+            "a", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "e30.e30.e30.e30", "{}.{}.{}", "é.é.é",
+            "e30=.e30.AA", "====.====.====",
+        ])
+    func noToken(token: String) {
+        #expect(fixture.reason("bearer " + token) == .invalidProviderToken)
+    }
+
+    @Test("A signature of all zeros is refused")
+    func zeroSignature() throws {
+        let value = try fixture.value()
+        let signed = value.prefix(upTo: try #require(value.lastIndex(of: ".")))
+        let zeros = TokenFixture.base64URL([UInt8](repeating: 0, count: 64))
+        #expect(fixture.reason("\(signed).\(zeros)") == .invalidProviderToken)
+    }
+
+    @Test("A token of up to 4,096 bytes is read, one of more is not")
+    func size() throws {
+        func value(note: Int) throws -> String {
+            let note = String(repeating: "n", count: note)
+            return try fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"\#(note)"}"#)
+        }
+        let long = try value(note: 2900)
+        #expect(long.utf8.count - 7 <= 4096)
+        #expect(fixture.reason(long) == nil)
+        let tooLong = try value(note: 3000)
+        #expect(tooLong.utf8.count - 7 > 4096)
+        #expect(fixture.reason(tooLong) == .invalidProviderToken)
+    }
+
+    @Test("A header of a megabyte is refused unread", arguments: ["A", ".", "="])
+    func megabyte(filler: String) {
+        #expect(fixture.reason("bearer " + String(repeating: filler, count: 1 << 20)) == .invalidProviderToken)
+    }
+
+    @Test("The details hold no part of the token but its identifiers")
+    func details() throws {
+        let value = try fixture.value()
+        let error = #expect(throws: Rejection.self) { try fixture.verify(value, keys: []) }
+        #expect(error?.detail == "There is no key ABC123DEFG, or it is revoked.")
+    }
+}

@@ -1,0 +1,196 @@
+import Crypto
+import Notifications
+import Testing
+@testable import Trust
+
+@Suite("Remembered provider tokens")
+struct ProviderTokenVerifierTests {
+    private let fixture = TokenFixture()
+    private var verifier: ProviderTokenVerifier
+    private let now = TokenFixture.now
+
+    init() {
+        var generator = SeededGenerator()
+        verifier = ProviderTokenVerifier(conformance: .apple, capacity: 4, using: &generator)
+    }
+
+    private func tokens(_ count: Int) throws -> [[UInt8]] {
+        try (0..<count).map { Array(try fixture.value(issuedAt: now - Double($0)).utf8) }
+    }
+
+    private mutating func verify(
+        _ value: [UInt8],
+        environment: Environment = .development,
+        now: Double = TokenFixture.now,
+        keys: [ProviderKey]? = nil,
+    ) throws -> VerifiedProviderToken {
+        let known = keys ?? [fixture.key]
+        return try verifier.verify(
+            authorization: value.span, environment: environment, now: now, key: { id in known.first { $0.id == id } })
+    }
+
+    private func recalls(_ value: [UInt8]) -> Bool {
+        verifier.recall(authorization: value.span) != nil
+    }
+
+    @Test("A token is verified once")
+    mutating func once() throws {
+        let value = try tokens(1)[0]
+        let first = try verify(value)
+        #expect(try verify(value, keys: []) == first)
+    }
+
+    @Test("A token is found under any case of the scheme")
+    mutating func scheme() throws {
+        let value = try tokens(1)[0]
+        _ = try verify(value)
+        #expect(recalls(Array("Bearer".utf8) + value.dropFirst(6)))
+    }
+
+    @Test("A token that differs in one byte is not the one remembered")
+    mutating func changed() throws {
+        let value = try tokens(1)[0]
+        _ = try verify(value)
+        for index in 7..<value.count {
+            var other = value
+            other[index] ^= 1
+            #expect(!recalls(other))
+        }
+    }
+
+    @Test("A longer or a shorter token is not the one remembered")
+    mutating func otherLength() throws {
+        let value = try tokens(1)[0]
+        _ = try verify(value)
+        #expect(!recalls(value + [0]))
+        #expect(!recalls(value.dropLast()))
+    }
+
+    @Test("A token without its scheme is not recalled")
+    mutating func noScheme() throws {
+        let value = try tokens(1)[0]
+        _ = try verify(value)
+        #expect(!recalls(Array(value.dropFirst(7))))
+    }
+
+    @Test("A failure is not remembered")
+    mutating func failures() throws {
+        let value = try tokens(1)[0]
+        #expect(throws: Rejection.self) { try verify(value, keys: []) }
+        #expect(verifier.rememberedCount == 0)
+        #expect(throws: Never.self) { try verify(value) }
+    }
+
+    @Test("A remembered token's age is checked at each use")
+    mutating func expires() throws {
+        let value = try tokens(1)[0]
+        _ = try verify(value)
+        let error = #expect(throws: Rejection.self) { try verify(value, now: now + 3601) }
+        #expect(error?.reason == .expiredProviderToken)
+    }
+
+    @Test("A remembered token's environment is checked at each use")
+    mutating func environment() throws {
+        let value = try tokens(1)[0]
+        let key = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, environments: [.production])
+        _ = try verify(value, environment: .production, keys: [key])
+        let error = #expect(throws: Rejection.self) { try verify(value, environment: .development, keys: [key]) }
+        #expect(error?.reason == .badEnvironmentKeyIDInToken)
+    }
+
+    @Test("At its limit the oldest is forgotten")
+    mutating func oldest() throws {
+        let values = try tokens(6)
+        for value in values { _ = try verify(value) }
+        #expect(verifier.rememberedCount == 4)
+        #expect(values.map(recalls) == [false, false, true, true, true, true])
+    }
+
+    @Test("A token that is used again does not become two")
+    mutating func again() throws {
+        let value = try tokens(1)[0]
+        let verified = try verify(value)
+        verifier.remember(authorization: value.span, as: verified, since: verifier.revision)
+        #expect(verifier.rememberedCount == 1)
+    }
+
+    @Test("A revoked key's tokens are forgotten, other keys' are not")
+    mutating func revoked() throws {
+        let other = TokenFixture()
+        let otherID = try #require(KeyID(rawValue: "OTHERKEY01"))
+        let otherValue = Array(try other.value(header: #"{"alg":"ES256","kid":"OTHERKEY01"}"#).utf8)
+        let otherKey = ProviderKey(id: otherID, team: other.team, publicKey: other.privateKey.publicKey)
+        let values = try tokens(2)
+        for value in values { _ = try verify(value) }
+        _ = try verify(otherValue, keys: [otherKey])
+        verifier.forget(key: fixture.keyID)
+        #expect(!values.contains(where: recalls))
+        #expect(recalls(otherValue))
+    }
+
+    @Test("Places of forgotten tokens are used again")
+    mutating func holes() throws {
+        let values = try tokens(12)
+        for value in values[..<4] { _ = try verify(value) }
+        verifier.forget(key: fixture.keyID)
+        for value in values[4...] { _ = try verify(value) }
+        #expect(verifier.rememberedCount == 4)
+        #expect(values[8...].allSatisfy(recalls))
+    }
+
+    @Test("What was verified before a revocation is not remembered after it")
+    mutating func race() throws {
+        let value = try tokens(1)[0]
+        let before = verifier.revision
+        let verified = try fixture.verify(String(decoding: value, as: UTF8.self))
+        verifier.forget(key: fixture.keyID)
+        verifier.remember(authorization: value.span, as: verified, since: before)
+        #expect(!recalls(value))
+    }
+
+    @Test("Tokens of every length around a word are told apart")
+    func lengths() {
+        var generator = SeededGenerator()
+        var memory = ProviderTokenMemory(capacity: 100, using: &generator)
+        let verified = VerifiedProviderToken(
+            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        let tokens = (0...40).map { [UInt8](repeating: 0, count: $0) }
+        for token in tokens { memory.remember(token.span, as: verified) }
+        #expect(memory.count == tokens.count)
+        #expect(tokens.allSatisfy { memory.recall($0.span) != nil })
+    }
+
+    @Test("Of two tokens with the same hash only the one that was remembered is recalled, and the later one stays")
+    func sameHash() {
+        var generator = SeededGenerator()
+        var memory = ProviderTokenMemory(capacity: 4, using: &generator)
+        let bytes = { (words: [UInt64]) in
+            words.flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
+        }
+        // Whatever the first word does to the hash, the second takes back.
+        let start = memory.seed ^ 16
+        let change = ProviderTokenMemory.mixed(start, 1) ^ ProviderTokenMemory.mixed(start, 2)
+        let first = bytes([1, 7])
+        let second = bytes([2, 7 ^ change])
+        let verified = VerifiedProviderToken(
+            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        memory.remember(first.span, as: verified)
+        #expect(memory.recall(first.span) != nil)
+        #expect(memory.recall(second.span) == nil)
+        memory.remember(second.span, as: verified)
+        #expect(memory.count == 1)
+        #expect(memory.recall(second.span) != nil)
+    }
+
+    @Test("A capacity of less than one is one", arguments: [0, -5])
+    func capacity(capacity: Int) throws {
+        var generator = SeededGenerator()
+        var verifier = ProviderTokenVerifier(conformance: .apple, capacity: capacity, using: &generator)
+        for value in try tokens(3) {
+            _ = try verifier.verify(
+                authorization: value.span, environment: .development, now: now, key: { _ in fixture.key })
+        }
+        #expect(verifier.rememberedCount == 1)
+    }
+}

@@ -1,0 +1,56 @@
+import Crypto
+import Foundation
+import Notifications
+import Testing
+import Trust
+
+@Suite("Signing keys")
+struct SigningKeyTests {
+    @Test("A key is the same after it was written and read")
+    func roundTrip() throws {
+        var generator = SeededGenerator()
+        let key = SigningKey.create(using: &generator)
+        let read = try SigningKey(id: key.id, pem: key.pem)
+        #expect(read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
+    }
+
+    @Test("The file is PKCS#8 as openssl reads it, and bears the customary name")
+    func file() throws {
+        var generator = SeededGenerator()
+        let key = SigningKey.create(using: &generator)
+        let result = try OpenSSL.run(["pkey", "-in", key.fileName, "-noout", "-text"], files: [key.fileName: key.pem])
+        #expect(result.output.contains("prime256v1"))
+        #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+        #expect(key.fileName == "AuthKey_\(key.id.rawValue).p8")
+    }
+
+    @Test("The identifier comes from the given source of randomness, the key does not")
+    func randomness() {
+        var (first, second) = (SeededGenerator(5), SeededGenerator(5))
+        let keys = (SigningKey.create(using: &first), SigningKey.create(using: &second))
+        #expect(keys.0.id == keys.1.id)
+        #expect(keys.0.privateKey.rawRepresentation != keys.1.privateKey.rawRepresentation)
+    }
+
+    @Test(
+        "What is no P-256 key is refused",
+        arguments: [
+            "", "x", P384.Signing.PrivateKey().pemRepresentation, P256.Signing.PrivateKey().publicKey.pemRepresentation,
+        ])
+    func malformed(pem: String) throws {
+        let id = try #require(KeyID(rawValue: "ABC123DEFG"))
+        expect(.malformed) { try SigningKey(id: id, pem: pem) }
+    }
+
+    @Test("A file larger than any key is refused unread")
+    func tooLarge() throws {
+        let id = try #require(KeyID(rawValue: "ABC123DEFG"))
+        expect(.tooLarge) { try SigningKey(id: id, pem: String(repeating: "A", count: SigningKey.maximumBytes + 1)) }
+    }
+
+    @Test("It describes itself without the key")
+    func description() throws {
+        let id = try #require(KeyID(rawValue: "ABC123DEFG"))
+        #expect("\(SigningKey(id: id, privateKey: P256.Signing.PrivateKey()))" == "SigningKey(ABC123DEFG)")
+    }
+}

@@ -1,0 +1,139 @@
+import Crypto
+import Foundation
+import Notifications
+import SwiftASN1
+import Testing
+import Trust
+import X509
+
+@Suite("Certificate requests")
+struct SigningRequestTests {
+    private let authority: CertificateAuthority
+
+    init() throws {
+        authority = try Fixture.authority()
+    }
+
+    /// A request that openssl makes.
+    private func request(_ arguments: String, key: String) throws -> [UInt8] {
+        let made = try OpenSSL.run(
+            ["req", "-new", "-nodes", "-subj", "/CN=admin/O=Other", "-newkey"]
+                + key.split(separator: " ").map(String.init) + ["-keyout", "key.pem"]
+                + arguments.split(separator: " ").map(String.init), files: [:])
+        let start = try #require(made.output.range(of: "-----BEGIN"))
+        return Array(made.output[start.lowerBound...].utf8)
+    }
+
+    @Test(
+        "A usual key is taken",
+        arguments: [
+            "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048",
+        ])
+    func accepted(key: String) throws {
+        let issued = try authority.deviceChain(request: request("-sha256", key: key))
+        #expect(throws: Never.self) {
+            try authority.verifyPeer(chain: Fixture.der(issued.chainPEM), as: .device, now: Fixture.now)
+        }
+    }
+
+    @Test(
+        "Any other key is refused",
+        arguments: [
+            "rsa:1024", "rsa:4104", "ec -pkeyopt ec_paramgen_curve:P-521", "ed25519",
+            "ec -pkeyopt ec_paramgen_curve:secp256k1", "ed448",
+        ])
+    func unsupportedKey(key: String) throws {
+        let request = try request("", key: key)
+        expect(.unsupportedKey) { try authority.deviceChain(request: request) }
+    }
+
+    @Test("A signature with SHA-1 is refused", arguments: ["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256"])
+    func sha1(key: String) throws {
+        let request = try request("-sha1", key: key)
+        expect(.unsupportedAlgorithm) { try authority.deviceChain(request: request) }
+    }
+
+    @Test("Nothing but the key is taken from it")
+    func onlyTheKey() throws {
+        let request = try request(
+            "-addext subjectAltName=DNS:api.push.apple.com -addext basicConstraints=critical,CA:TRUE",
+            key: "ec -pkeyopt ec_paramgen_curve:P-256")
+        let issued = try authority.deviceChain(request: request)
+        let text = try OpenSSL.run(["x509", "-in", "c.pem", "-noout", "-text"], files: ["c.pem": issued.chainPEM])
+            .output
+        #expect(!text.contains("admin"))
+        #expect(!text.contains("api.push.apple.com"))
+        #expect(!text.contains("CA:TRUE"))
+    }
+
+    @Test("One that is not signed with its own key is refused")
+    func proofOfPossession() throws {
+        let victim = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
+        let attacker = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
+        let forged = try CertificateSigningRequest(
+            version: .v1,
+            subject: victim.subject,
+            publicKey: victim.publicKey,
+            attributes: victim.attributes,
+            signatureAlgorithm: attacker.signatureAlgorithm,
+            signature: attacker.signature,
+        )
+        let pem = try forged.serializeAsPEM().pemString
+        expect(.badSignature) { try authority.deviceChain(request: Array(pem.utf8)) }
+    }
+
+    @Test("One that is larger than the limit is refused unread")
+    func tooLarge() {
+        expect(.tooLarge) { try authority.deviceChain(request: [UInt8](repeating: 0x41, count: 8193)) }
+    }
+
+    @Test(
+        "What is no request is refused",
+        arguments: [
+            "", "hello", "-----BEGIN CERTIFICATE REQUEST-----\n", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n",
+            "-----BEGIN CERTIFICATE REQUEST-----\nMAAwAA==\n-----END CERTIFICATE REQUEST-----\n",
+            "-----BEGIN CERTIFICATE REQUEST-----\n!!!!\n-----END CERTIFICATE REQUEST-----\n",
+        ])
+    func malformed(text: String) {
+        expect(.malformed) { try authority.deviceChain(request: Array(text.utf8)) }
+    }
+
+    @Test("A certificate in its place is refused")
+    func certificate() {
+        expect(.malformed) { try authority.deviceChain(request: Array(authority.rootPEM.utf8)) }
+    }
+
+    @Test("Bytes that are no UTF-8 are refused")
+    func notText() {
+        expect(.malformed) { try authority.deviceChain(request: [0xff, 0xfe, 0x00, 0xc0]) }
+    }
+
+    @Test("Any byte that changes makes it a refusal or changes nothing that counts")
+    func flippedBytes() throws {
+        let key = P256.Signing.PrivateKey()
+        let original = try Fixture.request(key)
+        for index in original.indices {
+            var changed = original
+            changed[index] ^= 1
+            guard let issued = try? authority.deviceChain(request: changed) else { continue }
+            #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
+        }
+    }
+
+    @Test("The device's own is what openssl takes for a signed request")
+    func ownRequest() throws {
+        let result = try OpenSSL.run(
+            ["req", "-verify", "-noout", "-in", "r.pem"],
+            files: ["r.pem": String(decoding: try Fixture.request(), as: UTF8.self)])
+        #expect(result.status == 0)
+        #expect(result.output.contains("verify OK"))
+    }
+
+    @Test("The older header line and lines that end in CR LF are read")
+    func olderForm() throws {
+        let text = String(decoding: try Fixture.request(), as: UTF8.self)
+            .replacingOccurrences(of: "CERTIFICATE REQUEST", with: "NEW CERTIFICATE REQUEST")
+            .replacingOccurrences(of: "\n", with: "\r\n")
+        #expect(throws: Never.self) { try authority.deviceChain(request: Array(text.utf8)) }
+    }
+}

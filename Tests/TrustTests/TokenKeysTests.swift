@@ -1,0 +1,139 @@
+import Notifications
+import Testing
+import Trust
+
+@Suite("Device tokens")
+struct TokenKeysTests {
+    private let first = TokenKeyID(rawValue: 1)
+    private let second = TokenKeyID(rawValue: 2)
+    private let raw: [TokenKeyID: [UInt8]]
+    private let keys: TokenKeys
+    private let contents = DeviceTokenContents(
+        device: DeviceID(rawValue: 0x0123_4567_89ab_cdef), app: AppID(rawValue: 0xfedc_ba98), generation: 3)
+
+    init() throws {
+        raw = [first: TokenKeys.makeKey(), second: TokenKeys.makeKey()]
+        keys = try TokenKeys(keys: raw, current: second)
+    }
+
+    @Test("A token opens to what was sealed in it", arguments: Environment.allCases)
+    func roundTrip(environment: Environment) throws {
+        let token = try keys.seal(contents, environment: environment)
+        #expect(keys.open(token, environment: environment) == contents)
+    }
+
+    @Test(
+        "The least and the greatest values survive",
+        arguments: [
+            DeviceTokenContents(device: DeviceID(rawValue: 0), app: AppID(rawValue: 0), generation: 0),
+            DeviceTokenContents(device: DeviceID(rawValue: .max), app: AppID(rawValue: .max), generation: .max),
+        ])
+    func extremes(contents: DeviceTokenContents) throws {
+        #expect(keys.open(try keys.seal(contents, environment: .production), environment: .production) == contents)
+    }
+
+    @Test("A registration always has the same token, from this process or another")
+    func sameToken() throws {
+        let token = try keys.seal(contents, environment: .development)
+        #expect(try keys.seal(contents, environment: .development) == token)
+        #expect(try TokenKeys(keys: raw, current: second).seal(contents, environment: .development) == token)
+    }
+
+    @Test("Any other device, app, generation, environment or key makes another token")
+    func otherTokens() throws {
+        let others = [
+            contents,
+            DeviceTokenContents(device: DeviceID(rawValue: 1), app: contents.app, generation: 3),
+            DeviceTokenContents(device: contents.device, app: AppID(rawValue: 1), generation: 3),
+            DeviceTokenContents(device: contents.device, app: contents.app, generation: 4),
+        ]
+        var tokens: Set<DeviceToken> = []
+        for other in others {
+            for environment in Environment.allCases {
+                for key in [first, second] {
+                    tokens.insert(try keys.seal(other, environment: environment, key: key))
+                }
+            }
+        }
+        #expect(tokens.count == 16)
+    }
+
+    @Test("A token does not open in the other environment")
+    func otherEnvironment() throws {
+        #expect(keys.open(try keys.seal(contents, environment: .development), environment: .production) == nil)
+    }
+
+    @Test("A token does not open without its key")
+    func otherKey() throws {
+        let token = try keys.seal(contents, environment: .development, key: first)
+        let others = try TokenKeys(keys: [second: TokenKeys.makeKey()], current: second)
+        #expect(others.open(token, environment: .development) == nil)
+    }
+
+    @Test("A token does not open with any bit changed", arguments: 0..<DeviceToken.byteCount)
+    func changedBits(index: Int) throws {
+        let token = try keys.seal(contents, environment: .development)
+        for bit in 0..<8 {
+            var bytes = token.bytes
+            bytes[index] ^= 1 << UInt8(bit)
+            #expect(keys.open(DeviceToken(bytes: bytes), environment: .development) == nil)
+        }
+    }
+
+    @Test("Tokens of zeros and of ones do not open", arguments: [0, 0xff] as [UInt8])
+    func constant(byte: UInt8) {
+        #expect(keys.open(DeviceToken(bytes: SIMD32(repeating: byte)), environment: .development) == nil)
+    }
+
+    @Test("A truncated token is no token")
+    func truncated() throws {
+        let bytes = try keys.seal(contents, environment: .development).array
+        #expect(DeviceToken(bytes.dropLast()) == nil)
+    }
+
+    @Test("After a change of keys new tokens are sealed with the new one, and old ones stay and open")
+    func rotation() throws {
+        let old = try TokenKeys(keys: [first: #require(raw[first])], current: first)
+        let token = try old.seal(contents, environment: .development)
+        #expect(keys.current == second)
+        #expect(keys.open(token, environment: .development) == contents)
+        #expect(try keys.seal(contents, environment: .development, key: first) == token)
+        #expect(try keys.seal(contents, environment: .development) != token)
+    }
+
+    @Test("Sealing with a key that is gone is an error")
+    func goneKey() {
+        expect(.untrusted) { try keys.seal(contents, environment: .development, key: TokenKeyID(rawValue: 9)) }
+    }
+
+    @Test("The raw keys are those that were given")
+    func rawKeys() {
+        #expect(keys.rawKeys == raw)
+    }
+
+    @Test("A new key is 32 bytes, another one each time")
+    func newKey() {
+        #expect(TokenKeys.makeKey().count == TokenKeys.keyByteCount)
+        #expect(TokenKeys.makeKey() != TokenKeys.makeKey())
+    }
+
+    @Test("Keys of another length are refused", arguments: [0, 16, 31, 33])
+    func keyLength(length: Int) {
+        expect(.malformed) {
+            try TokenKeys(keys: [first: [UInt8](repeating: 1, count: length)], current: first)
+        }
+    }
+
+    @Test("A current key that is not among the keys is refused")
+    func noCurrent() {
+        expect(.malformed) { try TokenKeys(keys: [:], current: first) }
+    }
+
+    @Test("More keys than are tried are refused")
+    func tooMany() {
+        let many = (0...UInt32(TokenKeys.maximumCount)).map { (TokenKeyID(rawValue: $0), TokenKeys.makeKey()) }
+        expect(.tooLarge) {
+            try TokenKeys(keys: Dictionary(uniqueKeysWithValues: many), current: TokenKeyID(rawValue: 0))
+        }
+    }
+}
