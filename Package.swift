@@ -113,5 +113,45 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "DeliveryTesting",
+            dependencies: ["Notifications", "Delivery"],
+            path: "Tests/DeliveryTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(name: "NotificationsTests", dependencies: ["Notifications"], swiftSettings: settings),
+        .testTarget(
+            name: "TrustTests",
+            dependencies: [
+                "Notifications", "Trust", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "DeliveryTests",
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting"],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "HTTP2Tests",
+            dependencies: ["HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL, logging],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "SQLiteStoreTests",
+            dependencies: [
+                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "APNSDevice", "carillon",
+                nioCore, nioPosix, nioSSL, crypto, logging,
+            ],
+            swiftSettings: settings,
+        ),
     ]
 )

@@ -1,11 +1,11 @@
 import Delivery
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// The folder that the database is in: who may use it, and what is there already.

@@ -8,8 +8,10 @@ enum DatabaseOpening {
     /// In seconds: how long a transaction waits for a lock that another program holds, a person's `sqlite3` for
     /// example, before what is to be written is refused.
     static let lockPatience = 2.0
-    /// In KiB for each connection: the inner pages of a few million mailboxes.
-    static let pageCache = 8 * 1024
+    /// In KiB. The writer comes back to pages that it has just written; a reader seldom reads the same page twice,
+    /// and the system caches the file as well.
+    static let writerPageCache = 8 * 1024
+    static let readerPageCache = 1024
     /// In pages of 4 KiB: when the log is this long, it is copied into the database. Longer than SQLite's 1,000, so
     /// that a page that changes often is copied less often; opening after a crash has 32 MiB to read.
     static let checkpointPages = 8192
@@ -32,21 +34,33 @@ enum DatabaseOpening {
     }
 
     static func open(in folder: DatabaseFolder) throws(StoreError) -> DatabasePool {
+        let pool: DatabasePool?
         do {
-            let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
-            let isNewer = try pool.writeWithoutTransaction { database in
-                // GRDB sets NORMAL, with which the newest transactions may be lost with the power.
-                try database.execute(sql: "PRAGMA synchronous = FULL")
-                return try Schema.migrator.hasBeenSuperseded(database)
-            }
-            guard !isNewer else { throw folder.newer }
-            try Schema.migrator.migrate(pool)
-            return pool
-        } catch let error as StoreError {
-            throw error
+            pool = try openUnlessNewer(folder.databasePath)
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
+        guard let pool else { throw folder.newer }
+        return pool
+    }
+
+    /// - Returns: nil for a database of a newer version, which stays as it is.
+    private static func openUnlessNewer(_ path: String) throws -> DatabasePool? {
+        // A pool writes to the database as soon as it is made.
+        var readOnly = Configuration()
+        readOnly.readonly = true
+        let inspection = try DatabaseQueue(path: path, configuration: readOnly)
+        let isNewer = try inspection.inDatabase { try Schema.migrator.hasBeenSuperseded($0) }
+        try inspection.close()
+        guard !isNewer else { return nil }
+
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.writeWithoutTransaction { database in
+            // GRDB sets NORMAL, with which the newest transactions may be lost with the power.
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        try Schema.migrator.migrate(pool)
+        return pool
     }
 
     private static var configuration: Configuration {
@@ -57,8 +71,10 @@ enum DatabaseOpening {
         // Should a rollback fail, the next transaction tries it again, where GRDB would end the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA cache_size = -\(pageCache)")
-            guard !database.configuration.readonly else { return }
+            guard !database.configuration.readonly else {
+                return try database.execute(sql: "PRAGMA cache_size = -\(readerPageCache)")
+            }
+            try database.execute(sql: "PRAGMA cache_size = -\(writerPageCache)")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPages)")
         }
         return configuration

@@ -2,11 +2,11 @@ package import Delivery
 import Dispatch
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Secrets in a folder, a file for each, readable by its owner alone.

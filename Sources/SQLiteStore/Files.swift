@@ -1,11 +1,11 @@
 import Delivery
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// An open file or folder, closed when it is let go.

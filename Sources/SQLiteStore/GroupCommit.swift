@@ -19,7 +19,7 @@ final class GroupCommit: Sendable {
     private struct State {
         var waiting: [Job] = []
         var pendingItems = 0
-        /// A run of ``write(_:)`` is scheduled or under way and will take what is waiting.
+        /// A run of ``writeWaiting(_:)`` is scheduled or under way and will take what is waiting.
         var isWriting = false
         var isClosed = false
         /// Wait for the run to end.
@@ -79,7 +79,7 @@ final class GroupCommit: Sendable {
                                 }
                                 : try body(database, accepted)
                             return { continuation.resume(returning: .success(committed(written))) }
-                        } catch where !error.endsTransaction {
+                        } catch  where !error.endsTransaction {
                             return { continuation.resume(returning: .failure(error.storeError)) }
                         }
                     },
@@ -123,7 +123,7 @@ final class GroupCommit: Sendable {
         case .refused(let error):
             refuse(error)
         case .taken(startsWriter: true):
-            pool.asyncWriteWithoutTransaction { [self] database in write(database) }
+            pool.asyncWriteWithoutTransaction { [self] database in writeWaiting(database) }
         case .taken(startsWriter: false):
             break
         }
@@ -157,11 +157,11 @@ final class GroupCommit: Sendable {
 
     // MARK: On the writer's thread
 
-    private func write(_ database: Database) {
+    private func writeWaiting(_ database: Database) {
         while let group = nextGroup() {
             do throws(CommitFailure) {
                 try commit(group, on: database)
-            } catch where error.isFull && group.count > 1 {
+            } catch  where error.isFull && group.count > 1 {
                 // What takes no room, a removal for example, must not fail for what does.
                 for index in group.indices { commitAlone(group[index...index], on: database) }
             } catch {
@@ -226,7 +226,7 @@ final class GroupCommit: Sendable {
             let value = try body(database)
             try database.perform { try $0.execute(sql: "RELEASE job") }
             return value
-        } catch where !error.endsTransaction {
+        } catch  where !error.endsTransaction {
             try database.perform { try $0.execute(sql: "ROLLBACK TO job; RELEASE job") }
             throw error
         }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It is divided into shards with a lock each, so that neither readers nor a table that grows hold up the others.
 final class RegistrationTable: Sendable {
-    /// A power of two. With 16, a table of a million registrations grows by pieces that take about a millisecond.
+    /// A power of two, so that bits of the hash choose; far more than there are cores, so that two seldom meet.
     static let shardCount = 16
 
     private let shards: [Shard]

@@ -26,7 +26,9 @@ extension SQLiteStore: Mailboxes {
         let outcome = await commits.write(items: references.count, undoable: false) {
             database, accepted throws(SQLiteFailure) in
             try Self.remove(references.prefix(accepted), in: database)
-        } committed: { $0 }
+        } committed: {
+            $0
+        }
         return Self.results(outcome, of: references.count)
     }
 
@@ -44,7 +46,9 @@ extension SQLiteStore: Mailboxes {
             statement.bind(moment.column, at: 1)
             statement.bind(Int64(limit), at: 2)
             return try statement.run()
-        } committed: { $0 }.get()
+        } committed: {
+            $0
+        }.get()
     }
 
     /// Reads on a connection of its own, which neither waits for the writer nor holds it up. It begins after the call,
@@ -82,7 +86,7 @@ extension SQLiteStore {
                 statement.bind(entry, version: version)
                 try statement.run()
                 results.append(.success(MailboxVersion(rawValue: version)))
-            } catch where !error.endsTransaction {
+            } catch  where !error.endsTransaction {
                 results.append(.failure(error.storeError))
             }
             version += 1

@@ -9,7 +9,7 @@ struct Output: Sendable {
     func print(_ object: some Encodable, _ text: @autoclosure () -> String?) {
         if isJSON {
             let encoder = JSONEncoder()
-            encoder.outputFormatting = [.withoutEscapingSlashes]
+            encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
             // Every object printed here consists of text and numbers, which always can be encoded.
             if let data = try? encoder.encode(object) { Self.write(data) }
         } else if let text = text() {

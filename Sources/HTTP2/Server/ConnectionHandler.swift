@@ -108,6 +108,8 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         connection = nil
         switch end {
         case .closed, .drained, .peerClosed: break
+        // Widely used clients end TLS without saying so (RFC 8446, 6.1 asks for it); HTTP/2 frames tell what is whole.
+        case .channelError(NIOSSLError.uncleanShutdown): break
         case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
             report("A connection ended before its time", "\(end)")
         }

@@ -1,0 +1,253 @@
+import Delivery
+import Notifications
+import Testing
+
+extension StoreContract {
+    static let accountPromises: [Promise] = [
+        Promise("there are no accounts at first", startsEmpty),
+        Promise("a change is in its answer and in what is current", appliesChanges),
+        Promise("the version grows with every change", versionGrows),
+        Promise("a change to an older version is a conflict", conflicts),
+        Promise("of changes to the same version one is applied", comparesAndSets),
+        Promise("changes to the newest version are tried again", triesAgain),
+        Promise("what was refused changes nothing", refusalChangesNothing),
+        Promise("a team, an app or a key that is there exists", exists),
+        Promise("an app or a key of a team that is not there is missing", missesTeam),
+        Promise("a key that is not there cannot be revoked", missesKey),
+        Promise("apps have different IDs, the same for good", appIDs),
+        Promise("a key reads back as it was", keyReadsBack),
+        Promise("a revoked key says since when", revokes),
+        Promise("revoking a revoked key is harmless", revokesAgain),
+        Promise("changes begin with the present accounts", changesBeginWithPresent),
+        Promise("changes bring each snapshot to who keeps up", changesFollow),
+        Promise("a slow reader gets the newest snapshot", changesSkip),
+        Promise("every reader has the changes", changesForAll),
+    ]
+
+    @Sendable
+    private static func startsEmpty(_ ports: Ports) async throws {
+        let accounts = ports.accounts.current
+        #expect(accounts.teams.isEmpty && accounts.apps.isEmpty && accounts.keys.isEmpty)
+    }
+
+    @Sendable
+    private static func appliesChanges(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let bundleID = try Samples.bundleID("com.example.app")
+        let key = try Samples.key(of: team)
+        let changes: [AccountChange] = [
+            .createTeam(team), .createApp(bundleID: bundleID, team: team.id), .createKey(key),
+        ]
+        for change in changes {
+            let answer = try await ports.accounts.apply(change)
+            #expect(answer.version == ports.accounts.current.version)
+        }
+        let accounts = ports.accounts.current
+        #expect(accounts.teams == [team.id: team])
+        #expect(accounts.keys == [key.id: key])
+        let app = try #require(accounts.apps[bundleID])
+        #expect(app.team == team.id)
+        #expect(accounts.app(app.id) == app)
+    }
+
+    // MARK: Versions
+
+    @Sendable
+    private static func versionGrows(_ ports: Ports) async throws {
+        var versions = [ports.accounts.current.version]
+        for index in 1...5 {
+            let team = try Samples.team("TEAM00000\(index)")
+            versions.append(try await ports.accounts.apply(.createTeam(team)).version)
+        }
+        #expect(versions == versions.sorted())
+        #expect(Set(versions).count == versions.count)
+    }
+
+    @Sendable
+    private static func conflicts(_ ports: Ports) async throws {
+        let version = ports.accounts.current.version
+        _ = try await ports.accounts.apply(.createTeam(Samples.team()), to: version)
+        await expectFailure(.conflict) {
+            _ = try await ports.accounts.apply(.createTeam(Samples.team("TEAM000002")), to: version)
+        }
+    }
+
+    @Sendable
+    private static func comparesAndSets(_ ports: Ports) async throws {
+        let version = ports.accounts.current.version
+        let teams = try (0..<10).map { try Samples.team("TEAM00000\($0)") }
+        let applied = await withTaskGroup(of: Team?.self) { group in
+            for team in teams {
+                group.addTask {
+                    do throws(StoreError) {
+                        _ = try await ports.accounts.apply(.createTeam(team), to: version)
+                        return team
+                    } catch {
+                        #expect(error.code == .conflict)
+                        return nil
+                    }
+                }
+            }
+            return await group.reduce(into: [Team]()) { $0 += [$1].compactMap(\.self) }
+        }
+        #expect(applied.count == 1)
+        #expect(Array(ports.accounts.current.teams.values) == applied)
+    }
+
+    @Sendable
+    private static func triesAgain(_ ports: Ports) async throws {
+        // As many as are sure to get their turn.
+        let teams = try (0..<4).map { try Samples.team("TEAM00000\($0)") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for team in teams {
+                group.addTask { _ = try await ports.accounts.apply(.createTeam(team)) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(ports.accounts.current.teams.values) == Set(teams))
+    }
+
+    @Sendable
+    private static func refusalChangesNothing(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let before = try await ports.accounts.apply(.createTeam(team))
+        await expectFailure(.exists) { _ = try await ports.accounts.apply(.createTeam(team)) }
+        let after = ports.accounts.current
+        #expect(after.version == before.version)
+        #expect(after.teams == before.teams)
+    }
+
+    // MARK: What is there and what is not
+
+    @Sendable
+    private static func exists(_ ports: Ports) async throws {
+        let (team, other) = (try Samples.team(), try Samples.team("TEAM000002"))
+        let key = try Samples.key(of: team)
+        let bundleID = try Samples.bundleID("com.example.app")
+        for change in [
+            .createTeam(team), .createTeam(other), .createApp(bundleID: bundleID, team: team.id), .createKey(key),
+        ] as [AccountChange] {
+            _ = try await ports.accounts.apply(change)
+        }
+        let again: [AccountChange] = [
+            .createTeam(Team(id: team.id, name: "Another name")),
+            .createApp(bundleID: bundleID, team: team.id),
+            .createApp(bundleID: bundleID, team: other.id),
+            .createKey(key),
+        ]
+        for change in again {
+            await expectFailure(.exists) { _ = try await ports.accounts.apply(change) }
+        }
+    }
+
+    @Sendable
+    private static func missesTeam(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let bundleID = try Samples.bundleID("com.example.app")
+        let key = try Samples.key(of: team)
+        for change in [.createApp(bundleID: bundleID, team: team.id), .createKey(key)] as [AccountChange] {
+            await expectFailure(.missing) { _ = try await ports.accounts.apply(change) }
+        }
+    }
+
+    @Sendable
+    private static func missesKey(_ ports: Ports) async throws {
+        let id = try Samples.key(of: Samples.team()).id
+        await expectFailure(.missing) { _ = try await ports.accounts.apply(.revokeKey(id, at: Samples.moment)) }
+    }
+
+    @Sendable
+    private static func appIDs(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        _ = try await ports.accounts.apply(.createTeam(team))
+        var seen: [BundleID: AppID] = [:]
+        for index in 0..<10 {
+            let bundleID = try Samples.bundleID("com.example.app\(index)")
+            let accounts = try await ports.accounts.apply(.createApp(bundleID: bundleID, team: team.id))
+            seen[bundleID] = try #require(accounts.apps[bundleID]).id
+            #expect(accounts.apps.mapValues(\.id) == seen)
+        }
+        #expect(Set(seen.values).count == seen.count)
+    }
+
+    // MARK: Keys
+
+    @Sendable
+    private static func keyReadsBack(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        _ = try await ports.accounts.apply(.createTeam(team))
+        let sets: [Set<Environment>] = [[.development], [.production], [.development, .production]]
+        for (index, environments) in sets.enumerated() {
+            let id = try #require(KeyID(rawValue: "KEY000000\(index)"))
+            let key = TeamKey(
+                id: id,
+                team: team.id,
+                publicKey: (0..<65).map { UInt8($0) },
+                environments: environments,
+            )
+            #expect(try await ports.accounts.apply(.createKey(key)).keys[id] == key)
+        }
+    }
+
+    @Sendable
+    private static func revokes(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        var key = try Samples.key(of: team)
+        _ = try await ports.accounts.apply(.createTeam(team))
+        _ = try await ports.accounts.apply(.createKey(key))
+        let accounts = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.moment))
+        key.revoked = Samples.moment
+        #expect(accounts.keys == [key.id: key])
+    }
+
+    @Sendable
+    private static func revokesAgain(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let key = try Samples.key(of: team)
+        _ = try await ports.accounts.apply(.createTeam(team))
+        _ = try await ports.accounts.apply(.createKey(key))
+        _ = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.moment))
+        let accounts = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.later))
+        #expect(accounts.keys[key.id]?.revoked == Samples.moment)
+    }
+
+    // MARK: Changes
+
+    @Sendable
+    private static func changesBeginWithPresent(_ ports: Ports) async throws {
+        let present = try await ports.accounts.apply(.createTeam(Samples.team()))
+        var changes = ports.accounts.changes().makeAsyncIterator()
+        let first = try #require(await changes.next())
+        #expect(first.version == present.version)
+        #expect(first.teams == present.teams)
+    }
+
+    @Sendable
+    private static func changesFollow(_ ports: Ports) async throws {
+        var changes = ports.accounts.changes().makeAsyncIterator()
+        _ = await changes.next()
+        for index in 1...5 {
+            let applied = try await ports.accounts.apply(.createTeam(Samples.team("TEAM00000\(index)")))
+            #expect(await changes.next()?.version == applied.version)
+        }
+    }
+
+    @Sendable
+    private static func changesSkip(_ ports: Ports) async throws {
+        var changes = ports.accounts.changes().makeAsyncIterator()
+        for index in 1...5 {
+            _ = try await ports.accounts.apply(.createTeam(Samples.team("TEAM00000\(index)")))
+        }
+        #expect(await changes.next()?.version == ports.accounts.current.version)
+    }
+
+    @Sendable
+    private static func changesForAll(_ ports: Ports) async throws {
+        let streams = (0..<3).map { _ in ports.accounts.changes() }
+        let applied = try await ports.accounts.apply(.createTeam(Samples.team()))
+        for stream in streams {
+            var changes = stream.makeAsyncIterator()
+            #expect(await changes.next()?.version == applied.version)
+        }
+    }
+}

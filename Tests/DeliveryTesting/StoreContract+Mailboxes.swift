@@ -1,0 +1,277 @@
+import Delivery
+import Notifications
+import Testing
+
+extension StoreContract {
+    static let mailboxPromises: [Promise] = [
+        Promise("an empty mailbox holds nothing", holdsNothing),
+        Promise("a stored notification reads back as it was", readsBack),
+        Promise("what is left out stays left out", readsBackUnsaid),
+        Promise("a payload of any size reads back", readsBackSizes),
+        Promise("a newer notification takes the place of the older one", replaces),
+        Promise("a batch has a result for each item, in its order", batchHasResults),
+        Promise("a batch of nothing has no results", emptyBatch),
+        Promise("of one destination's items the last in the batch stays", lastOfBatchStays),
+        Promise("a batch handed in later comes later", laterBatchStays),
+        Promise("entries come oldest version first", oldestFirst),
+        Promise("entries are those of the device in its environment", entriesOfDevice),
+        Promise("what was answered is seen by who asks then", answeredIsSeen),
+        Promise("storing again is harmless", storingAgain),
+        Promise("a version is never used again for its destination", versionsAreUnique),
+        Promise("removing the version held empties the mailbox", removes),
+        Promise("removing an older version leaves the newer notification", removalSuperseded),
+        Promise("removing from an empty mailbox answers superseded", removesTwice),
+        Promise("a batch of removals has a result for each item, in its order", removalResults),
+        Promise("what expired before the moment is removed, and nothing else", removesExpired),
+        Promise("no more than the limit is removed, and fewer when there is no more", removesExpiredInSteps),
+        Promise("what has expired may still be read and replaced", replacesExpired),
+        Promise("concurrent callers each have their own results", concurrentCallers),
+    ]
+
+    // MARK: Storing
+
+    @Sendable
+    private static func holdsNothing(_ ports: Ports) async throws {
+        #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func readsBack(_ ports: Ports) async throws {
+        for (index, pushType) in PushType.allCases.enumerated() {
+            var entry = Samples.entry(id: UInt64(index))
+            entry.notification.topic = "com.example.app.voip"
+            entry.notification.pushType = pushType
+            entry.notification.priority = Priority.allCases[index % Priority.allCases.count]
+            entry.notification.expiration = .at(.max - UInt64(index))
+            entry.notification.collapseID = CollapseIdentifier(rawValue: String(repeating: "é", count: 32))
+            entry.notification.id = NotificationID(high: .max - UInt64(index), low: 0)
+            entry.expires = Timestamp(milliseconds: .max)
+            let version = try #require(await ports.mailboxes.store([entry]).first).get()
+            let stored = StoredMailboxEntry(entry: entry, version: version)
+            #expect(try await ports.mailboxes.entries(of: Samples.device) == [stored])
+        }
+    }
+
+    @Sendable
+    private static func readsBackUnsaid(_ ports: Ports) async throws {
+        for expiration in [Expiration.unspecified, .immediately, .at(1)] {
+            var entry = Samples.entry()
+            entry.notification.expiration = expiration
+            _ = await ports.mailboxes.store([entry])
+            #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [entry])
+        }
+    }
+
+    @Sendable
+    private static func readsBackSizes(_ ports: Ports) async throws {
+        for size in [0, 1, 1000, Payload.maximumBytes, Payload.maximumVoIPBytes] {
+            var entry = Samples.entry()
+            let json = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+            entry.notification.payload = Payload(stored: json, contents: [.alert, .contentAvailable])
+            _ = await ports.mailboxes.store([entry])
+            #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [entry])
+        }
+    }
+
+    @Sendable
+    private static func replaces(_ ports: Ports) async throws {
+        let (older, newer) = (Samples.entry(id: 1), Samples.entry(id: 2))
+        _ = await ports.mailboxes.store([older])
+        _ = await ports.mailboxes.store([newer])
+        #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [newer])
+    }
+
+    @Sendable
+    private static func batchHasResults(_ ports: Ports) async throws {
+        let entries = (1...100).map { Samples.entry(Samples.destination(app: $0), id: UInt64($0)) }
+        let versions = try await ports.mailboxes.store(entries).map { try $0.get() }
+        let stored = try await ports.mailboxes.entries(of: Samples.device)
+        #expect(Set(stored) == Set(zip(entries, versions).map(StoredMailboxEntry.init)))
+        #expect(versions.count == entries.count)
+    }
+
+    @Sendable
+    private static func emptyBatch(_ ports: Ports) async throws {
+        #expect(await ports.mailboxes.store([]).isEmpty)
+        #expect(await ports.mailboxes.remove([]).isEmpty)
+    }
+
+    @Sendable
+    private static func lastOfBatchStays(_ ports: Ports) async throws {
+        let entries = (1...10).map { Samples.entry(id: $0) }
+        let versions = try await ports.mailboxes.store(entries).map { try $0.get() }
+        let last = StoredMailboxEntry(entry: entries[9], version: versions[9])
+        #expect(try await ports.mailboxes.entries(of: Samples.device) == [last])
+    }
+
+    @Sendable
+    private static func laterBatchStays(_ ports: Ports) async throws {
+        for id in 1...50 as ClosedRange<UInt64> {
+            _ = await ports.mailboxes.store([Samples.entry(id: id), Samples.entry(Samples.destination(app: 2), id: id)])
+            let stored = try await ports.mailboxes.entries(of: Samples.device)
+            #expect(stored.map(\.entry.notification.id.high) == [id, id])
+        }
+    }
+
+    @Sendable
+    private static func oldestFirst(_ ports: Ports) async throws {
+        // One after the other, since there is no order among the destinations of a batch.
+        for app in [3, 1, 2, 3] as [UInt32] {
+            _ = await ports.mailboxes.store([Samples.entry(Samples.destination(app: app))])
+        }
+        let apps = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app.rawValue)
+        #expect(apps == [1, 2, 3])
+    }
+
+    @Sendable
+    private static func entriesOfDevice(_ ports: Ports) async throws {
+        let devices = [Samples.device, Samples.otherDevice, Samples.twin]
+        _ = await ports.mailboxes.store(devices.map { Samples.entry(Samples.destination($0)) })
+        for device in devices {
+            #expect(try await ports.mailboxes.entries(of: device).map(\.entry.destination.deviceKey) == [device])
+        }
+    }
+
+    @Sendable
+    private static func answeredIsSeen(_ ports: Ports) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...8 as ClosedRange<UInt64> {
+                group.addTask {
+                    let device = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
+                    for id in 1...20 as ClosedRange<UInt64> {
+                        _ = await ports.mailboxes.store([Samples.entry(Samples.destination(device), id: id)])
+                        let seen = try await ports.mailboxes.entries(of: device).map(\.entry.notification.id.high)
+                        #expect(seen == [id])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Sendable
+    private static func storingAgain(_ ports: Ports) async throws {
+        let entry = Samples.entry()
+        _ = await ports.mailboxes.store([entry])
+        let version = try #require(await ports.mailboxes.store([entry]).first).get()
+        let stored = StoredMailboxEntry(entry: entry, version: version)
+        #expect(try await ports.mailboxes.entries(of: Samples.device) == [stored])
+    }
+
+    @Sendable
+    private static func versionsAreUnique(_ ports: Ports) async throws {
+        var versions: Set<MailboxVersion> = []
+        let destination = Samples.destination()
+        for id in 1...50 as ClosedRange<UInt64> {
+            let version = try #require(await ports.mailboxes.store([Samples.entry(id: id)]).first).get()
+            #expect(versions.insert(version).inserted)
+            // Neither removing nor ending makes a version free again.
+            if id % 3 == 0 {
+                _ = await ports.mailboxes.remove([MailboxReference(destination: destination, version: version)])
+            }
+            if id % 5 == 0 {
+                _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
+                _ = try await ports.registrations.end(destination, at: Samples.later)
+            }
+        }
+    }
+
+    // MARK: Removing
+
+    @Sendable
+    private static func removes(_ ports: Ports) async throws {
+        let version = try #require(await ports.mailboxes.store([Samples.entry()]).first).get()
+        let reference = MailboxReference(destination: Samples.destination(), version: version)
+        #expect(await ports.mailboxes.remove([reference]) == [.success(.removed)])
+        #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func removalSuperseded(_ ports: Ports) async throws {
+        let newer = Samples.entry(id: 2)
+        let version = try #require(await ports.mailboxes.store([Samples.entry(id: 1)]).first).get()
+        _ = await ports.mailboxes.store([newer])
+        let reference = MailboxReference(destination: Samples.destination(), version: version)
+        #expect(await ports.mailboxes.remove([reference]) == [.success(.superseded)])
+        #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [newer])
+    }
+
+    @Sendable
+    private static func removesTwice(_ ports: Ports) async throws {
+        let version = try #require(await ports.mailboxes.store([Samples.entry()]).first).get()
+        let reference = MailboxReference(destination: Samples.destination(), version: version)
+        _ = await ports.mailboxes.remove([reference])
+        #expect(await ports.mailboxes.remove([reference]) == [.success(.superseded)])
+    }
+
+    @Sendable
+    private static func removalResults(_ ports: Ports) async throws {
+        let destinations = (1...3).map { Samples.destination(app: $0) }
+        var references: [MailboxReference] = []
+        for destination in destinations {
+            let version = try #require(await ports.mailboxes.store([Samples.entry(destination)]).first).get()
+            references.append(MailboxReference(destination: destination, version: version))
+        }
+        _ = await ports.mailboxes.store([Samples.entry(destinations[1], id: 2)])
+        let results = await ports.mailboxes.remove(references)
+        #expect(results == [.success(.removed), .success(.superseded), .success(.removed)])
+    }
+
+    // MARK: Expiring
+
+    @Sendable
+    private static func removesExpired(_ ports: Ports) async throws {
+        let moment = Samples.later
+        let before = Samples.entry(
+            Samples.destination(app: 1), expires: Timestamp(milliseconds: moment.milliseconds - 1))
+        let at = Samples.entry(Samples.destination(app: 2), expires: moment)
+        let never = Samples.entry(Samples.destination(app: 3), expires: Timestamp(milliseconds: .max))
+        _ = await ports.mailboxes.store([before, at, never])
+        #expect(try await ports.mailboxes.removeExpired(before: moment, limit: 10) == 1)
+        let apps = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app.rawValue)
+        #expect(Set(apps) == [2, 3])
+    }
+
+    @Sendable
+    private static func removesExpiredInSteps(_ ports: Ports) async throws {
+        _ = await ports.mailboxes.store(
+            (1...7).map { Samples.entry(Samples.destination(app: $0), expires: Samples.moment) })
+        var removed: [Int] = []
+        for _ in 0..<4 {
+            removed.append(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 3))
+        }
+        #expect(removed == [3, 3, 1, 0])
+    }
+
+    @Sendable
+    private static func replacesExpired(_ ports: Ports) async throws {
+        let newer = Samples.entry(id: 2)
+        _ = await ports.mailboxes.store([Samples.entry(expires: Samples.moment)])
+        _ = await ports.mailboxes.store([newer])
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 10) == 0)
+        #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [newer])
+    }
+
+    // MARK: Together
+
+    @Sendable
+    private static func concurrentCallers(_ ports: Ports) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...16 as ClosedRange<UInt64> {
+                group.addTask {
+                    let device = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
+                    let entries = (1...20).map { Samples.entry(Samples.destination(device, app: $0), id: number) }
+                    let versions = try await ports.mailboxes.store(entries).map { try $0.get() }
+                    let stored = try await ports.mailboxes.entries(of: device)
+                    #expect(Set(stored) == Set(zip(entries, versions).map(StoredMailboxEntry.init)))
+                    let references = stored.map {
+                        MailboxReference(destination: $0.entry.destination, version: $0.version)
+                    }
+                    let removed = await ports.mailboxes.remove(references)
+                    #expect(removed == Array(repeating: .success(.removed), count: entries.count))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

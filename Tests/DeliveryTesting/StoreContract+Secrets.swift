@@ -1,0 +1,55 @@
+import Delivery
+import Testing
+
+extension StoreContract {
+    static let secretPromises: [Promise] = [
+        Promise("there is no secret before one is kept", noSecret),
+        Promise("a secret that is kept reads back", keepsSecret),
+        Promise("the first value stays", firstSecretStays),
+        Promise("who keeps at the same time agrees on one value", keepersAgree),
+        Promise("secrets of different names are apart", secretsAreApart),
+    ]
+
+    @Sendable
+    private static func noSecret(_ ports: Ports) async throws {
+        #expect(try await ports.secrets.secret(Samples.secret()) == nil)
+    }
+
+    @Sendable
+    private static func keepsSecret(_ ports: Ports) async throws {
+        for (index, size) in [0, 1, 10_000].enumerated() {
+            let value = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+            let name = try Samples.secret("secret.\(index)")
+            #expect(try await ports.secrets.keep(value, as: name) == value)
+            #expect(try await ports.secrets.secret(name) == value)
+        }
+    }
+
+    @Sendable
+    private static func firstSecretStays(_ ports: Ports) async throws {
+        _ = try await ports.secrets.keep([1], as: Samples.secret())
+        #expect(try await ports.secrets.keep([2], as: Samples.secret()) == [1])
+        #expect(try await ports.secrets.secret(Samples.secret()) == [1])
+    }
+
+    @Sendable
+    private static func keepersAgree(_ ports: Ports) async throws {
+        let name = try Samples.secret()
+        let kept = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for value in 1...10 as ClosedRange<UInt8> {
+                group.addTask { try await ports.secrets.keep([value], as: name) }
+            }
+            return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+        }
+        #expect(kept.count == 1)
+        #expect(try await ports.secrets.secret(name) == kept.first)
+    }
+
+    @Sendable
+    private static func secretsAreApart(_ ports: Ports) async throws {
+        _ = try await ports.secrets.keep([1], as: Samples.secret("one"))
+        _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
+        #expect(try await ports.secrets.secret(Samples.secret("one")) == [1])
+        #expect(try await ports.secrets.secret(Samples.secret("two")) == [2])
+    }
+}

@@ -1,0 +1,140 @@
+import Delivery
+import Foundation
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("What was answered survives")
+struct DurabilityTests {
+    @Test("A crash loses no stored notification")
+    func crashKeepsMailboxes() async throws {
+        try await withStore { store, path in
+            let entries = (1...200).map { Example.entry(Example.destination(app: $0), id: UInt64($0)) }
+            let versions = try await store.store(entries).map { try $0.get() }
+            try await withStoreAfterCrash(of: path) { store in
+                let expected = zip(entries, versions).map { StoredMailboxEntry(entry: $0, version: $1) }
+                let stored = try await store.entries(of: Example.destination().deviceKey)
+                #expect(stored == expected)
+            }
+        }
+    }
+
+    @Test("A crash loses no registration")
+    func crashKeepsRegistrations() async throws {
+        try await withStore { store, path in
+            let destination = Example.destination()
+            _ = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
+            try await store.renewTokens(of: destination.deviceKey, tokenKeyID: 2, at: Example.moment)
+            let registration = try await store.register(destination, tokenKeyID: 3, at: Example.moment)
+            try await withStoreAfterCrash(of: path) { store in
+                #expect(store.known(destination) == .registered(registration))
+            }
+        }
+    }
+
+    @Test("A restart keeps the accounts, and IDs of apps go on")
+    func restartKeepsAccounts() async throws {
+        try await withTemporaryFolder { path in
+            let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
+            let key = TeamKey(
+                id: try #require(KeyID(rawValue: "KEY0000001")),
+                team: team.id,
+                publicKey: [4, 5, 6],
+                environments: [.development],
+                revoked: Example.moment,
+            )
+            let store = try await SQLiteStore.open(folder: path)
+            let (first, second) = (
+                try #require(BundleID(rawValue: "com.example.one")), try #require(BundleID(rawValue: "com.example.two"))
+            )
+            _ = try await store.apply(.createTeam(team))
+            _ = try await store.apply(.createKey(key))
+            let before = try await store.apply(.createApp(bundleID: first, team: team.id))
+            await store.close()
+
+            let reopened = try await SQLiteStore.open(folder: path)
+            let after = reopened.current
+            #expect(after.version == before.version)
+            #expect(after.teams == before.teams)
+            #expect(after.apps == before.apps)
+            #expect(after.keys == [key.id: key])
+            let next = try await reopened.apply(.createApp(bundleID: second, team: team.id))
+            #expect(next.apps[second]?.id != next.apps[first]?.id)
+            await reopened.close()
+        }
+    }
+
+    @Test("Versions go on after a restart and after a crash, and are never used again")
+    func versionsAfterReopening() async throws {
+        try await withTemporaryFolder { path in
+            var versions: Set<MailboxVersion> = []
+            for _ in 0..<3 {
+                let store = try await SQLiteStore.open(folder: path)
+                let results = await store.store([Example.entry(), Example.entry()])
+                for result in results { #expect(versions.insert(try result.get()).inserted) }
+                let stored = await store.store([Example.entry()])
+                let last = try #require(stored.first).get()
+                _ = await store.remove([MailboxReference(destination: Example.destination(), version: last)])
+                try await withStoreAfterCrash(of: path) { store in
+                    let version = try #require(await store.store([Example.entry()]).first).get()
+                    #expect(version != last && !versions.contains(version))
+                }
+                #expect(versions.insert(last).inserted)
+                try FileManager.default.removeItem(atPath: path + "-crashed")
+                await store.close()
+            }
+        }
+    }
+
+    @Test("A hundred thousand registrations are all there after a restart")
+    func manyRegistrations() async throws {
+        try await withTemporaryFolder { path in
+            let count = 100_000
+            try await SQLiteStore.open(folder: path).close()
+            try insertRegistrations(count, into: path + "/carillon.sqlite")
+
+            let store = try await SQLiteStore.open(folder: path)
+            #expect(store.registrations.count == count)
+            let missing = (1...UInt64(count)).count { number in
+                let expected = Registration(
+                    generation: UInt32(number),
+                    tokenKeyID: 3,
+                    tokenSince: Timestamp(milliseconds: number),
+                    isActive: number % 2 == 0,
+                    changed: Timestamp(milliseconds: number + 1),
+                )
+                return store.known(Example.destination(number, app: 1)) != .registered(expected)
+            }
+            #expect(missing == 0)
+            #expect(store.known(Example.destination(UInt64(count) + 1)) == .neverRegistered)
+            await store.close()
+        }
+    }
+
+    @Test("A closed store refuses what it is asked")
+    func closed() async throws {
+        try await withStore { store, _ in
+            await store.close()
+            #expect(await store.store([Example.entry()]) == [.failure(.closed)])
+            await #expect(throws: StoreError.closed) { try await store.entries(of: Example.destination().deviceKey) }
+        }
+    }
+
+    @Test("What was handed in before closing is written")
+    func closingWrites() async throws {
+        try await withTemporaryFolder { path in
+            let store = try await SQLiteStore.open(folder: path)
+            let release = await store.holdWriter()
+            async let stored = store.store([Example.entry()])
+            await store.waitForPending(1)
+            async let closing: Void = store.close()
+            release()
+            await closing
+            for result in await stored { _ = try result.get() }
+            let reopened = try await SQLiteStore.open(folder: path)
+            #expect(try await reopened.entries(of: Example.destination().deviceKey).count == 1)
+            await reopened.close()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Delivery
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("A full disk")
+struct FullDiskTests {
+    private static let large = (1...50 as ClosedRange<UInt32>).map {
+        Example.entry(Example.destination(app: $0), bytes: 4000)
+    }
+
+    @Test("What finds no room is unavailable and leaves nothing behind")
+    func refuses() async throws {
+        try await withStore { store, _ in
+            try await store.limitGrowth(toPages: 4)
+            let results = await store.store(Self.large)
+            #expect(results.count == Self.large.count)
+            for result in results {
+                #expect(
+                    throws: StoreError(.unavailable, "The disk is full: free some space, then storing works again.")
+                ) {
+                    try result.get()
+                }
+            }
+            #expect(try await store.entries(of: Example.destination().deviceKey).isEmpty)
+        }
+    }
+
+    @Test("Storing works again when there is room, with versions of its own")
+    func recovers() async throws {
+        try await withStore { store, _ in
+            let before = try #require(await store.store([Example.entry()]).first).get()
+            try await store.limitGrowth(toPages: 4)
+            _ = await store.store(Self.large)
+            try await store.limitGrowth(toPages: 10_000)
+            let versions = try await store.store(Self.large).map { try $0.get() }
+            #expect(Set(versions).union([before]).count == Self.large.count + 1)
+        }
+    }
+
+    @Test("What takes no room does not fail for what was handed in with it")
+    func removalsGoOn() async throws {
+        try await withStore { store, _ in
+            let stored = Example.entry(Example.destination(2))
+            let version = try #require(await store.store([stored]).first).get()
+            try await store.limitGrowth(toPages: 4)
+            let release = await store.holdWriter()
+            async let refused = store.store(Self.large)
+            await store.waitForPending(50)
+            let reference = MailboxReference(destination: stored.destination, version: version)
+            async let removed = store.remove([reference])
+            await store.waitForPending(51)
+            release()
+            let (refusals, removals) = (await refused, await removed)
+            #expect(refusals.allSatisfy { (try? $0.get()) == nil })
+            #expect(removals == [.success(.removed)])
+        }
+    }
+
+    @Test("A registration that could not be written is not known")
+    func registrationsAgree() async throws {
+        try await withStore { store, _ in
+            try await store.limitGrowth(toPages: 1)
+            var refused = 0
+            for device in 1...500 as ClosedRange<UInt64> {
+                let destination = Example.destination(device)
+                do throws(StoreError) {
+                    _ = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
+                } catch {
+                    #expect(error.code == .unavailable)
+                    #expect(store.known(destination) == .neverRegistered)
+                    refused += 1
+                }
+            }
+            #expect(refused > 0)
+            #expect(
+                try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM registration") }
+                    == store.registrations.count)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Delivery
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Group commit")
+struct GroupCommitTests {
+    @Test("What waits while the writer is busy is committed together, each with its own answer")
+    func gathers() async throws {
+        try await withStore { store, _ in
+            let release = await store.holdWriter()
+            let answers = try await withThrowingTaskGroup(of: [MailboxVersion].self) { group in
+                for device in 1...50 as ClosedRange<UInt64> {
+                    group.addTask {
+                        let entries = (1...4).map { Example.entry(Example.destination(device, app: $0)) }
+                        return try await store.store(entries).map { try $0.get() }
+                    }
+                }
+                await store.waitForPending(200)
+                release()
+                return try await group.reduce(into: [MailboxVersion]()) { $0 += $1 }
+            }
+            #expect(store.commits.statistics.transactions == 1)
+            #expect(store.commits.statistics.items == 200)
+            #expect(Set(answers).count == 200)
+            #expect(store.commits.pendingItems == 0)
+        }
+    }
+
+    @Test("What is beyond the limit is refused, item by item")
+    func bounded() async throws {
+        try await withStore(maximumPendingItems: 10) { store, _ in
+            let release = await store.holdWriter()
+            async let first = store.store((1...7).map { Example.entry(Example.destination(app: $0)) })
+            await store.waitForPending(7)
+            async let second = store.store((11...15).map { Example.entry(Example.destination(app: $0)) })
+            await store.waitForPending(10)
+            let third = await store.store([Example.entry(Example.destination(app: 99))])
+            #expect(third == [.failure(.busy)])
+            release()
+            for result in await first { _ = try result.get() }
+            let results = await second
+            #expect(results.prefix(3).allSatisfy { (try? $0.get()) != nil })
+            #expect(results.suffix(2) == [.failure(.busy), .failure(.busy)])
+            #expect(try await store.entries(of: Example.destination().deviceKey).count == 10)
+        }
+    }
+
+    @Test("After the queue was full there is room again")
+    func roomAgain() async throws {
+        try await withStore(maximumPendingItems: 1) { store, _ in
+            for id in 1...5 as ClosedRange<UInt64> {
+                for result in await store.store([Example.entry(id: id)]) { _ = try result.get() }
+            }
+        }
+    }
+
+    @Test("The queue's limit is a second's work")
+    func limit() {
+        #expect(GroupCommit.defaultMaximumPendingItems == 16_384)
+    }
+
+    @Test("An item that the database refuses fails alone, and its batch and its transaction go on")
+    func itemFailsAlone() async throws {
+        try await withStore { store, _ in
+            // A trigger stands for whatever a statement's own values can run into.
+            try await store.pool.writeWithoutTransaction { database in
+                try database.execute(
+                    sql: """
+                        CREATE TEMP TRIGGER refuse BEFORE INSERT ON mailbox WHEN new.app = 2
+                        BEGIN SELECT RAISE(ABORT, 'refused'); END
+                        """
+                )
+            }
+            let release = await store.holdWriter()
+            async let mixed = store.store((1...3).map { Example.entry(Example.destination(app: $0)) })
+            await store.waitForPending(3)
+            async let other = store.store([Example.entry(Example.destination(app: 4))])
+            await store.waitForPending(4)
+            release()
+            let stored = await mixed.map { (try? $0.get()) != nil }
+            #expect(stored == [true, false, true])
+            for result in await other { _ = try result.get() }
+            let apps = try await store.entries(of: Example.destination().deviceKey).map(
+                \.entry.destination.app.rawValue)
+            #expect(apps == [1, 3, 4])
+        }
+    }
+
+    @Test("A change of several rows that fails in between is undone whole, and its transaction goes on")
+    func undoes() async throws {
+        try await withStore { store, _ in
+            let destination = Example.destination()
+            let registration = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
+            _ = await store.store([Example.entry(destination)])
+            try await store.pool.writeWithoutTransaction { database in
+                try database.execute(
+                    sql: """
+                        CREATE TEMP TRIGGER refuse BEFORE DELETE ON mailbox BEGIN SELECT RAISE(ABORT, 'refused'); END
+                        """
+                )
+            }
+            let release = await store.holdWriter()
+            let ending = Task { try await store.end(destination, at: Example.moment) }
+            await store.waitForPending(1)
+            async let other = store.register(Example.destination(2), tokenKeyID: 1, at: Example.moment)
+            await store.waitForPending(2)
+            release()
+            await #expect(throws: StoreError.self) { try await ending.value }
+            let otherRegistration = try await other
+            #expect(otherRegistration.isActive)
+            #expect(store.known(destination) == .registered(registration))
+            #expect(try await store.pool.read { try Bool.fetchOne($0, sql: "SELECT active FROM registration") } == true)
+        }
+    }
+
+    @Test("Steps of one registration take effect in the order in which they were handed in")
+    func keepsOrder() async throws {
+        try await withStore { store, _ in
+            let destination = Example.destination()
+            let release = await store.holdWriter()
+            async let registered = store.register(destination, tokenKeyID: 1, at: Example.moment)
+            await store.waitForPending(1)
+            async let ended = store.end(destination, at: Example.moment)
+            await store.waitForPending(2)
+            async let again = store.register(destination, tokenKeyID: 1, at: Example.moment.advanced(by: .seconds(1)))
+            await store.waitForPending(3)
+            release()
+            let (first, second, third) = (try await registered, try await ended, try await again)
+            #expect([first.isActive, second?.isActive, third.isActive] == [true, false, true])
+            #expect(store.known(destination) == .registered(third))
+            #expect(store.commits.statistics.transactions == 1)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Versions of mailboxes")
+struct MailboxVersionsTests {
+    private static let block = MailboxVersions.blockSize
+
+    @Test("The first ones reserve a block beyond what they use")
+    func reserves() {
+        var versions = MailboxVersions(reserved: 1)
+        #expect(versions.take(3) == MailboxVersions.Taken(first: 1, reservation: 4 + Self.block))
+    }
+
+    @Test("Within a reservation that is committed nothing is written")
+    func usesReservation() {
+        var versions = MailboxVersions(reserved: 1)
+        _ = versions.take(3)
+        versions.committed(4 + Self.block)
+        #expect(versions.take(Int(Self.block)) == MailboxVersions.Taken(first: 4, reservation: nil))
+        #expect(versions.take(1).reservation != nil)
+    }
+
+    @Test("A reservation that was rolled back is made again, without using versions twice")
+    func reservesAgain() {
+        var versions = MailboxVersions(reserved: 1)
+        _ = versions.take(3)
+        #expect(versions.take(2) == MailboxVersions.Taken(first: 4, reservation: 6 + Self.block))
+    }
+
+    @Test("A restart begins where nothing was reserved")
+    func restarts() {
+        var versions = MailboxVersions(reserved: 1)
+        versions.committed(versions.take(1).reservation ?? 0)
+        let last = versions.take(100).first + 99
+        var restarted = MailboxVersions(reserved: versions.reserved)
+        #expect(restarted.take(1).first > last)
+    }
+
+    @Test("A block is a million")
+    func blockSize() {
+        #expect(MailboxVersions.blockSize == 1_048_576)
+    }
+}

@@ -1,0 +1,36 @@
+import Delivery
+import GRDB
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("What SQLite's errors mean")
+struct SQLiteFailureTests {
+    private func failure(_ code: ResultCode) -> SQLiteFailure { SQLiteFailure(code: code, message: "m") }
+
+    @Test("The database's failures end the transaction, a statement's own do not")
+    func endsTransaction() {
+        let ending: [ResultCode] = [
+            .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_IOERR_WRITE, .SQLITE_BUSY, .SQLITE_NOMEM, .SQLITE_CORRUPT,
+        ]
+        #expect(ending.allSatisfy { failure($0).endsTransaction })
+        let own: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_CONSTRAINT_NOTNULL, .SQLITE_TOOBIG, .SQLITE_MISMATCH]
+        #expect(own.allSatisfy { !failure($0).endsTransaction })
+    }
+
+    @Test("A COMMIT is in doubt unless its failure proves that it failed")
+    func doubt() {
+        #expect(failure(.SQLITE_FULL).provesCommitFailed)
+        #expect(failure(.SQLITE_BUSY).provesCommitFailed)
+        #expect(!failure(.SQLITE_IOERR_FSYNC).provesCommitFailed)
+        #expect(failure(.SQLITE_IOERR_FSYNC).doubtfulCommit.code == .unknown)
+    }
+
+    @Test("Damage is unreadable, and what may pass is unavailable")
+    func codes() {
+        #expect(failure(.SQLITE_CORRUPT).storeError.code == .unreadable)
+        #expect(failure(.SQLITE_NOTADB).storeError.code == .unreadable)
+        let passing: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_CANTOPEN]
+        #expect(passing.allSatisfy { failure($0).storeError.code == .unavailable })
+    }
+}

@@ -1,0 +1,24 @@
+import Delivery
+import DeliveryTesting
+import SQLiteStore
+import Testing
+
+@Suite("The embedded store keeps the contract of the ports")
+struct SQLiteStoreContractTests {
+    @Test(arguments: StoreContract.promises)
+    func keeps(_ promise: StoreContract.Promise) async throws {
+        try await withTemporaryFolder { folder in
+            let contract = StoreContract {
+                let store = try await SQLiteStore.open(folder: folder)
+                return StoreContract.Ports(
+                    accounts: store,
+                    registrations: store,
+                    mailboxes: store,
+                    secrets: store.secrets,
+                    close: { await store.close() },
+                )
+            }
+            try await contract.check(promise)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Delivery
+import Foundation
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+/// Runs the test with a folder that is gone afterwards. The path of a store's folder in it is passed.
+func withTemporaryFolder(_ body: (_ path: String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    do {
+        try await body(folder.appendingPathComponent("data").path)
+    } catch {
+        try? FileManager.default.removeItem(at: folder)
+        throw error
+    }
+    try FileManager.default.removeItem(at: folder)
+}
+
+/// Runs the test on a fresh store.
+func withStore(
+    maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
+    _ body: (_ store: SQLiteStore, _ path: String) async throws -> Void,
+) async throws {
+    try await withTemporaryFolder { path in
+        let store = try await SQLiteStore.open(folder: path, maximumPendingItems: maximumPendingItems)
+        do {
+            try await body(store, path)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+}
+
+/// Opens the store as it would be found after a crash at this moment: the files as they are, copied while open.
+func withStoreAfterCrash(of path: String, _ body: (SQLiteStore) async throws -> Void) async throws {
+    let copy = path + "-crashed"
+    try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+    for suffix in ["", "-wal"] {
+        let name = SQLiteStore.fileName + suffix
+        try FileManager.default.copyItem(atPath: path + "/" + name, toPath: copy + "/" + name)
+    }
+    let store = try await SQLiteStore.open(folder: copy)
+    do {
+        try await body(store)
+    } catch {
+        await store.close()
+        throw error
+    }
+    await store.close()
+}
+
+/// The store error that opening the folder ends with.
+func openingError(_ path: String) async throws -> StoreError {
+    do throws(StoreError) {
+        let store = try await SQLiteStore.open(folder: path)
+        await store.close()
+    } catch {
+        return error
+    }
+    throw StoreError(.exists, "opening succeeded")
+}
+
+extension SQLiteStore {
+    /// Keeps the writer busy until the returned function is called, so that what is handed in meanwhile waits.
+    func holdWriter() async -> @Sendable () -> Void {
+        let release = DispatchSemaphore(value: 0)
+        await withCheckedContinuation { continuation in
+            pool.asyncWriteWithoutTransaction { _ in
+                continuation.resume()
+                release.wait()
+            }
+        }
+        return { release.signal() }
+    }
+
+    /// Returns once that many items wait to be written.
+    func waitForPending(_ count: Int) async {
+        while commits.pendingItems < count { await Task.yield() }
+    }
+
+    /// Allows the database that many more pages of 4 KiB; beyond that SQLite says that the disk is full.
+    func limitGrowth(toPages pages: Int) async throws {
+        try await pool.writeWithoutTransaction { database in
+            let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(count + pages)")
+        }
+    }
+}
+
+enum Example {
+    static let moment = Timestamp(milliseconds: 1_700_000_000_000)
+
+    static func destination(_ device: UInt64 = 1, app: UInt32 = 1) -> Destination {
+        Destination(environment: .production, device: DeviceID(rawValue: device), app: AppID(rawValue: app))
+    }
+
+    static func entry(_ destination: Destination = destination(), id: UInt64 = 1, bytes: Int = 20) -> MailboxEntry {
+        MailboxEntry(
+            destination: destination,
+            notification: Notifications.Notification(
+                id: NotificationID(high: id, low: id),
+                topic: "com.example.app",
+                payload: Payload(stored: [UInt8](repeating: 0x20, count: bytes), contents: [.aps]),
+            ),
+            expires: moment,
+        )
+    }
+}
+
+/// Puts that many registrations into a database that is closed: generation n on device n, every second one active.
+func insertRegistrations(_ count: Int, into file: String) throws {
+    let queue = try DatabaseQueue(path: file)
+    try queue.write { database in
+        try database.execute(
+            sql: """
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+                INSERT INTO registration SELECT 1, i, 1, i, 3, i, i % 2 = 0, i + 1 FROM n
+                """,
+            arguments: [count],
+        )
+    }
+    try queue.close()
+}
