@@ -79,7 +79,10 @@ let package = Package(
         ),
         .target(
             name: "SQLiteStore",
-            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: settings,
         ),
         .target(

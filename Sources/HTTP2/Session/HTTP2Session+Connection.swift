@@ -53,11 +53,11 @@ extension HTTP2Session {
     package func goAway(
         lastStream: StreamID? = nil,
         _ code: HTTP2ErrorCode,
-        debugData: some Collection<UInt8> = EmptyCollection()
+        debugData: [UInt8] = []
     ) {
         guard state == .active, let library, !hasLibraryFailed else { return }
         hasSubmittedGoAway = true
-        let data = ContiguousArray(debugData.prefix(Self.maxDebugDataBytes))
+        let data = debugData.prefix(Self.maxDebugDataBytes)
         let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
         data.withUnsafeBufferPointer { data in
             _ = nghttp2_submit_goaway(library, 0, last.rawValue, code.rawValue, data.baseAddress, data.count)
@@ -71,7 +71,7 @@ extension HTTP2Session {
     /// second GOAWAY, with the last stream processed and the same data, when a PING sent after the first has come back
     /// or `finishDrain()` is called. A client makes no more requests and says so with one GOAWAY. The channel is closed
     /// when the last stream is done; a deadline for that is the application's.
-    package func drain(debugData: some Collection<UInt8> = EmptyCollection()) {
+    package func drain(debugData: [UInt8] = []) {
         guard state == .active, let library, !hasLibraryFailed, case .none = drain else { return }
         let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
         guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {

@@ -202,11 +202,12 @@ extension HTTP2Session {
     }
 
     /// libnghttp2 is done with a stream, from within either direction.
-    func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) {
-        guard let closed = streams.remove(stream) else { return }
+    func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) -> Int32 {
+        guard let closed = streams.remove(stream) else { return Self.go }
         if closed.flags.contains(.answeredEarly) { earlyAnswers -= 1 }
         if let body = closed.outbound { bufferedBytes -= body.discard() }
         application?.streamClosed(stream, error: code)
+        return Self.go
     }
 
     // MARK: Connection

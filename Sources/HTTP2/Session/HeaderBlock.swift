@@ -51,7 +51,7 @@ package struct HeaderBlock: Sendable {
     }
 
     /// Adds a field with a value of the caller's; the bytes are copied.
-    package mutating func append(_ name: StaticString, _ value: some Collection<UInt8>, indexing: Indexing = .indexed) {
+    package mutating func append(_ name: StaticString, _ value: [UInt8], indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
     }
 

@@ -17,36 +17,36 @@ enum LibraryCallbacks {
     private static func setReceiving(_ table: OpaquePointer) {
         nghttp2_session_callbacks_set_on_begin_frame_callback(table) { _, head, session in
             guard let head else { return 0 }
-            return HTTP2Session.from(session)?.frameBegan(head.pointee) ?? 0
+            return HTTP2Session.with(session) { $0.frameBegan(head.pointee) }
         }
         nghttp2_session_callbacks_set_on_begin_headers_callback(table) { _, frame, session in
             guard let frame else { return 0 }
-            return HTTP2Session.from(session)?.headersBegan(frame) ?? 0
+            return HTTP2Session.with(session) { $0.headersBegan(frame) }
         }
-        nghttp2_session_callbacks_set_on_header_callback(table) { _, frame, name, nameCount, value, valueCount, _, session in
+        nghttp2_session_callbacks_set_on_header_callback(table) { _, frame, name, nameCount, value, count, _, session in
             guard let frame else { return 0 }
-            return HTTP2Session.from(session)?.headerReceived(
-                StreamID(LibraryCallbacks.head(of: frame).stream_id),
-                name: UnsafeBufferPointer(start: name, count: nameCount),
-                value: UnsafeBufferPointer(start: value, count: valueCount)
-            ) ?? 0
+            return HTTP2Session.with(session) {
+                $0.headerReceived(
+                    StreamID(LibraryCallbacks.head(of: frame).stream_id),
+                    name: UnsafeBufferPointer(start: name, count: nameCount),
+                    value: UnsafeBufferPointer(start: value, count: count)
+                )
+            }
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table) { _, _, stream, bytes, count, session in
-            HTTP2Session.from(session)?.dataReceived(
-                StreamID(stream),
-                bytes: UnsafeBufferPointer(start: bytes, count: count)
-            ) ?? 0
+            HTTP2Session.with(session) {
+                $0.dataReceived(StreamID(stream), bytes: UnsafeBufferPointer(start: bytes, count: count))
+            }
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(table) { _, frame, session in
             guard let frame else { return 0 }
-            return HTTP2Session.from(session)?.frameReceived(frame) ?? 0
+            return HTTP2Session.with(session) { $0.frameReceived(frame) }
         }
         nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table) { _, _, _, session in
-            HTTP2Session.from(session)?.invalidFrameReceived() ?? 0
+            HTTP2Session.with(session) { $0.invalidFrameReceived() }
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(table) { _, stream, code, session in
-            HTTP2Session.from(session)?.streamClosed(StreamID(stream), HTTP2ErrorCode(code))
-            return 0
+            HTTP2Session.with(session) { $0.streamClosed(StreamID(stream), HTTP2ErrorCode(code)) }
         }
     }
 
@@ -55,12 +55,14 @@ enum LibraryCallbacks {
             guard let frame, let head, let body = source?.pointee.ptr else {
                 return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
             }
-            return HTTP2Session.from(session)?.sendData(
-                flags: LibraryCallbacks.head(of: frame).flags,
-                head: UnsafeRawBufferPointer(start: head, count: OutgoingFrame.headBytes),
-                count: count,
-                body: Unmanaged<OutboundBody>.fromOpaque(body).takeUnretainedValue()
-            ) ?? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+            return HTTP2Session.with(session) {
+                $0.sendData(
+                    flags: LibraryCallbacks.head(of: frame).flags,
+                    head: UnsafeRawBufferPointer(start: head, count: OutgoingFrame.headBytes),
+                    count: count,
+                    body: Unmanaged<OutboundBody>.fromOpaque(body).takeUnretainedValue()
+                )
+            }
         }
     }
 
@@ -86,8 +88,10 @@ enum LibraryCallbacks {
 }
 
 extension HTTP2Session {
+    /// Calls with the session, without counting a reference to it: several times for each request.
     @inline(__always)
-    fileprivate static func from(_ pointer: UnsafeMutableRawPointer?) -> HTTP2Session? {
-        pointer.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+    fileprivate static func with(_ pointer: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Int32) -> Int32 {
+        guard let pointer else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+        return Unmanaged<HTTP2Session>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
     }
 }

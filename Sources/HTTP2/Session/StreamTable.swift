@@ -3,21 +3,24 @@
 /// A session has at most some thousand open streams and nearly always asks for one of the newest, so the numbers stand
 /// close together in an array of their own and are searched from the end: no hashing, no allocation per stream.
 /// The order of the elements is not kept.
-package struct StreamTable<Element> {
+///
+/// Public, where the rest of the module is `package`, for the compiler's sake alone: it specialises generic code of
+/// another module only if that is public (Swift 6.3), and unspecialised this table took a tenth of a request's time.
+public struct StreamTable<Element> {
     @usableFromInline var ids: ContiguousArray<Int32> = []
     @usableFromInline var elements: ContiguousArray<Element> = []
 
     /// An empty table that has allocated nothing.
-    package init() {}
+    @inlinable public init() {}
 
     /// How many streams there are.
-    @inlinable package var count: Int { ids.count }
+    @inlinable public var count: Int { ids.count }
     /// Whether there is none.
-    @inlinable package var isEmpty: Bool { ids.isEmpty }
+    @inlinable public var isEmpty: Bool { ids.isEmpty }
 
     /// Where a stream stands, until the next `append` or `remove`; nil if it is not in the table.
     @inlinable
-    package func index(of stream: StreamID) -> Int? {
+    public func index(of stream: StreamID) -> Int? {
         ids.withUnsafeBufferPointer { ids in
             var index = ids.count &- 1
             while index >= 0 {
@@ -29,21 +32,21 @@ package struct StreamTable<Element> {
     }
 
     /// Whether the stream is in the table.
-    @inlinable package func contains(_ stream: StreamID) -> Bool { index(of: stream) != nil }
+    @inlinable public func contains(_ stream: StreamID) -> Bool { index(of: stream) != nil }
 
     /// The stream that stands at a position.
-    @inlinable package func stream(at index: Int) -> StreamID { StreamID(ids[index]) }
+    @inlinable public func stream(at index: Int) -> StreamID { StreamID(ids[index]) }
 
     /// The element at a position found by `index(of:)`, changed in place.
     @inlinable
-    package subscript(index: Int) -> Element {
+    public subscript(index: Int) -> Element {
         get { elements[index] }
         _modify { yield &elements[index] }
     }
 
     /// Adds a stream. The caller knows that it is not in the table yet.
     @inlinable
-    package mutating func append(_ stream: StreamID, _ element: Element) {
+    public mutating func append(_ stream: StreamID, _ element: Element) {
         ids.append(stream.rawValue)
         elements.append(element)
     }
@@ -51,7 +54,7 @@ package struct StreamTable<Element> {
     /// Takes a stream out; nil if it was not there.
     @inlinable
     @discardableResult
-    package mutating func remove(_ stream: StreamID) -> Element? {
+    public mutating func remove(_ stream: StreamID) -> Element? {
         guard let index = index(of: stream) else { return nil }
         let last = ids.count &- 1
         ids.swapAt(index, last)
@@ -61,7 +64,7 @@ package struct StreamTable<Element> {
     }
 
     /// Takes out all streams, in the order of their numbers.
-    package mutating func removeAll() -> [(stream: StreamID, element: Element)] {
+    public mutating func removeAll() -> [(stream: StreamID, element: Element)] {
         let all = zip(ids, elements).map { (stream: StreamID($0), element: $1) }.sorted { $0.stream < $1.stream }
         ids = []
         elements = []

@@ -1,0 +1,92 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@Suite struct ConcurrentStreamsTests {
+    private static func one(_ configuration: inout HTTP2Configuration) {
+        configuration.maxConcurrentStreams = 10
+        configuration.announcedConcurrentStreams = 1
+    }
+
+    private func requests(_ streams: Int32...) -> [WireFrame] { streams.map { .request($0) } }
+
+    @Test func streamsOpenedBeforeTheAcknowledgementAreServed() throws {
+        let peer = try EmbeddedPeer(.server, Self.one)
+        try peer.send(WireFrame.preface + (requests(1, 3, 5)).flatMap(\.bytes).withSettings)
+        #expect(peer.recorder.requests == [1, 3, 5])
+        #expect(try peer.received(WireFrame.reset).isEmpty)
+    }
+
+    @Test func streamsOverTheAcknowledgedNumberAreRefused() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        try peer.send(requests(1, 3, 5))
+        #expect(peer.recorder.requests == [1])
+        let resets = try peer.received(WireFrame.reset)
+        #expect(resets.map(\.stream) == [3, 5])
+        #expect(resets.allSatisfy { $0.number() == HTTP2ErrorCode.refusedStream.rawValue })
+        #expect(peer.recorder.closed.isEmpty)
+    }
+
+    @Test func theBodyOfARefusedStreamIsNotTold() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        try peer.send(.request(1), .request(3), .data(3, "{}", endStream: true))
+        #expect(!peer.recorder.events.contains(.data(3, "{}")))
+        #expect(!peer.recorder.events.contains(.ended(3)))
+    }
+
+    @Test func aRefusedStreamLeavesTheHeaderTableInStep() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        try peer.send(.request(1), .headers(3, WireFrame.requestBlock + indexedLiteral("a", "b")), .reset(1))
+        try peer.send(.headers(5, WireFrame.requestBlock + [0xbe]))
+        #expect(peer.recorder.events.contains(.header(5, "a", "b")))
+    }
+
+    @Test func aPlaceIsFreeAgainWhenAStreamIsClosed() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        peer.recorder.on = { session, event in
+            if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("200")) }
+        }
+        for stream in [1, 3, 5] as [Int32] { try peer.send(.request(stream, endStream: true)) }
+        #expect(peer.recorder.requests == [1, 3, 5])
+    }
+
+    @Test func theNumberRises() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        peer.session.announce(concurrentStreams: 3)
+        #expect(try peer.received(WireFrame.settings).first?.settings == [3: 3])
+        try peer.send([.settingsAcknowledgement] + requests(1, 3, 5, 7))
+        #expect(peer.recorder.requests == [1, 3, 5])
+    }
+
+    @Test func theNumberFalls() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
+        peer.session.announce(concurrentStreams: 1)
+        #expect(try peer.received(WireFrame.settings).first?.settings == [3: 1])
+        // Before the acknowledgement the old number holds, and what is open stays open.
+        try peer.send(requests(1, 3))
+        try peer.send([.settingsAcknowledgement] + requests(5))
+        #expect(peer.recorder.requests == [1, 3])
+        #expect(peer.recorder.closed.isEmpty)
+        try peer.send([.reset(1), .reset(3)] + requests(7, 9))
+        #expect(peer.recorder.requests == [1, 3, 7])
+    }
+
+    @Test func theSameNumberIsNotAnnouncedAgain() throws {
+        let peer = try EmbeddedPeer.connected(Self.one)
+        peer.session.announce(concurrentStreams: 1)
+        #expect(try peer.received().isEmpty)
+    }
+
+    @Test func overTheFullNumberTheLibraryEndsTheConnection() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 2 }
+        try peer.send(requests(1, 3, 5))
+        #expect(peer.recorder.requests == [1, 3])
+        #expect(!peer.channel.isActive)
+    }
+}
+
+extension [UInt8] {
+    /// The same with the SETTINGS that the preface ends with put in front.
+    fileprivate var withSettings: [UInt8] { WireFrame.settings().bytes + self }
+}

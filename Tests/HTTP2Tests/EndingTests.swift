@@ -1,0 +1,131 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+/// Every stream is closed once and the session ends once, whichever way it comes.
+@Suite struct EndingTests {
+    private func expectOnce(_ peer: EmbeddedPeer, _ over: String) {
+        #expect(Set(peer.recorder.closed.map { "\($0)" }).count == peer.recorder.closed.count)
+        #expect(peer.recorder.closed.count == peer.recorder.requests.count)
+        #expect(peer.recorder.over == [over])
+        #expect(peer.session.openStreams == 0)
+    }
+
+    private func twoOpen() throws -> EmbeddedPeer {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .request(3))
+        return peer
+    }
+
+    @Test func thePeerClosesTheConnection() throws {
+        let peer = try twoOpen()
+        peer.channel.close(promise: nil)
+        peer.run()
+        expectOnce(peer, "closed by the peer")
+    }
+
+    @Test func theApplicationCloses() throws {
+        let peer = try twoOpen()
+        peer.session.close()
+        peer.session.close()
+        peer.run()
+        expectOnce(peer, "closed")
+    }
+
+    @Test(arguments: [
+        Recorder.Event.headersBegan(3), .header(3, ":path", "/3/device/00"), .headersEnded(3, endStream: false),
+        .data(3, "x"), .ended(3), .batchEnded,
+    ])
+    func theApplicationClosesWithinACall(_ moment: Recorder.Event) throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.recorder.on = { session, event in
+            if event == moment { session.close() }
+        }
+        try peer.send(.request(3), .data(3, "x", endStream: true), .request(5))
+        peer.run()
+        expectOnce(peer, "closed")
+    }
+
+    @Test func theChannelDiesWithinACall() throws {
+        let peer = try EmbeddedPeer.connected()
+        let channel = peer.channel
+        peer.recorder.on = { _, event in
+            if event == .headersEnded(3, endStream: false) { channel.close(promise: nil) }
+        }
+        try peer.send(.request(1), .request(3), .request(5))
+        peer.run()
+        #expect(peer.recorder.closed.count == peer.recorder.requests.count)
+        #expect(peer.recorder.over == ["closed by the peer"])
+    }
+
+    @Test func theChannelDiesWhileStreamsAreBeingClosed() throws {
+        let peer = try twoOpen()
+        let channel = peer.channel
+        peer.recorder.on = { _, event in
+            if case .closed = event { channel.close(promise: nil) }
+        }
+        peer.session.reset(StreamID(1), .cancel)
+        peer.run()
+        expectOnce(peer, "closed by the peer")
+    }
+
+    @Test func aReset() throws {
+        let peer = try twoOpen()
+        peer.session.reset(StreamID(1), .refusedStream)
+        peer.session.reset(StreamID(1), .cancel)
+        try peer.send(.reset(3), .data(1, "late"))
+        #expect(Set(peer.recorder.closed.map { "\($0)" }) == ["closed(1, REFUSED_STREAM)", "closed(3, CANCEL)"])
+        #expect(peer.recorder.closed.count == 2)
+        #expect(!peer.recorder.events.contains(.data(1, "late")))
+    }
+
+    @Test func aProtocolError() throws {
+        let peer = try twoOpen()
+        try peer.send(.data(0, "x"))
+        #expect(peer.recorder.closed.count == 2)
+        #expect(peer.recorder.over.first?.hasPrefix("PROTOCOL_ERROR") == true)
+        #expect(try peer.received(WireFrame.goAway).first?.number() == 3)
+    }
+
+    @Test func aFailureOfTheChannel() throws {
+        struct Broken: Error {}
+        let peer = try twoOpen()
+        peer.channel.pipeline.fireErrorCaught(Broken())
+        peer.run()
+        expectOnce(peer, "channel error: Broken()")
+    }
+
+    @Test func theSessionLetsGoOfItsApplication() throws {
+        weak var application: Recorder?
+        var session: HTTP2Session?
+        do {
+            let recorder = Recorder()
+            application = recorder
+            let made = HTTP2Session(role: .server, configuration: .init(), application: recorder)
+            session = made
+            let channel = EmbeddedChannel(handler: made)
+            channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+            channel.close(promise: nil)
+            channel.embeddedEventLoop.run()
+        }
+        #expect(session != nil)
+        #expect(application == nil)
+    }
+
+    @Test func nothingWorksAfterTheEnd() throws {
+        let peer = try twoOpen()
+        peer.channel.close(promise: nil)
+        peer.run()
+        #expect(!peer.session.respond(StreamID(1), .status("200")))
+        #expect(peer.session.write(StreamID(1), ByteBuffer(string: "x")) == .closed)
+        peer.session.ping(1)
+        peer.session.goAway(.noError)
+        peer.session.drain()
+        peer.session.announce(concurrentStreams: 1)
+        peer.session.close()
+        peer.run()
+        #expect(peer.recorder.over.count == 1)
+    }
+}

@@ -1,0 +1,162 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@Suite struct FloodTests {
+    /// Sends until the session is over, and checks that it ended with ENHANCE_YOUR_CALM and why.
+    private func expectFlood(
+        _ kind: FloodGuard.Kind,
+        _ peer: EmbeddedPeer,
+        times: Int,
+        _ frames: (Int32) -> [WireFrame]
+    ) throws {
+        for number in 0..<Int32(times) where peer.channel.isActive {
+            try peer.send(frames(number))
+        }
+        #expect(peer.recorder.over == ["flood of \(kind.rawValue)"])
+        let goAway = try #require(try peer.received(WireFrame.goAway).last)
+        #expect(goAway.number(at: 4) == HTTP2ErrorCode.enhanceYourCalm.rawValue)
+        #expect(peer.recorder.closed.count == peer.recorder.requests.count)
+    }
+
+    @Test func rapidReset() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
+        try expectFlood(.resets, peer, times: 101) { [.request($0 * 2 + 1), .reset($0 * 2 + 1)] }
+        #expect(peer.recorder.requests.count == 101)
+    }
+
+    @Test func resetsWithinTheRateAreServed() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 10, perSecond: 1) }
+        for number in 0..<50 as Range<Int32> {
+            try peer.send(.request(number * 2 + 1), .reset(number * 2 + 1))
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        }
+        #expect(peer.channel.isActive)
+    }
+
+    @Test func streamsThatThePeerMakesUsReset() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
+        // A window over 2^31-1 is a stream error (RFC 9113, 6.9.1).
+        try expectFlood(.resets, peer, times: 101) { [.request($0 * 2 + 1), .windowUpdate($0 * 2 + 1, 0x7fff_ffff)] }
+    }
+
+    @Test func malformedRequests() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
+        try expectFlood(.resets, peer, times: 101) { [.headers($0 * 2 + 1, [0x83, 0x87], endStream: true)] }
+    }
+
+    @Test func streamsOverTheAcknowledgedNumber() throws {
+        let peer = try EmbeddedPeer.connected {
+            $0.flood.resets = .init(burst: 100, perSecond: 1)
+            $0.announcedConcurrentStreams = 1
+        }
+        try peer.send(.request(1))
+        try expectFlood(.resets, peer, times: 101) { [.request($0 * 2 + 3)] }
+        #expect(peer.recorder.requests == [1])
+    }
+
+    @Test func settings() throws {
+        let peer = try EmbeddedPeer.connected()
+        try expectFlood(.settings, peer, times: 100) { _ in [.settings()] }
+    }
+
+    @Test func pings() throws {
+        let peer = try EmbeddedPeer.connected()
+        try expectFlood(.pings, peer, times: 300) { [.ping(UInt64($0))] }
+    }
+
+    @Test func pingsWhoseAnswersAreNotRead() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10_000, perSecond: 1) }
+        peer.setWritable(false)
+        for number in 0..<3_000 where peer.channel.isActive { try peer.send(.ping(UInt64(number))) }
+        peer.setWritable(true)
+        #expect(peer.recorder.over == ["flood of unread acknowledgements"])
+    }
+
+    @Test func priorities() throws {
+        let peer = try EmbeddedPeer.connected()
+        let priority = WireFrame(type: WireFrame.priority, stream: 1, payload: [0, 0, 0, 0, 15])
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [priority] }
+    }
+
+    @Test func windowUpdates() throws {
+        let peer = try EmbeddedPeer.connected()
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.windowUpdate(0, 1)] }
+    }
+
+    @Test func unknownFramesAreSkipped() throws {
+        // libnghttp2 passes over them without telling; that costs no more than reading any other bytes.
+        let peer = try EmbeddedPeer.connected()
+        try peer.send((0..<3_000).map { _ in WireFrame(type: 0xfa, payload: [1]) })
+        try peer.send(.ping(1))
+        #expect(try peer.received().map(\.type) == [WireFrame.ping])
+    }
+
+    @Test func emptyData() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1)] }
+    }
+
+    @Test func trailersWithoutEnd() throws {
+        let peer = try EmbeddedPeer.connected()
+        // Header blocks on a stream that is closed are decoded and thrown away.
+        try peer.send(.request(1), .reset(1))
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.headers(1, literal("a", "b"), endStream: true)] }
+    }
+
+    @Test func continuations() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.headers(1, WireFrame.requestBlock, endHeaders: false))
+        let more = WireFrame(type: WireFrame.continuation, stream: 1, payload: literal("x", "y"))
+        try expectFlood(.continuations, peer, times: 20) { _ in [more] }
+    }
+
+    @Test func aFewContinuationsAreFine() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.headers(1, WireFrame.requestBlock, endHeaders: false))
+        for isLast in [false, false, true] {
+            let flags = isLast ? WireFrame.endHeaders : 0
+            try peer.send(
+                WireFrame(type: WireFrame.continuation, flags: flags, stream: 1, payload: literal("x", "y")))
+        }
+        #expect(peer.recorder.events.filter { $0 == .header(1, "x", "y") }.count == 3)
+    }
+
+    @Test func headerBomb() throws {
+        let peer = try EmbeddedPeer.connected()
+        // One field of 4,000 bytes in the dynamic table, where 0xbe then stands for it.
+        let block = WireFrame.requestBlock + indexedLiteral("x", String(repeating: "y", count: 4_000))
+        try expectFlood(.headers, peer, times: 1) { _ in
+            [.headers(1, block + [UInt8](repeating: 0xbe, count: 10_000))]
+        }
+        let told = peer.recorder.events.filter { if case .header(_, "x", _) = $0 { true } else { false } }
+        #expect(told.count == 1)
+    }
+
+    @Test func headerBombInTrailers() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        let block = indexedLiteral("x", String(repeating: "y", count: 4_000)) + [UInt8](repeating: 0xbe, count: 10_000)
+        try expectFlood(.headers, peer, times: 1) { _ in [.headers(1, block, endStream: true)] }
+    }
+
+    @Test func tooManySettingsInOneFrame() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.settings((0..<33).map { _ in (4, 65_535) }))
+        #expect(peer.recorder.over.count == 1)
+        #expect(!peer.channel.isActive)
+    }
+
+    @Test func answersThatAreNotRead() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxQueuedFrames = 100 }
+        peer.recorder.on = { session, event in
+            if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("200")) }
+        }
+        peer.setWritable(false)
+        try peer.send((0..<200).map { .request(Int32($0) * 2 + 1, endStream: true) })
+        #expect(peer.recorder.over == ["the peer does not read what it asked for"])
+        #expect(!peer.channel.isActive)
+    }
+}

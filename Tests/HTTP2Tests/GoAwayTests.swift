@@ -1,0 +1,124 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@Suite struct GoAwayTests {
+    private static let json = "{\"reason\":\"Shutdown\"}"
+
+    @Test func theFirstGoAwayOfADrainCarriesTheDataAlready() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.session.drain(debugData: Array(Self.json.utf8))
+        let frames = try peer.received()
+        #expect(frames.map(\.type) == [WireFrame.goAway, WireFrame.ping])
+        #expect(frames.first?.number() == UInt32(Int32.max))
+        #expect(frames.first?.number(at: 4) == HTTP2ErrorCode.noError.rawValue)
+        #expect(frames.first?.debugData == Self.json)
+    }
+
+    @Test func theSecondGoAwayFollowsTheRoundTrip() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.drain(debugData: Array(Self.json.utf8))
+        let ping = try #require(try peer.received(WireFrame.ping).first)
+        // A request that crossed the first GOAWAY is served.
+        try peer.send(.request(3), WireFrame(type: WireFrame.ping, flags: WireFrame.acknowledge, payload: ping.payload))
+        let second = try #require(try peer.received(WireFrame.goAway).first)
+        #expect(second.number() == 3)
+        #expect(second.debugData == Self.json)
+        #expect(peer.recorder.requests == [1, 3])
+    }
+
+    @Test func theChannelIsClosedWhenTheLastStreamIsDone() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true))
+        peer.session.drain()
+        _ = try peer.received()
+        peer.session.finishDrain()
+        _ = try peer.received()
+        #expect(peer.channel.isActive)
+        peer.session.respond(StreamID(1), .status("200"))
+        #expect(try peer.received().map(\.type) == [WireFrame.headers])
+        #expect(!peer.channel.isActive)
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func aDrainIsFinishedAtOnceOnRequest() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.session.drain(debugData: Array(Self.json.utf8))
+        peer.session.finishDrain()
+        let frames = try peer.received(WireFrame.goAway)
+        #expect(frames.last?.number() == 0)
+        #expect(frames.last?.debugData == Self.json)
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func streamsAfterTheSecondGoAwayAreNotTold() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.goAway(.noError)
+        _ = try peer.received()
+        try peer.send(.request(3))
+        #expect(peer.recorder.requests == [1])
+    }
+
+    @Test func aGoAwayCarriesCodeAndData() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.goAway(.enhanceYourCalm, debugData: Array(Self.json.utf8))
+        peer.session.close()
+        let frame = try #require(try peer.received(WireFrame.goAway).first)
+        #expect(frame.number() == 1)
+        #expect(frame.number(at: 4) == HTTP2ErrorCode.enhanceYourCalm.rawValue)
+        #expect(frame.debugData == Self.json)
+        #expect(peer.recorder.over == ["closed"])
+    }
+
+    @Test func aServerHearsAClientsGoAway() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .goAway(0, .noError, "bye"))
+        #expect(peer.recorder.events.contains(.goAway(0, .noError, "bye")))
+        #expect(peer.session.isDraining)
+        peer.session.respond(StreamID(1), .status("200"))
+        _ = try peer.received()
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func aClientHearsAServersGoAway() throws {
+        let peer = try EmbeddedPeer.connectedClient()
+        for _ in 0..<2 { _ = try peer.session.request(.post("/")) }
+        _ = try peer.received()
+        try peer.send(.goAway(1, .noError, Self.json))
+        #expect(peer.recorder.events.contains(.goAway(1, .noError, Self.json)))
+        #expect(peer.recorder.closed == [.closed(3, .refusedStream)])
+        #expect(throws: HTTP2Error(.goingAway)) { try peer.session.request(.post("/")) }
+        #expect(peer.session.availableStreams == 0)
+    }
+
+    @Test func aClientDrainsWithOneGoAway() throws {
+        let peer = try EmbeddedPeer.connectedClient()
+        _ = try peer.session.request(.post("/"))
+        peer.session.drain(debugData: Array(Self.json.utf8))
+        let frames = try peer.received()
+        #expect(frames.filter { $0.type == WireFrame.goAway }.map(\.debugData) == [Self.json])
+        #expect(frames.contains { $0.type == WireFrame.headers })
+        #expect(throws: HTTP2Error(.goingAway)) { try peer.session.request(.post("/")) }
+        try peer.send(.headers(1, [0x88], endStream: true))
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func longDataIsCut() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.session.drain(debugData: [UInt8](repeating: 120, count: 20_000))
+        #expect(try peer.received(WireFrame.goAway).first?.payload.count == 16_384)
+    }
+
+    @Test func aPingComesBack() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.session.ping(0x0102_0304_0506_0708)
+        let ping = try #require(try peer.received().first)
+        #expect(ping.payload == [1, 2, 3, 4, 5, 6, 7, 8])
+        try peer.send(.ping(0x0102_0304_0506_0708, acknowledge: true))
+        #expect(peer.recorder.events.contains(.pong(0x0102_0304_0506_0708)))
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import HTTP2
+import Testing
+
+/// The session against other implementations, and against itself, over real TLS.
+@Suite struct InteroperationTests {
+    private func curl(_ port: Int, _ path: String, _ more: [String] = [], input: String = "") async throws -> Command {
+        try await Command.run(
+            "curl",
+            ["--http2", "-sS", "-k", "--max-time", "30", "-w", "|%{http_code} %{http_version}"] + more
+                + ["https://127.0.0.1:\(port)\(path)"],
+            input: input)
+    }
+
+    @Test func curlPosts() async throws {
+        try await Loopback.withServer { port in
+            let command = try await curl(port, "/echo", ["-d", "{\"aps\":{}}"])
+            #expect(command.output == "{\"aps\":{}}|200 2")
+            #expect(command.status == 0)
+        }
+    }
+
+    @Test func curlReadsAHeader() async throws {
+        try await Loopback.withServer { port in
+            let command = try await curl(port, "/echo", ["-H", "apns-id: 42", "-d", "x", "-o", "/dev/null", "-D", "-"])
+            #expect(command.output.contains("apns-id: 42"))
+        }
+    }
+
+    @Test func curlReadsALongBody() async throws {
+        try await Loopback.withServer { port in
+            let command = try await curl(port, "/large", ["-o", "/dev/null", "-w", "%{size_download}"])
+            #expect(command.output.hasSuffix("\(EchoApplication.largeBytes)"))
+        }
+    }
+
+    @Test func curlReadsAResponseThatStaysOpen() async throws {
+        try await Loopback.withServer { port in
+            let command = try await curl(port, "/lines", ["-N"])
+            #expect(command.output == "line 1\nline 2\nline 3\n|200 2")
+        }
+    }
+
+    @Test func curlPostsALongBody() async throws {
+        try await Loopback.withServer { port in
+            let body = String(repeating: "0123456789", count: 30_000)
+            let command = try await curl(
+                port, "/echo", ["--data-binary", "@-", "-o", "/dev/null", "-w", "%{size_download}"], input: body)
+            #expect(command.output.hasSuffix("300000"))
+        }
+    }
+
+    @Test func curlIsToldThatItsBodyIsTooLarge() async throws {
+        var configuration = HTTP2Configuration()
+        configuration.maxBodyBytes = 4_096
+        try await Loopback.withServer(configuration) { port in
+            let body = String(repeating: "x", count: 5_000)
+            let command = try await curl(port, "/echo", ["--data-binary", "@-"], input: body)
+            #expect(command.output == "too large|413 2", "\(command.errors)")
+        }
+    }
+
+    @Test func nghttpTakesAnAnswerBeforeItsBodyHasEnded() async throws {
+        // curl 7.88 does not: it drops the answer when RST_STREAM with NO_ERROR comes while it is still sending, which
+        // RFC 9113, 8.1, forbids.
+        try await Loopback.withServer { port in
+            let file = try await Certificate.shared.value.folder.appendingPathComponent("long-body")
+            try Data(repeating: 120, count: 300_000).write(to: file)
+            let command = try await Command.run("nghttp", ["-d", file.path, "https://127.0.0.1:\(port)/early"])
+            #expect(command.output.contains("too large"))
+        }
+    }
+
+    @Test func curlWithOneStreamAnnounced() async throws {
+        var configuration = HTTP2Configuration()
+        configuration.announcedConcurrentStreams = 1
+        try await Loopback.withServer(configuration) { port in
+            let urls = (1...5).map { "https://127.0.0.1:\(port)/echo?\($0)" }
+            let command = try await Command.run(
+                "curl", ["--http2", "-sS", "-k", "--parallel", "--max-time", "30", "-d", "x"] + urls)
+            #expect(command.output == "xxxxx")
+            #expect(command.status == 0)
+        }
+    }
+
+    @Test func nghttpGets() async throws {
+        try await Loopback.withServer { port in
+            let command = try await Command.run("nghttp", ["-nv", "https://127.0.0.1:\(port)/lines"])
+            #expect(command.status == 0)
+            #expect(command.output.contains(":status: 200"))
+            #expect(command.output.contains("SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000"))
+            #expect(!command.output.contains("PROTOCOL_ERROR"))
+        }
+    }
+
+    @Test func nghttpGetsManyTimesWithTrailersAndContinuations() async throws {
+        // The headers that make nghttp send CONTINUATION are 24 KB.
+        var configuration = HTTP2Configuration()
+        configuration.maxHeaderListBytes = 32_768
+        try await Loopback.withServer(configuration) { port in
+            let file = try await Certificate.shared.value.certificate
+            let command = try await Command.run(
+                "nghttp",
+                ["-nv", "-m", "20", "--continuation", "--trailer", "checksum: 1", "-d", file]
+                    + ["https://127.0.0.1:\(port)/echo"])
+            #expect(command.output.split(separator: ":status: 200").count == 21)
+        }
+    }
+
+    @Test func nghttpWithASmallWindow() async throws {
+        try await Loopback.withServer { port in
+            let command = try await Command.run(
+                "nghttp", ["-n", "-s", "-w", "10", "-W", "10", "https://127.0.0.1:\(port)/large"])
+            #expect(command.status == 0)
+            #expect(command.output.contains(" 200 "))
+        }
+    }
+
+    @Test func ourClientAndOurServer() async throws {
+        try await Loopback.withServer { port in
+            let client = try await Loopback.connect(port: port)
+            let responses = try await client.postMany(100, "/echo", body: "{}")
+            #expect(responses == (0..<100).map { .init(status: "200", id: "\($0)", body: "{}") })
+            #expect(try await client.end { $0.drain() } == "drained")
+        }
+    }
+
+    @Test func ourClientReadsALongBody() async throws {
+        try await Loopback.withServer { port in
+            let client = try await Loopback.connect(port: port)
+            let response = try await client.post("/large")
+            #expect(response.body.utf8.count == EchoApplication.largeBytes)
+            #expect(try await client.end { $0.close() } == "closed")
+        }
+    }
+
+    @Test func ourClientTakesAnAnswerBeforeItsBodyHasEnded() async throws {
+        try await Loopback.withServer { port in
+            let client = try await Loopback.connect(port: port)
+            let response = try await client.post("/early", body: String(repeating: "x", count: 200_000))
+            #expect(response.status == "413")
+            #expect(response.body == "too large")
+            _ = try await client.end { $0.close() }
+        }
+    }
+
+    @Test func ourClientAndNghttpd() async throws {
+        try await Loopback.withNghttpd(["file": "hello"]) { port in
+            let client = try await Loopback.connect(port: port)
+            let responses = try await client.postMany(100, "/file", body: "")
+            #expect(responses.allSatisfy { $0.status == "200" && $0.body == "hello" })
+            #expect(try await client.post("/none").status == "404")
+            #expect(try await client.end { $0.drain() } == "drained")
+        }
+    }
+
+    @Test func aServerToldToSpeakHTTP1SaysSo() async throws {
+        try await Loopback.withServer { port in
+            // Without ALPN curl speaks HTTP/1.1; the session closes at once.
+            let command = try await curl(port, "/echo", ["--http1.1", "--no-alpn"])
+            #expect(command.status != 0)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@Suite struct RequestTests {
+    @Test func aRequestIsToldInOrder() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .data(1, "{}", endStream: true))
+        let events = peer.recorder.events.drop { $0 != .headersBegan(1) }
+        #expect(
+            Array(events) == [
+                .headersBegan(1), .header(1, ":method", "POST"), .header(1, ":scheme", "https"),
+                .header(1, ":path", "/3/device/00"), .header(1, ":authority", "localhost"),
+                .headersEnded(1, endStream: false), .data(1, "{}"), .ended(1), .batchEnded,
+            ])
+    }
+
+    @Test func theAnswersOfABatchGoOutInOneWrite() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.recorder.on = { session, event in
+            if case .ended(let stream) = event { session.respond(StreamID(stream), .status("200")) }
+        }
+        try peer.send((0..<50).map { .request(Int32($0) * 2 + 1, endStream: true) })
+        #expect(try peer.receivedWrites() == 1)
+        #expect(peer.recorder.closed.count == 50)
+    }
+
+    @Test func answersHandedInAtTheEndOfTheBatchGoOutWithIt() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.recorder.on = { session, event in
+            guard event == .batchEnded else { return }
+            for stream in [1, 3] as [Int32] { session.respond(StreamID(stream), .status("200")) }
+        }
+        try peer.channel.writeInbound(
+            ByteBuffer(bytes: WireFrame.request(1, endStream: true).bytes + WireFrame.request(3, endStream: true).bytes))
+        let first = try #require(try peer.channel.readOutbound(as: ByteBuffer.self))
+        #expect(WireFrame.parse(Array(first.readableBytesView)).map(\.stream) == [1, 3])
+    }
+
+    @Test func answersFromOutsideAReadGoOutInOneWrite() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true), .request(3, endStream: true))
+        peer.session.respond(StreamID(1), .status("200"))
+        peer.session.respond(StreamID(3), .status("200"), body: ByteBuffer(string: "{}"))
+        #expect(try peer.channel.readOutbound(as: ByteBuffer.self) == nil)
+        #expect(try peer.receivedWrites() == 1)
+    }
+
+    @Test func aBodyFollowsTheHeaders() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true))
+        peer.session.respond(StreamID(1), .status("400"), body: ByteBuffer(string: "{\"reason\":\"BadTopic\"}"))
+        let frames = try peer.received()
+        #expect(frames.map(\.type) == [WireFrame.headers, WireFrame.data])
+        #expect(frames.last?.flags == WireFrame.endStream)
+        #expect(frames.last?.payload == Array("{\"reason\":\"BadTopic\"}".utf8))
+        #expect(peer.recorder.closed == [.closed(1, .noError)])
+        #expect(peer.session.bufferedBytes == 0)
+    }
+
+    @Test func aStreamIsAnsweredOnce() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true))
+        #expect(peer.session.respond(StreamID(1), .status("200")))
+        #expect(!peer.session.respond(StreamID(1), .status("200")))
+        #expect(!peer.session.respond(StreamID(9), .status("200")))
+    }
+
+    @Test func trailersAreDropped() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .data(1, "{}"), .headers(1, literal("checksum", "1"), endStream: true))
+        #expect(!peer.recorder.events.contains(.header(1, "checksum", "1")))
+        #expect(peer.recorder.events.filter { $0 == .ended(1) }.count == 1)
+        #expect(peer.recorder.requests == [1])
+    }
+
+    @Test func anAnswerBeforeTheEndOfTheBodyIsFollowedByReset() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .data(1, "{"))
+        peer.session.respond(StreamID(1), .status("413"), body: ByteBuffer(string: "{}"))
+        let frames = try peer.received()
+        #expect(frames.map(\.type) == [WireFrame.headers, WireFrame.data, WireFrame.reset])
+        #expect(frames.last?.number() == HTTP2ErrorCode.noError.rawValue)
+        #expect(peer.recorder.closed == [.closed(1, .noError)])
+    }
+
+    @Test func anAnswerWithoutBodyBeforeTheEndOfTheBodyIsFollowedByReset() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.respond(StreamID(1), .status("413"))
+        #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.reset])
+        try peer.send(.request(3, endStream: true))
+        peer.session.respond(StreamID(3), .status("200"))
+        #expect(try peer.received().map(\.type) == [WireFrame.headers])
+    }
+
+    @Test func theBodyThatComesAfterAnEarlyAnswerIsDroppedAndCounted() throws {
+        let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
+        try peer.send(.request(1))
+        peer.session.respond(StreamID(1), .status("413"))
+        _ = try peer.received()
+        let chunk = String(repeating: "x", count: 16_384)
+        try peer.send(.data(1, chunk), .data(1, chunk), .data(1, chunk))
+        #expect(!peer.recorder.events.contains(.data(1, chunk)))
+        #expect(try peer.received(WireFrame.windowUpdate).contains { $0.stream == 0 })
+    }
+
+    @Test func aValueThatDoesNotComeAgainStaysOutOfThePeersTable() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true), .request(3, endStream: true))
+        for stream in [1, 3] as [Int32] {
+            var block = HeaderBlock.status("200")
+            block.append("apns-id", "0123456789", indexing: .never)
+            peer.session.respond(StreamID(stream), block)
+        }
+        // 0x88 is `:status: 200`, 0x10 begins a literal never indexed with a new name (RFC 7541, 6.2.3).
+        let blocks = try peer.received().map(\.payload)
+        #expect(blocks.allSatisfy { $0.starts(with: [0x88, 0x10]) })
+        #expect(blocks.first == blocks.last)
+    }
+
+    @Test func aValueThatComesAgainIsIndexed() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true), .request(3, endStream: true))
+        for stream in [1, 3] as [Int32] {
+            var block = HeaderBlock.status("200")
+            block.append(name: "server", value: "carillon")
+            peer.session.respond(StreamID(stream), block)
+        }
+        #expect(try peer.received().last?.payload == [0x88, 0xbe])
+    }
+
+    @Test func aLongHeaderListCanBeAnswered() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
+        peer.recorder.answersTooLargeHeaders = true
+        peer.recorder.on = { session, event in
+            if case .headersTooLarge(let stream) = event { session.respond(StreamID(stream), .status("431")) }
+        }
+        try peer.send(.request(1, [("x", String(repeating: "y", count: 500))]))
+        #expect(!peer.recorder.events.contains(.headersEnded(1, endStream: false)))
+        #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.reset])
+    }
+
+    @Test func aLongHeaderListIsResetOtherwise() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
+        try peer.send(.request(1, [("x", String(repeating: "y", count: 500))]))
+        #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.enhanceYourCalm.rawValue])
+        #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])
+    }
+
+    @Test func aHeaderListOfJustTheLimitIsTaken() throws {
+        // The four pseudo-header fields of `request` have 34 + 13 + 39 + 19 + 4 × 32… counted by RFC 9113, 6.5.2.
+        let pseudo = [(":method", "POST"), (":scheme", "https"), (":path", "/3/device/00"), (":authority", "localhost")]
+        let size = pseudo.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 32 }
+        for (limit, isTaken) in [(size, true), (size - 1, false)] {
+            let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = limit }
+            try peer.send(.request(1))
+            #expect(peer.recorder.events.contains(.headersEnded(1, endStream: false)) == isTaken)
+        }
+    }
+
+    @Test func aLongBodyCanBeAnswered() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxBodyBytes = 4 }
+        peer.recorder.answersTooLargeBodies = true
+        peer.recorder.on = { session, event in
+            if case .bodyTooLarge(let stream) = event { session.respond(StreamID(stream), .status("413")) }
+        }
+        try peer.send(.request(1), .data(1, "1234"), .data(1, "5"), .data(1, "6"))
+        #expect(peer.recorder.events { if case .data = $0 { true } else { false } } == [.data(1, "1234")])
+        #expect(peer.recorder.events.filter { $0 == .bodyTooLarge(1) }.count == 1)
+        #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.reset])
+    }
+
+    @Test func aLongBodyIsResetOtherwise() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxBodyBytes = 4 }
+        try peer.send(.request(1), .data(1, "12345"))
+        #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.cancel.rawValue])
+    }
+
+    @Test func aMalformedRequestIsResetAndClosedOnce() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.headers(1, [0x83, 0x87], endStream: true))
+        #expect(peer.recorder.closed == [.closed(1, .protocolError)])
+        #expect(peer.channel.isActive)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+/// Servers and connections over real TLS on 127.0.0.1, with ports that the system chooses.
+enum Loopback {
+    static let group = MultiThreadedEventLoopGroup.singleton
+
+    /// Runs with our server listening.
+    static func withServer(
+        _ configuration: HTTP2Configuration = HTTP2Configuration(),
+        _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        let tls = try await Certificate.shared.value.serverContext()
+        let server = try await ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    let application = EchoApplication(loop: channel.eventLoop)
+                    try pipeline.addHandler(
+                        HTTP2Session(role: .server, configuration: configuration, application: application))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        do {
+            try await body(port)
+        } catch {
+            try await server.close()
+            throw error
+        }
+        try await server.close()
+    }
+
+    /// Runs with `nghttpd` listening and a folder of files behind it.
+    static func withNghttpd(_ files: [String: String], _ body: (_ port: Int) async throws -> Void) async throws {
+        let certificate = try await Certificate.shared.value
+        let folder = certificate.folder.appendingPathComponent("nghttpd-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (name, text) in files {
+            try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "nghttpd", "-v", "-a", "127.0.0.1", "-d", folder.path, "0", certificate.key, certificate.certificate,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in continuation.finish() }
+        // Its first line says that it listens, but not where: the system chose the port. Read on after that, or the
+        // pipe fills up and the server stands still.
+        let (lines, line) = AsyncStream.makeStream(of: Void.self)
+        output.fileHandleForReading.readabilityHandler = {
+            if !$0.availableData.isEmpty { line.yield() }
+        }
+        try process.run()
+        for await _ in lines { break }
+        do {
+            try await body(try #require(try listeningPort(of: process.processIdentifier)))
+        } catch {
+            kill(process.processIdentifier, SIGKILL)
+            throw error
+        }
+        // A child of this process inherits a signal mask in which SIGTERM may be blocked.
+        kill(process.processIdentifier, SIGKILL)
+        for await _ in ended {}
+        output.fileHandleForReading.readabilityHandler = nil
+    }
+
+    /// The port of a process's listening socket, as the kernel lists it.
+    private static func listeningPort(of process: Int32) throws -> Int? {
+        let descriptors = "/proc/\(process)/fd"
+        let sockets = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap { name -> Substring? in
+            // A descriptor may be gone by now; it is not the listening one then.
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)")
+            guard let target, target.hasPrefix("socket:[") else { return nil }
+            return target.dropFirst(8).dropLast()
+        }
+        for line in try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").dropFirst() {
+            let columns = line.split(separator: " ")
+            guard columns.count > 9, columns[3] == "0A", sockets.contains(columns[9]) else { continue }
+            return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }
+        }
+        return nil
+    }
+
+    /// Our client, connected; all of it on the connection's event loop.
+    static func connect(port: Int, configuration: HTTP2Configuration = .init()) async throws -> TestClient {
+        let tls = try await Certificate.shared.value.clientContext()
+        return try await ClientBootstrap(group: group)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let client = TestClient(loop: channel.eventLoop)
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+                    try pipeline.addHandler(
+                        HTTP2Session(role: .client, configuration: configuration, application: client.responses))
+                    return client
+                }
+            }
+    }
+}

@@ -1,0 +1,99 @@
+import HTTP2
+import NIOCore
+
+/// An application that notes what it is told, and answers as a test wants.
+final class Recorder: HTTP2Application {
+    enum Event: Equatable {
+        case active
+        case headersBegan(Int32)
+        case header(Int32, String, String)
+        case headersEnded(Int32, endStream: Bool)
+        case headersTooLarge(Int32)
+        case data(Int32, String)
+        case bodyTooLarge(Int32)
+        case ended(Int32)
+        case closed(Int32, HTTP2ErrorCode)
+        case writable(Int32)
+        case pong(UInt64)
+        case settings(maxConcurrentStreams: Int?)
+        case goAway(Int32, HTTP2ErrorCode, String)
+        case batchEnded
+        case over(String)
+    }
+
+    private(set) var events: [Event] = []
+    private(set) var session: HTTP2Session?
+    /// What the test does on an event, from within the call.
+    var on: (HTTP2Session, Event) -> Void = { _, _ in }
+    var answersTooLargeHeaders = false
+    var answersTooLargeBodies = false
+
+    private func note(_ event: Event) {
+        events.append(event)
+        if let session { on(session, event) }
+    }
+
+    /// The events of the kinds that a test looks at.
+    func events(_ isWanted: (Event) -> Bool) -> [Event] { events.filter(isWanted) }
+
+    var closed: [Event] { events { if case .closed = $0 { true } else { false } } }
+    var requests: [Int32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
+    var over: [String] { events.compactMap { if case .over(let end) = $0 { end } else { nil } } }
+
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+        note(.active)
+    }
+    func headersBegan(_ stream: StreamID) { note(.headersBegan(stream.rawValue)) }
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        note(.header(stream.rawValue, text(name), text(value)))
+    }
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        note(.headersEnded(stream.rawValue, endStream: endStream))
+    }
+    func headersTooLarge(_ stream: StreamID) -> Bool {
+        note(.headersTooLarge(stream.rawValue))
+        return answersTooLargeHeaders
+    }
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) { note(.data(stream.rawValue, text(bytes))) }
+    func bodyTooLarge(_ stream: StreamID) -> Bool {
+        note(.bodyTooLarge(stream.rawValue))
+        return answersTooLargeBodies
+    }
+    func streamEnded(_ stream: StreamID) { note(.ended(stream.rawValue)) }
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { note(.closed(stream.rawValue, error)) }
+    func writable(_ stream: StreamID) { note(.writable(stream.rawValue)) }
+    func pingAcknowledged(_ payload: UInt64) { note(.pong(payload)) }
+    func settingsReceived(_ settings: PeerSettings) {
+        note(.settings(maxConcurrentStreams: settings.maxConcurrentStreams))
+    }
+    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
+        note(.goAway(lastStream.rawValue, error, text(debugData)))
+    }
+    func batchEnded() { note(.batchEnded) }
+    func sessionClosed(_ end: SessionEnd) {
+        note(.over(end.description))
+        session = nil
+    }
+
+    private func text(_ bytes: Span<UInt8>) -> String {
+        bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension HeaderBlock {
+    static func status(_ status: String) -> HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":status", status)
+        return block
+    }
+
+    static func post(_ path: String, authority: String = "localhost") -> HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":authority", authority)
+        block.append(":path", path)
+        return block
+    }
+}

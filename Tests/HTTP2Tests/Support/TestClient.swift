@@ -1,0 +1,107 @@
+import HTTP2
+import NIOCore
+
+/// Our client, used from a test: each request is a future.
+struct TestClient: Sendable {
+    struct Response: Sendable, Equatable {
+        var status = ""
+        var id = ""
+        var body = ""
+    }
+
+    struct Failed: Error { var code: HTTP2ErrorCode }
+
+    private let loop: any EventLoop
+    private let bound: NIOLoopBound<Responses>
+    /// The session's application; only to be touched on the event loop.
+    var responses: Responses { bound.value }
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+        bound = NIOLoopBound(Responses(loop: loop), eventLoop: loop)
+    }
+
+    func post(_ path: String, id: String = "", body: String = "") async throws -> Response {
+        try await loop.flatSubmit { [bound] in bound.value.send(path, id, body) }.get()
+    }
+
+    /// Sends that many requests at once, each with its number, and waits for all.
+    func postMany(_ count: Int, _ path: String, body: String) async throws -> [Response] {
+        try await loop.flatSubmit { [bound, loop] in
+            EventLoopFuture.whenAllSucceed(
+                (0..<count).map { bound.value.send(path, "\($0)", body) },
+                on: loop
+            )
+        }.get()
+    }
+
+    /// Has the session do something, and waits for the connection's end.
+    func end(_ body: @escaping @Sendable (HTTP2Session) -> Void) async throws -> String {
+        try await loop.flatSubmit { [bound] in
+            if let session = bound.value.session { body(session) }
+            return bound.value.over.futureResult
+        }.get()
+    }
+
+    final class Responses: HTTP2Application {
+        private struct Open {
+            var response = Response()
+            var promise: EventLoopPromise<Response>
+        }
+
+        private let loop: any EventLoop
+        private(set) var session: HTTP2Session?
+        private var open = StreamTable<Open>()
+        let over: EventLoopPromise<String>
+
+        init(loop: any EventLoop) {
+            self.loop = loop
+            over = loop.makePromise()
+        }
+
+        func send(_ path: String, _ id: String, _ body: String) -> EventLoopFuture<Response> {
+            let promise = loop.makePromise(of: Response.self)
+            do {
+                guard let session else { throw HTTP2Error(.notActive) }
+                var block = HeaderBlock.post(path)
+                block.append("apns-id", id, indexing: .never)
+                let stream = try session.request(block, body: ByteBuffer(string: body))
+                open.append(stream, Open(promise: promise))
+            } catch {
+                promise.fail(error)
+            }
+            return promise.futureResult
+        }
+
+        func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+        func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+            guard let index = open.index(of: stream) else { return }
+            let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
+            case ":status": open[index].response.status = text
+            case "apns-id": open[index].response.id = text
+            default: break
+            }
+        }
+
+        func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+            guard let index = open.index(of: stream) else { return }
+            open[index].response.body += bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+
+        func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+            guard let closed = open.remove(stream) else { return }
+            if error == .noError {
+                closed.promise.succeed(closed.response)
+            } else {
+                closed.promise.fail(Failed(code: error))
+            }
+        }
+
+        func sessionClosed(_ end: SessionEnd) {
+            session = nil
+            over.succeed(end.description)
+        }
+    }
+}
