@@ -56,7 +56,8 @@ let package = Package(
             dependencies: ["Notifications", crypto, cryptoExtras, x509, asn1],
             swiftSettings: settings,
         ),
-        .target(name: "Delivery", dependencies: ["Notifications", deque], swiftSettings: settings),
+        .target(name: "Rates", swiftSettings: settings),
+        .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
         .systemLibrary(
             name: "CNghttp2",
             pkgConfig: "libnghttp2",
@@ -64,17 +65,17 @@ let package = Package(
         ),
         .target(
             name: "HTTP2",
-            dependencies: ["CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            dependencies: ["Rates", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "ProviderGateway",
-            dependencies: ["Notifications", "Trust", "Delivery", "HTTP2", nioCore, crypto],
+            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "HTTP2", nioCore, crypto, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "Courier",
-            dependencies: ["Notifications", "Trust", "Delivery", "HTTP2", nioCore],
+            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "HTTP2", nioCore],
             swiftSettings: settings,
         ),
         .target(
@@ -98,7 +99,7 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -122,6 +123,7 @@ let package = Package(
             path: "Tests/DeliveryTesting",
             swiftSettings: settings,
         ),
+        .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
         .testTarget(name: "NotificationsTests", dependencies: ["Notifications"], swiftSettings: settings),
         .testTarget(
             name: "TrustTests",

@@ -1,5 +1,6 @@
 import Delivery
 package import Notifications
+import Rates
 import Synchronization
 
 /// Who may become a device: anyone on this machine in the development environment; elsewhere whoever holds a one-time
@@ -15,8 +16,8 @@ package final class Activations: Sendable {
 
     private struct State {
         var codes: [String: Code] = [:]
-        var all: RateLimit
-        var wrong: RateLimit
+        var all = RateBucket()
+        var wrong = RateBucket()
     }
 
     private struct Code {
@@ -25,12 +26,14 @@ package final class Activations: Sendable {
     }
 
     package init() {
-        // As many as devices may connect: signing is the dear part of an activation, 2,000 a second of it is enough.
-        let all = RateLimit(burst: 20_000, perSecond: 2000)
-        // A code has 100 bits: nobody finds one by trying, and nobody needs many tries for the one on a slip of paper.
-        let wrong = RateLimit(burst: 20, perSecond: 1)
-        state = Mutex(State(all: all, wrong: wrong))
+        state = Mutex(State())
     }
+
+    /// As many as devices may connect; signing is the dear part of an activation.
+    private static let all = Rate(burst: 20_000, perSecond: 2000)
+
+    /// A code has 100 bits: nobody finds one by trying, and nobody needs many tries for the one on a slip of paper.
+    private static let wrong = Rate(burst: 20, perSecond: 1)
 
     /// Makes a code that lets one device in.
     /// - Returns: 20 capital letters and digits; nil when too many are waiting.
@@ -56,12 +59,12 @@ package final class Activations: Sendable {
         now: Timestamp,
     ) throws(Rejection) {
         try state.withLock { state throws(Rejection) in
-            guard state.all.allows(at: now) else {
+            guard state.all.admits(Self.all, at: now.nanoseconds) else {
                 throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
             }
             if let code {
                 guard let known = state.codes[code], known.environment == environment, known.expires > now else {
-                    guard state.wrong.allows(at: now) else {
+                    guard state.wrong.admits(Self.wrong, at: now.nanoseconds) else {
                         throw Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
                     }
                     throw Rejection(.forbidden, detail: "The activation code is unknown, used, or out of date.")

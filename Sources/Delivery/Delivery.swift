@@ -1,4 +1,5 @@
 package import Notifications
+import Rates
 import Synchronization
 
 /// What becomes of a notification once it is accepted: the thin hand that carries out what ``Acceptances`` decides.
@@ -34,7 +35,12 @@ package final class Delivery: OfferOutcomes {
 
     private final class Shard: Sendable {
         let acceptances: Mutex<Acceptances>
-        init(limits: DeliveryLimits) { acceptances = Mutex(Acceptances(limits: limits)) }
+        let rates: Mutex<RateTable<Destination>>
+
+        init(limits: DeliveryLimits) {
+            acceptances = Mutex(Acceptances(limits: limits))
+            rates = Mutex(RateTable(limits.requestsPerDeviceToken))
+        }
     }
 
     /// Takes notifications in the order of their acceptance. Answers that need no waiting come before this returns.
@@ -105,6 +111,10 @@ extension Delivery {
             return answers.answer(submission.ticket, with: .rejected(rejection))
         }
         let shard = shard(submission.destination)
+        guard shard.rates.withLock({ $0.admits(submission.destination, at: now.nanoseconds) }) else {
+            let detail = "This device token was sent to more often than it may be."
+            return answers.answer(submission.ticket, with: .rejected(Rejection(.tooManyRequests, detail: detail)))
+        }
         let (destination, notification) = (submission.destination, submission.notification)
         guard let expires = limits.expiry(of: notification, now: now) else {
             _ = switchboard.offer(Offer(id: nil, destination: destination, notification: notification))

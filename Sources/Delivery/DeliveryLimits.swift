@@ -1,4 +1,5 @@
 package import Notifications
+package import Rates
 
 /// The named bounds of `Delivery`, each with the reason for its value.
 package struct DeliveryLimits: Sendable, Hashable {
@@ -12,6 +13,10 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// How many notifications may be on their way to one device unacknowledged; of what comes after, the newest of
     /// each app waits in the mailbox.
     package var unacknowledgedPerDevice = 1000
+
+    /// How often one device token may be sent to: a person does not read more, and a device's battery is not to be
+    /// emptied by a provider's mistake.
+    package var requestsPerDeviceToken = Rate(burst: 1000, perSecond: 100)
 
     /// How many notifications may wait for the store in one of ``shards``; beyond it the answer is
     /// ServiceUnavailable, so that a slow disk slows acceptance and memory stays bounded.

@@ -11,6 +11,12 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         milliseconds = overflow ? .max : product
     }
 
+    /// As rates count it; saturated, some five centuries from now.
+    package var nanoseconds: UInt64 {
+        let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? .max : product
+    }
+
     /// Whole seconds since 1970, rounded down.
     package var seconds: UInt64 { milliseconds / 1000 }
 

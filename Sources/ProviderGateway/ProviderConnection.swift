@@ -2,6 +2,7 @@ import Delivery
 import HTTP2
 import NIOCore
 import Notifications
+import Rates
 import Synchronization
 import Trust
 
@@ -12,6 +13,7 @@ import Trust
 final class ProviderConnection: HTTP2Connection {
     private let gateway: ProviderGateway
     private let eventLoop: any EventLoop
+    private let peer: String
     private var session: HTTP2Session?
     private var requests = StreamTable<ProviderRequest>()
     private var batch: [Submission] = []
@@ -20,14 +22,17 @@ final class ProviderConnection: HTTP2Connection {
     private var random = SystemRandomNumberGenerator()
     /// The team that the connection's first good provider token named; it serves no other.
     private var team: TeamID?
+    private var failedTokens = RateBucket()
+    private(set) var isSuspect = false
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     /// Answers that came on another thread and wait for the event loop.
     private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
 
-    init(gateway: ProviderGateway, eventLoop: any EventLoop) {
+    init(gateway: ProviderGateway, channel: any Channel) {
         self.gateway = gateway
-        self.eventLoop = eventLoop
+        eventLoop = channel.eventLoop
+        peer = channel.remoteAddress?.ipAddress ?? ""
         response = ProviderResponse(environment: gateway.environment)
     }
 
@@ -57,7 +62,28 @@ final class ProviderConnection: HTTP2Connection {
         } catch {
             requests[index].verdict = .failure(error)
         }
-        if team == nil, case .verified(let token) = requests[index].authorization { team = token.team }
+        judge(requests[index].authorization)
+    }
+
+    /// What a request's provider token means for the connection: the first good one opens it for many requests, a bad
+    /// one closes it again until the next good one (Guide, 2.3.3).
+    private func judge(_ authorization: ProviderRequest.Authorization) {
+        switch authorization {
+        case .verified(let token):
+            team = team ?? token.team
+            session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
+        case .rejected(let rejection):
+            guard rejection.reason != .tooManyProviderTokenUpdates else {
+                return gateway.log.struck("provider-token-updates", peer: peer)
+            }
+            session?.announce(concurrentStreams: 1)
+            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
+            isSuspect = true
+            gateway.log.struck("failed-provider-tokens", peer: peer)
+            goAway(rejection.reason)
+        case .absent:
+            break
+        }
     }
 
     /// The header list is longer than APNs takes; there is no reason for it in the table, so the nearest one says so.
@@ -177,6 +203,7 @@ extension ProviderConnection {
             guard let id = requests[index].id.present else { return }
             session?.respond(stream, response.accepted(id), body: nil)
         case .rejected(let rejection):
+            if rejection.reason == .tooManyRequests { gateway.log.struck("requests-per-device-token", peer: peer) }
             reject(stream, rejection)
         }
     }

@@ -1,5 +1,6 @@
 package import Delivery
 package import HTTP2
+package import Logging
 package import NIOCore
 package import Notifications
 package import Trust
@@ -12,9 +13,12 @@ package final class ProviderGateway: HTTP2Service {
     let accounts: any Accounts
     let delivery: Delivery
     let limits: ProviderLimits
+    let log: LimitLog
     let clock: @Sendable () -> Timestamp
 
-    /// - Parameter clock: tells the time, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - logger: told of limits that strike.
+    ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         conformance: Conformance,
@@ -23,6 +27,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         limits: ProviderLimits = ProviderLimits(),
+        logger: Logger,
         clock: @escaping @Sendable () -> Timestamp,
     ) {
         self.environment = environment
@@ -31,32 +36,19 @@ package final class ProviderGateway: HTTP2Service {
         self.accounts = accounts
         self.delivery = delivery
         self.limits = limits
+        log = LimitLog(logger)
         self.clock = clock
     }
 
     package var sessionConfiguration: HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
-        configuration.announcedConcurrentStreams = limits.concurrentStreams
+        // One until the first valid provider token (Guide, 2.3.3).
+        configuration.announcedConcurrentStreams = 1
         return configuration
     }
 
     package func makeConnection(from peer: Never?, on channel: any Channel) -> any HTTP2Connection {
-        ProviderConnection(gateway: self, eventLoop: channel.eventLoop)
+        ProviderConnection(gateway: self, channel: channel)
     }
-}
-
-/// The named bounds of the provider API, each with the reason for its value.
-package struct ProviderLimits: Sendable, Hashable {
-    /// How many requests a connection may have open: what real connections announce (500, 1,000 or 1,500).
-    package var concurrentStreams = 1000
-
-    /// How long a request's headers, and then its body, may take: senders are machines on good lines, and an open
-    /// request costs memory.
-    package var requestTimeout = TimeAmount.seconds(10)
-
-    /// How long a connection may be without a request: apps that send rarely are better off with a new connection.
-    package var idleTimeout = TimeAmount.minutes(10)
-
-    package init() {}
 }

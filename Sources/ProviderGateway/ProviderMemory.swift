@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Rates
 import Trust
 
 /// What a connection remembers from one request to the next, because most of its requests say the same: the provider
@@ -7,6 +8,7 @@ import Trust
 struct ProviderMemory {
     private var accounts: AccountsSnapshot?
     private var authorization: [UInt8] = []
+    private var updates = RateBucket()
     private var token: VerifiedProviderToken?
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
@@ -31,6 +33,11 @@ struct ProviderMemory {
         }
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, now: now)
+        let isUpdate = !authorization.isEmpty && !value.isEqual(to: authorization)
+        guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
+            let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
+            throw Rejection(.tooManyProviderTokenUpdates, detail: detail)
+        }
         token = verified
         authorization = value.withUnsafeBufferPointer { Array($0) }
         return verified

@@ -83,6 +83,8 @@ private struct ServiceBuilder {
         let courierTLS = try ServerCertificate(
             authority: secrets.authority, hostnames: names, asksForCertificate: true, now: clock())
         let activations = Activations()
+        let providerConnects = ConnectGuard(settings.providerConnects)
+        let courierConnects = ConnectGuard(settings.courierConnects)
         var description = ServiceDescription(
             processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
         var (providers, couriers): ([HTTP2Listener], [HTTP2Listener]) = ([], [])
@@ -90,13 +92,13 @@ private struct ServiceBuilder {
             let gateway = ProviderGateway(
                 environment: environment, conformance: settings.conformance, tokens: tokens,
                 tokenKeys: secrets.tokenKeys, accounts: store, delivery: delivery, limits: settings.provider,
-                clock: clock)
+                logger: logger, clock: clock)
             let courier = Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys, accounts: store,
                 registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
                 clock: clock)
-            let provider = try await listen(.provider, environment, gateway, providerTLS)
-            let device = try await listen(.courier, environment, courier, courierTLS)
+            let provider = try await listen(.provider, environment, gateway, providerTLS, providerConnects)
+            let device = try await listen(.courier, environment, courier, courierTLS, courierConnects)
             providers.append(provider)
             couriers.append(device)
             let addresses = ServiceDescription.Addresses(
@@ -123,6 +125,7 @@ private struct ServiceBuilder {
         _ environment: Environment,
         _ service: Service,
         _ certificate: ServerCertificate,
+        _ connects: ConnectGuard,
     ) async throws(ServiceError) -> HTTP2Listener {
         let port = settings.ports.port(listener, environment)
         var logger = logger
@@ -130,7 +133,7 @@ private struct ServiceBuilder {
         do {
             return try await HTTP2Listener.bind(
                 service, to: .tcp(host: settings.host, port: port), tls: { certificate.context },
-                limits: settings.listener, group: group, logger: logger)
+                limits: settings.listener, connects: connects, group: group, logger: logger)
         } catch {
             throw ServiceError(
                 .cannotListen,

@@ -11,6 +11,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
 
     private let service: Service
     private let registry: ConnectionRegistry
+    private let admission: ConnectionAdmission
     private let timeout: TimeAmount
     private let logger: Logger
     private var isSecured = false
@@ -22,9 +23,16 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     private var isReported = false
     private let began = NIODeadline.now()
 
-    init(service: Service, registry: ConnectionRegistry, timeout: TimeAmount, logger: Logger) {
+    init(
+        service: Service,
+        registry: ConnectionRegistry,
+        admission: ConnectionAdmission,
+        timeout: TimeAmount,
+        logger: Logger,
+    ) {
         self.service = service
         self.registry = registry
+        self.admission = admission
         self.timeout = timeout
         self.logger = logger
     }
@@ -105,6 +113,8 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     }
 
     private func ended(_ end: SessionEnd) {
+        if connection?.isSuspect == true { admission.suspect() }
+        if case .flood = end { admission.suspect() }
         connection = nil
         switch end {
         case .closed, .drained, .peerClosed: break

@@ -19,6 +19,7 @@ package final class HTTP2Listener: Sendable {
 
     /// Listens; returns once connections are accepted.
     /// - Parameters:
+    ///   - connects: counts the connections of each address; nil for no limit.
     ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for plain HTTP/2.
     ///   - logger: told, at info or below, of connections that end otherwise than they should.
     package static func bind<Service: HTTP2Service>(
@@ -26,11 +27,13 @@ package final class HTTP2Listener: Sendable {
         to address: Address,
         tls: (@Sendable () -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
+        connects: ConnectGuard? = nil,
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> HTTP2Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
+        let log = LimitLog(logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: limits.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -40,8 +43,10 @@ package final class HTTP2Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
+                    let admission = try ConnectionAdmission(channel, guardedBy: connects, log)
                     let handler = ConnectionHandler(
-                        service: service, registry: registry.value, timeout: limits.handshakeTimeout, logger: logger)
+                        service: service, registry: registry.value, admission: admission,
+                        timeout: limits.handshakeTimeout, logger: logger)
                     if let tls {
                         try handler.addTLS(tls(), to: channel)
                     }

@@ -20,6 +20,10 @@ extension HTTP2Service where Peer == Never {
     package func admit(_ chain: [[UInt8]]) throws -> Never { throw NoCertificateExpected() }
 }
 
+extension HTTP2Connection {
+    package var isSuspect: Bool { false }
+}
+
 /// A client presented a certificate where none was asked for.
 package struct NoCertificateExpected: Error {}
 
@@ -27,6 +31,9 @@ package struct NoCertificateExpected: Error {}
 package protocol HTTP2Connection: HTTP2Application {
     /// Called about once a second, for what must not take too long. On the connection's event loop.
     func tick(now: NIODeadline)
+
+    /// The peer did what no honest one does: its further connects count double for a while.
+    var isSuspect: Bool { get }
 
     /// The service goes down: what is open is finished, nothing new is taken. On the connection's event loop.
     func drain()

@@ -5,6 +5,7 @@ package import HTTP2
 package import NIOCore
 package import Notifications
 package import ProviderGateway
+import Rates
 
 /// Everything that can be set. docs/settings.md lists it in one table.
 ///
@@ -29,6 +30,10 @@ package struct Settings: Sendable {
     package var provider = ProviderLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()
+    /// Counted over the provider API's listeners together.
+    package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
+    /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
+    package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
 
     package init() {}
 
@@ -57,38 +62,25 @@ package struct Settings: Sendable {
         try readLimits(reader)
     }
 
+    /// Reads the limits of the table in ``LimitSetting/all``.
     private mutating func readLimits(_ reader: ConfigReader) throws(ServiceError) {
-        if let days = try Self.number(reader, "limit.retention-days", in: 1...3650) {
-            delivery.retention = .seconds(days * 24 * 60 * 60)
+        for limit in LimitSetting.all {
+            let key = ConfigKey("limit.\(limit.name)")
+            guard let text = Self.text(reader, key) else { continue }
+            guard let value = Double(text), limit.range.contains(value) else {
+                throw ServiceError(
+                    .badSetting,
+                    "The setting \(key) is \(text); it takes a number from \(limit.shown(limit.range.lowerBound)) to "
+                        + "\(limit.shown(limit.range.upperBound)): \(limit.meaning).")
+            }
+            limit.set(&self, value)
         }
-        if let time = try Self.number(reader, "limit.acknowledgement-grace-milliseconds", in: 1...10_000) {
-            delivery.acknowledgementGrace = .milliseconds(time)
-        }
-        if let count = try Self.number(reader, "limit.unacknowledged-per-device", in: 1...100_000) {
-            delivery.unacknowledgedPerDevice = count
-        }
-        if let count = try Self.number(reader, "limit.pending-stores", in: 16...10_000_000) {
-            delivery.pendingStoresPerShard = max(1, count / DeliveryLimits.shards)
-        }
-        if let count = try Self.number(reader, "limit.concurrent-streams", in: 1...100_000) {
-            provider.concurrentStreams = count
-        }
-        if let seconds = try Self.number(reader, "limit.request-timeout-seconds", in: 1...3600) {
-            provider.requestTimeout = .seconds(Int64(seconds))
-            courier.requestTimeout = .seconds(Int64(seconds))
-        }
-        if let seconds = try Self.number(reader, "limit.idle-provider-seconds", in: 1...1_000_000) {
-            provider.idleTimeout = .seconds(Int64(seconds))
-        }
-        if let seconds = try Self.number(reader, "limit.handshake-timeout-seconds", in: 1...3600) {
-            listener.handshakeTimeout = .seconds(Int64(seconds))
-        }
-        if let seconds = try Self.number(reader, "limit.keep-alive-seconds", in: 1...1_000_000) {
-            courier.keepAlive = .seconds(Int64(seconds))
-        }
-        if let seconds = try Self.number(reader, "limit.shutdown-seconds", in: 0...3600) {
-            shutdownTimeout = .seconds(Int64(seconds))
-        }
+    }
+
+    /// A number as text: environment variables hold text, a JSON file may hold a number.
+    private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
+        reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
+            ?? reader.double(forKey: key).map { String($0) }
     }
 
     private static func number(
@@ -96,7 +88,7 @@ package struct Settings: Sendable {
         _ key: ConfigKey,
         in range: ClosedRange<Int>,
     ) throws(ServiceError) -> Int? {
-        guard let text = reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init) else { return nil }
+        guard let text = text(reader, key) else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw ServiceError(
                 .badSetting,

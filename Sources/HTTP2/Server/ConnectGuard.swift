@@ -1,0 +1,67 @@
+import NIOCore
+import Rates
+import Synchronization
+
+/// Decides, before its TLS handshake, whether a connection is one too many of its address. Listeners that serve the
+/// same parties share one.
+package final class ConnectGuard: Sendable {
+    private let limits: ConnectLimits
+    private let state: Mutex<State>
+
+    private struct State {
+        var connects: RateTable<PeerAddress>
+        var open: [PeerAddress: Int] = [:]
+        /// Addresses whose connects count double until the given time, in nanoseconds.
+        var suspects: [PeerAddress: UInt64] = [:]
+    }
+
+    /// How long an address that misbehaved stays a suspect.
+    static let suspicion = TimeAmount.minutes(10)
+
+    /// How many suspects are remembered; with more the oldest suspicion is not worth its memory.
+    static let maximumSuspects = 10_000
+
+    package init(_ limits: ConnectLimits) {
+        self.limits = limits
+        state = Mutex(State(connects: RateTable(limits.connects)))
+    }
+
+    /// What is said of a connection.
+    enum Verdict: Sendable, Hashable {
+        case admitted
+        case tooManyConnects
+        case tooManyOpen
+    }
+
+    /// Counts a connection. One that is admitted has to be ``closed(_:)`` once.
+    func admit(_ address: PeerAddress, at now: NIODeadline) -> Verdict {
+        state.withLock { state in
+            let now = now.uptimeNanoseconds
+            let isSuspect = (state.suspects[address] ?? 0) > now
+            guard state.connects.admits(address, at: now, weight: isSuspect ? 2 : 1) else { return .tooManyConnects }
+            let open = state.open[address, default: 0]
+            guard limits.open == 0 || open < limits.open else { return .tooManyOpen }
+            state.open[address] = open + 1
+            return .admitted
+        }
+    }
+
+    /// A connection that was admitted has ended.
+    func closed(_ address: PeerAddress) {
+        state.withLock { state in
+            guard let open = state.open[address] else { return }
+            state.open[address] = open > 1 ? open - 1 : nil
+        }
+    }
+
+    /// From now on the address's connects count double for a while.
+    func suspect(_ address: PeerAddress, at now: NIODeadline) {
+        state.withLock { state in
+            if state.suspects.count >= Self.maximumSuspects {
+                state.suspects = state.suspects.filter { $0.value > now.uptimeNanoseconds }
+            }
+            guard state.suspects.count < Self.maximumSuspects else { return }
+            state.suspects[address] = (now + Self.suspicion).uptimeNanoseconds
+        }
+    }
+}

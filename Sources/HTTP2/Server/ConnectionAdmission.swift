@@ -1,0 +1,34 @@
+import NIOCore
+
+/// A connection's place among those of its address, from being accepted to being closed.
+struct ConnectionAdmission {
+    private let guardian: ConnectGuard?
+    private let address: PeerAddress?
+
+    /// - Throws: when the connection is one too many; closing it is the listener's answer.
+    init(_ channel: any Channel, guardedBy guardian: ConnectGuard?, _ log: LimitLog) throws {
+        guard let guardian, let address = PeerAddress(channel.remoteAddress) else {
+            (self.guardian, self.address) = (nil, nil)
+            return
+        }
+        let peer = channel.remoteAddress?.ipAddress ?? ""
+        switch guardian.admit(address, at: .now()) {
+        case .admitted: break
+        case .tooManyConnects:
+            log.struck("connects-per-address", peer: peer)
+            throw TooManyConnections()
+        case .tooManyOpen:
+            log.struck("open-connections-per-address", peer: peer)
+            throw TooManyConnections()
+        }
+        (self.guardian, self.address) = (guardian, address)
+        channel.closeFuture.whenComplete { _ in guardian.closed(address) }
+    }
+
+    /// The peer misbehaved: its further connects count double for a while.
+    func suspect() {
+        if let guardian, let address { guardian.suspect(address, at: .now()) }
+    }
+
+    private struct TooManyConnections: Error {}
+}

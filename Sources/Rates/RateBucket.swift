@@ -1,0 +1,24 @@
+/// Counts events against a ``Rate``: a leaky bucket that is kept as a single number, the time when it will be empty
+/// (the generic cell rate algorithm).
+package struct RateBucket: Sendable, Hashable {
+    /// Nanoseconds of whatever clock the caller uses, always the same one.
+    private var emptyAt: UInt64 = 0
+
+    package init() {}
+
+    /// Counts events and says whether they are within the rate; what is not does not count.
+    /// - Parameters:
+    ///   - now: in nanoseconds; a clock that goes back is as good as one that stands still.
+    ///   - weight: as how many events it counts.
+    package mutating func admits(_ rate: Rate, at now: UInt64, weight: UInt64 = 1) -> Bool {
+        guard !rate.isOff else { return true }
+        let (cost, costOverflow) = rate.cost.multipliedReportingOverflow(by: weight)
+        let (next, overflow) = max(emptyAt, now).addingReportingOverflow(costOverflow ? .max : cost)
+        guard !overflow, next - now <= rate.depth else { return false }
+        emptyAt = next
+        return true
+    }
+
+    /// Whether nothing of the past counts any more.
+    package func isEmpty(at now: UInt64) -> Bool { emptyAt <= now }
+}

@@ -1,0 +1,107 @@
+import Courier
+import Delivery
+import HTTP2
+import NIOCore
+import ProviderGateway
+import Rates
+
+/// One row of the table of limits: `limit.<name>` in the settings file, `CARILLON_LIMIT_<NAME>` in the environment.
+/// docs/settings.md shows the same table.
+package struct LimitSetting: Sendable {
+    package let name: String
+    /// What it limits and in which unit.
+    package let meaning: String
+    package let range: ClosedRange<Double>
+    let set: @Sendable (inout Settings, Double) -> Void
+
+    private init(
+        _ name: String,
+        _ meaning: String,
+        _ range: ClosedRange<Double>,
+        _ set: @escaping @Sendable (inout Settings, Double) -> Void,
+    ) {
+        self.name = name
+        self.meaning = meaning
+        self.range = range
+        self.set = set
+    }
+
+    /// A number as people write it.
+    func shown(_ number: Double) -> String {
+        number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+
+    private static let rates = 0.0...1_000_000
+    private static let bursts = 1.0...10_000_000
+    private static let seconds = 1.0...1_000_000
+
+    /// All of them. A rate of 0 switches its limit off.
+    package static let all: [LimitSetting] = [
+        LimitSetting("token-rate", "requests a second to one device token", rates) {
+            $0.delivery.requestsPerDeviceToken.perSecond = $1
+        },
+        LimitSetting("token-burst", "requests at once to one device token", bursts) {
+            $0.delivery.requestsPerDeviceToken.burst = Int($1)
+        },
+        LimitSetting("token-update-rate", "provider token changes an hour on one connection", rates) {
+            $0.provider.tokenUpdates.perSecond = $1 / 3600
+        },
+        LimitSetting("token-update-burst", "provider token changes at once on one connection", bursts) {
+            $0.provider.tokenUpdates.burst = Int($1)
+        },
+        LimitSetting("failed-token-rate", "failed provider tokens a minute on one connection", rates) {
+            $0.provider.failedTokens.perSecond = $1 / 60
+        },
+        LimitSetting("failed-token-burst", "failed provider tokens at once on one connection", bursts) {
+            $0.provider.failedTokens.burst = Int($1)
+        },
+        LimitSetting("provider-connect-rate", "connects a second of one address to the provider ports", rates) {
+            $0.providerConnects.connects.perSecond = $1
+        },
+        LimitSetting("provider-connect-burst", "connects at once of one address to the provider ports", bursts) {
+            $0.providerConnects.connects.burst = Int($1)
+        },
+        LimitSetting("courier-connect-rate", "connects a second of one address to the couriers", rates) {
+            $0.courierConnects.connects.perSecond = $1
+        },
+        LimitSetting("courier-connect-burst", "connects at once of one address to the couriers", bursts) {
+            $0.courierConnects.connects.burst = Int($1)
+        },
+        LimitSetting("open-connections", "open connections of one address to each kind of port", rates) {
+            $0.providerConnects.open = Int($1)
+            $0.courierConnects.open = Int($1)
+        },
+        LimitSetting("concurrent-streams", "open requests on one provider connection", 1...100_000) {
+            $0.provider.concurrentStreams = Int($1)
+        },
+        LimitSetting("unacknowledged", "unacknowledged notifications to one connected device", 1...100_000) {
+            $0.delivery.unacknowledgedPerDevice = Int($1)
+        },
+        LimitSetting("acknowledgement-grace", "milliseconds before a notification is stored as well", 1...10_000) {
+            $0.delivery.acknowledgementGrace = .milliseconds(Int($1))
+        },
+        LimitSetting("pending-stores", "notifications that may wait for the disk", 16...10_000_000) {
+            $0.delivery.pendingStoresPerShard = max(1, Int($1) / 16)
+        },
+        LimitSetting("retention", "days that a notification is kept for a device that is offline", 1...3650) {
+            $0.delivery.retention = .seconds(Int($1) * 24 * 60 * 60)
+        },
+        LimitSetting("handshake-timeout", "seconds for the TLS handshake, and for the HTTP/2 preface", seconds) {
+            $0.listener.handshakeTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("request-timeout", "seconds for a request", seconds) {
+            $0.provider.requestTimeout = .seconds(Int64($1))
+            $0.courier.requestTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("idle-timeout", "seconds that a connection may be without a request", seconds) {
+            $0.provider.idleTimeout = .seconds(Int64($1))
+            $0.courier.idleTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("keep-alive", "seconds of silence before a device gets an empty line", seconds) {
+            $0.courier.keepAlive = .seconds(Int64($1))
+        },
+        LimitSetting("shutdown-timeout", "seconds that a clean shutdown waits for what is open", 0...3600) {
+            $0.shutdownTimeout = .seconds(Int64($1))
+        },
+    ]
+}
