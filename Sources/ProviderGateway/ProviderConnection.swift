@@ -19,7 +19,7 @@ final class ProviderConnection: HTTP2Connection {
     private var batch: [Submission] = []
     private var response: ProviderResponse
     private var memory = ProviderMemory()
-    private var random = SystemRandomNumberGenerator()
+    private var random: IdentifierRandom
     /// The team that the connection's first good provider token named; it serves no other.
     private var team: TeamID?
     private var failedTokens = RateBucket()
@@ -34,6 +34,8 @@ final class ProviderConnection: HTTP2Connection {
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         response = ProviderResponse(environment: gateway.environment)
+        var system = SystemRandomNumberGenerator()
+        random = IdentifierRandom(seededBy: &system)
     }
 
     func sessionBecameActive(_ session: HTTP2Session) {

@@ -83,26 +83,31 @@ private struct ServiceBuilder {
         let courierTLS = try ServerCertificate(
             authority: secrets.authority, hostnames: names, asksForCertificate: true, now: clock())
         let activations = Activations()
-        let providerConnects = ConnectGuard(settings.providerConnects)
-        let courierConnects = ConnectGuard(settings.courierConnects)
         var description = ServiceDescription(
             processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
-        var (providers, couriers): ([HTTP2Listener], [HTTP2Listener]) = ([], [])
-        for environment in settings.environments {
-            let gateway = ProviderGateway(
+        let gateways = settings.environments.map { environment in
+            ProviderGateway(
                 environment: environment, conformance: settings.conformance, tokens: tokens,
                 tokenKeys: secrets.tokenKeys, accounts: store, delivery: delivery, limits: settings.provider,
                 logger: logger, clock: clock)
-            let courier = Courier(
+        }
+        let couriers = settings.environments.map { environment in
+            Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys, accounts: store,
                 registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
                 clock: clock)
-            let provider = try await listen(.provider, environment, gateway, providerTLS, providerConnects)
-            let device = try await listen(.courier, environment, courier, courierTLS, courierConnects)
-            providers.append(provider)
-            couriers.append(device)
+        }
+        let providerListeners = try await listen(
+            .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerTLS,
+            ConnectGuard(settings.providerConnects))
+        let courierListeners = try await listen(
+            .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), courierTLS,
+            ConnectGuard(settings.courierConnects))
+        for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
-                provider: provider.hostAndPort, courier: device.hostAndPort)
+                provider: providerListeners.announced[environment]?.hostAndPort ?? "",
+                courier: courierListeners.announced[environment]?.hostAndPort ?? "",
+            )
             switch environment {
             case .development: description.development = addresses
             case .production: description.production = addresses
@@ -113,32 +118,64 @@ private struct ServiceBuilder {
         return ServiceParts(
             description: description, folder: folder, lock: lock, settings: settings, store: store, group: group,
             certificates: [providerTLS, courierTLS], delivery: delivery, switchboard: switchboard,
-            providerTokens: tokens, providerListeners: providers, courierListeners: couriers,
+            providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
             administration: administration, logger: logger)
     }
 
     /// An address that stands for all of a machine's is no name for a certificate.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
 
+    /// The listeners of one kind: all of them, and the one of each environment that is announced.
+    private struct Listeners {
+        var all: [HTTP2Listener] = []
+        var announced: [Environment: HTTP2Listener] = [:]
+    }
+
     private func listen<Service: HTTP2Service>(
-        _ listener: PortPlan.Listener,
-        _ environment: Environment,
-        _ service: Service,
+        _ kind: PortPlan.Listener,
+        _ services: [Environment: Service],
+        _ certificate: ServerCertificate,
+        _ connects: ConnectGuard,
+    ) async throws(ServiceError) -> Listeners {
+        var listeners = Listeners()
+        guard settings.ports == .apple else {
+            for (environment, service) in services {
+                for port in settings.ports.ports(kind, environment) {
+                    let listener = try await bind(
+                        .always(service), "\(environment.rawValue) \(kind.rawValue)", port, certificate, connects)
+                    listeners.all.append(listener)
+                    listeners.announced[environment] = listeners.announced[environment] ?? listener
+                }
+            }
+            return listeners
+        }
+        guard let fallback = services[.development] ?? services[.production] else { return listeners }
+        let choice = ServiceChoice.byServerName { services[PortPlan.environment(ofServerName: $0)] ?? fallback }
+        for port in settings.ports.ports(kind, .development) {
+            listeners.all.append(try await bind(choice, kind.rawValue, port, certificate, connects))
+        }
+        for environment in services.keys { listeners.announced[environment] = listeners.all.first }
+        return listeners
+    }
+
+    private func bind<Service: HTTP2Service>(
+        _ choice: ServiceChoice<Service>,
+        _ name: String,
+        _ port: Int,
         _ certificate: ServerCertificate,
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> HTTP2Listener {
-        let port = settings.ports.port(listener, environment)
         var logger = logger
-        logger[metadataKey: "listener"] = "\(environment.rawValue) \(listener.rawValue)"
+        logger[metadataKey: "listener"] = .string(name)
         do {
             return try await HTTP2Listener.bind(
-                service, to: .tcp(host: settings.host, port: port), tls: { certificate.context },
+                choice, to: .tcp(host: settings.host, port: port), tls: { certificate.context },
                 limits: settings.listener, connects: connects, group: group, logger: logger)
         } catch {
             throw ServiceError(
                 .cannotListen,
-                "The \(environment.rawValue) \(listener.rawValue) port \(port) on \(settings.host) cannot be opened "
-                    + "(\(Self.reason(error))); stop what uses it, or start with --ports ephemeral.")
+                "The \(name) port \(port) on \(settings.host) cannot be opened (\(Self.reason(error))); "
+                    + "stop what uses it, or start with --ports ephemeral.")
         }
     }
 
@@ -159,7 +196,7 @@ private struct ServiceBuilder {
         do {
             let administration = Administration(accounts: store, activations: activations, clock: clock)
             let listener = try await HTTP2Listener.bind(
-                administration, to: .unix(path: path), tls: nil, group: group, logger: logger)
+                .always(administration), to: .unix(path: path), tls: nil, group: group, logger: logger)
             chmod(path, 0o600)
             return listener
         } catch {

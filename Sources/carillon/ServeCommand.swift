@@ -29,7 +29,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How to read what the documents leave open: apple or strict.")
     var conformance: Conformance?
 
-    @Option(help: "standard or ephemeral.")
+    @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
 
     @Option(help: "Where to put the administration's socket, when the data folder's path is too long for it.")

@@ -9,11 +9,12 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let service: Service
     private let registry: ConnectionRegistry
     private let admission: ConnectionAdmission
     private let timeout: TimeAmount
     private let logger: Logger
+    /// Known from the start, or as soon as the handshake has named it.
+    private var service: Service?
     private var isSecured = false
     private var peer: Service.Peer?
     private var context: ChannelHandlerContext?
@@ -24,22 +25,44 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     private let began = NIODeadline.now()
 
     init(
-        service: Service,
         registry: ConnectionRegistry,
         admission: ConnectionAdmission,
         timeout: TimeAmount,
         logger: Logger,
     ) {
-        self.service = service
         self.registry = registry
         self.admission = admission
         self.timeout = timeout
         self.logger = logger
     }
 
+    /// Puts this handler on a new connection, with TLS before it.
+    /// - Parameter tls: the context of the connection; nil for plain HTTP/2.
+    func install(
+        on channel: any Channel,
+        _ choice: ServiceChoice<Service>,
+        tls: (@Sendable () -> NIOSSLContext)?,
+    ) throws {
+        isSecured = tls != nil
+        let pipeline = channel.pipeline.syncOperations
+        switch choice {
+        case .always(let service):
+            self.service = service
+            try pipeline.addHandler(self)
+            if let tls { try addTLS(tls(), to: pipeline) }
+        case .byServerName(let choose):
+            let names = SNIHandler { [self] result in
+                if case .hostname(let name) = result { service = choose(name) } else { service = choose(nil) }
+                return channel.eventLoop.makeCompletedFuture {
+                    if let tls { try self.addTLS(tls(), to: channel.pipeline.syncOperations) }
+                }
+            }
+            try pipeline.addHandlers(ByteToMessageHandler(names), self)
+        }
+    }
+
     /// Puts TLS before this handler, with the service's judgement of client certificates where it wants any.
-    func addTLS(_ context: NIOSSLContext, to channel: any Channel) throws {
-        isSecured = true
+    private func addTLS(_ context: NIOSSLContext, to pipeline: ChannelPipeline.SynchronousOperations) throws {
         let handler =
             if Service.Peer.self == Never.self {
                 NIOSSLServerHandler(context: context)
@@ -51,13 +74,13 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
                     },
                 )
             }
-        try channel.pipeline.syncOperations.addHandler(handler)
+        try pipeline.addHandler(handler, position: .before(self))
     }
 
     private func admit(_ certificates: [NIOSSLCertificate]) -> NIOSSLVerificationResult {
         do {
-            peer = try service.admit(certificates.map { try $0.toDERBytes() })
-            return .certificateVerified
+            peer = try service?.admit(certificates.map { try $0.toDERBytes() })
+            return peer == nil ? .failed : .certificateVerified
         } catch {
             report("A client certificate was refused", "\(error)")
             return .failed
@@ -97,7 +120,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     }
 
     private func startSession(_ context: ChannelHandlerContext) {
-        guard session == nil else { return }
+        guard session == nil, let service else { return }
         let connection = service.makeConnection(from: peer, on: context.channel)
         let session = HTTP2Session(
             role: .server, configuration: service.sessionConfiguration, application: connection)

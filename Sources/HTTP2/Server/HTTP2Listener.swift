@@ -19,11 +19,12 @@ package final class HTTP2Listener: Sendable {
 
     /// Listens; returns once connections are accepted.
     /// - Parameters:
+    ///   - choice: what stands behind a connection.
     ///   - connects: counts the connections of each address; nil for no limit.
     ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for plain HTTP/2.
     ///   - logger: told, at info or below, of connections that end otherwise than they should.
     package static func bind<Service: HTTP2Service>(
-        _ service: Service,
+        _ choice: ServiceChoice<Service>,
         to address: Address,
         tls: (@Sendable () -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
@@ -44,13 +45,10 @@ package final class HTTP2Listener: Sendable {
                         throw ChannelError.operationUnsupported
                     }
                     let admission = try ConnectionAdmission(channel, guardedBy: connects, log)
-                    let handler = ConnectionHandler(
-                        service: service, registry: registry.value, admission: admission,
-                        timeout: limits.handshakeTimeout, logger: logger)
-                    if let tls {
-                        try handler.addTLS(tls(), to: channel)
-                    }
-                    try channel.pipeline.syncOperations.addHandler(handler)
+                    let handler = ConnectionHandler<Service>(
+                        registry: registry.value, admission: admission, timeout: limits.handshakeTimeout,
+                        logger: logger)
+                    try handler.install(on: channel, choice, tls: tls)
                 }
             }
         let channel: any Channel =

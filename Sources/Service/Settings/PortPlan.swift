@@ -7,6 +7,9 @@ package enum PortPlan: String, Sendable, CaseIterable {
     case standard
     /// The system chooses: for tests, and for several services on one machine.
     case ephemeral
+    /// One set for both environments, the guide's own, which tells them apart by the name in the TLS handshake:
+    /// for a machine whose resolver sends Apple's names here.
+    case apple
 
     /// What is listened for in each environment.
     package enum Listener: String, Sendable, CaseIterable {
@@ -14,17 +17,21 @@ package enum PortPlan: String, Sendable, CaseIterable {
         case courier
     }
 
-    /// - Returns: 0 where the system is to choose.
-    package func port(_ listener: Listener, _ environment: Environment) -> Int {
-        switch self {
-        case .ephemeral: return 0
-        case .standard:
-            let port =
-                switch listener {
-                case .provider: 2197
-                case .courier: 5223
-                }
-            return environment == .development ? port : port + 10_000
+    /// The ports of a listener; the first is the one that is announced. 0 lets the system choose.
+    package func ports(_ listener: Listener, _ environment: Environment) -> [Int] {
+        switch (self, listener) {
+        case (.ephemeral, _): [0]
+        case (.standard, .provider): [environment == .development ? 2197 : 12_197]
+        case (.standard, .courier): [environment == .development ? 5223 : 15_223]
+        case (.apple, .provider): [443, 2197]
+        case (.apple, .courier): [5223]
         }
+    }
+
+    /// The environment that a server name stands for: production for the names that Apple's production service has,
+    /// development for every other and for none.
+    package static func environment(ofServerName name: String?) -> Environment {
+        let production = ["api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com"]
+        return production.contains(name?.lowercased() ?? "") ? .production : .development
     }
 }

@@ -1,0 +1,24 @@
+import Foundation
+
+/// The `carillon` command that was built together with these tests.
+enum BuiltCommand {
+    static let path: String = {
+        var folders = [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
+        folders += (Bundle.allBundles + [Bundle.main]).flatMap { bundle in
+            [bundle.executableURL?.deletingLastPathComponent(), bundle.bundleURL.deletingLastPathComponent()]
+        }.compactMap { $0 }
+        let paths = folders.map { $0.appendingPathComponent("carillon").path }
+        // Where it is missing, the first test to start it names the path.
+        return paths.first { FileManager.default.isExecutableFile(atPath: $0) } ?? paths[0]
+    }()
+
+    /// Runs it to its end.
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: String? = nil,
+        input: [UInt8] = [],
+    ) async throws -> ChildProcess.Finished {
+        try await ChildProcess.run(path, arguments, environment: environment, folder: folder, input: input)
+    }
+}

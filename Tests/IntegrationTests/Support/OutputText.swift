@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+
+/// What a program writes to one of its outputs: read all the time, so that the program never waits for a reader, and
+/// told line by line.
+final class OutputText: Sendable {
+    private let lines: AsyncStream<String>
+    private let ended: AsyncStream<Void>
+    private let state = Mutex(State())
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var waiting: [(text: String, found: AsyncStream<Void>.Continuation)] = []
+        var isEnded = false
+    }
+
+    init(reading handle: FileHandle) {
+        let (lines, line) = AsyncStream.makeStream(of: String.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        self.lines = lines
+        self.ended = ended
+        Thread.detachNewThread { [self] in
+            var rest: [UInt8] = []
+            // A read that fails is the end as well.
+            while let data = try? handle.read(upToCount: 65_536), !data.isEmpty {
+                append(data)
+                rest += data
+                while let index = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    line.yield(String(decoding: rest[..<index], as: UTF8.self))
+                    rest.removeSubrange(...index)
+                }
+            }
+            if !rest.isEmpty { line.yield(String(decoding: rest, as: UTF8.self)) }
+            finish()
+            line.finish()
+            end.finish()
+        }
+    }
+
+    /// All that was written so far.
+    var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+
+    /// The next line that nobody has taken yet.
+    /// - Returns: nil when the program has closed its output, or the task is cancelled.
+    func nextLine() async -> String? {
+        for await line in lines { return line }
+        return nil
+    }
+
+    /// Waits until the text has been written, or the output is closed.
+    func wait(for text: String) async {
+        let (found, continuation) = AsyncStream.makeStream(of: Void.self)
+        state.withLock { state in
+            if state.isEnded || String(decoding: state.bytes, as: UTF8.self).contains(text) {
+                continuation.finish()
+            } else {
+                state.waiting.append((text, continuation))
+            }
+        }
+        for await _ in found {}
+    }
+
+    /// Waits until the output is closed.
+    func end() async {
+        for await _ in ended {}
+    }
+
+    private func append(_ data: Data) {
+        state.withLock { state in
+            state.bytes += data
+            guard !state.waiting.isEmpty else { return }
+            let text = String(decoding: state.bytes, as: UTF8.self)
+            state.waiting.removeAll { waiting in
+                guard text.contains(waiting.text) else { return false }
+                waiting.found.finish()
+                return true
+            }
+        }
+    }
+
+    private func finish() {
+        state.withLock { state in
+            state.isEnded = true
+            for waiting in state.waiting { waiting.found.finish() }
+            state.waiting.removeAll()
+        }
+    }
+}
