@@ -17,7 +17,6 @@ let settings: [SwiftSetting] =
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let nioFoundation: Target.Dependency = .product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -27,7 +26,6 @@ let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 
 let package = Package(
     name: "carillon",
@@ -80,10 +78,7 @@ let package = Package(
         ),
         .target(
             name: "SQLiteStore",
-            dependencies: [
-                "Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings,
         ),
         .target(
@@ -139,7 +134,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTP2Tests",
-            dependencies: ["HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL, logging],
+            dependencies: ["Rates", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -147,6 +142,21 @@ let package = Package(
             dependencies: [
                 "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "FuzzEntries",
+            dependencies: ["Notifications", "Trust", "ProviderGateway", "Courier", nioCore],
+            path: "Tests/FuzzEntries",
+            swiftSettings: settings,
+        ),
+        .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "Service",
+                "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings,
         ),
@@ -160,3 +170,14 @@ let package = Package(
         ),
     ]
 )
+
+// The fuzzer links with libFuzzer's own main function and takes every module instrumented: script/fuzz builds it.
+if Context.environment["CARILLON_FUZZ"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzzer",
+            dependencies: ["FuzzEntries"],
+            path: "Tests/Fuzzer",
+            swiftSettings: settings,
+        ))
+}

@@ -7,7 +7,11 @@ package struct CourierAddress: Sendable {
     /// The root certificate's file, PEM.
     package var authorityFile: String
 
-    package init(host: String, port: Int, authorityFile: String) {
+    /// The name that the TLS handshake asks for; the host's by default.
+    package var serverName: String?
+
+    package init(host: String, port: Int, authorityFile: String, serverName: String? = nil) {
+        self.serverName = serverName
         self.host = host
         self.port = port
         self.authorityFile = authorityFile

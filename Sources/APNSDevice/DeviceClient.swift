@@ -18,7 +18,7 @@ package struct DeviceClient: Sendable {
         let tls = try courier.tls(identity)
         do throws(HTTP2ClientError) {
             connection = try await HTTP2Client.connect(
-                to: .tcp(host: courier.host, port: courier.port, tls: tls), group: group)
+                to: .tcp(host: courier.host, port: courier.port, tls: tls, serverName: courier.serverName), group: group)
         } catch {
             throw DeviceError(error)
         }

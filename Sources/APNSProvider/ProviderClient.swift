@@ -20,10 +20,13 @@ package final class ProviderClient: Sendable {
     static let tokenLife: UInt64 = 40 * 60
 
     /// Connects.
-    /// - Parameter authorityFile: the root certificate that the service is known by, PEM; nil for the system's.
+    /// - Parameters:
+    ///   - serverName: what the TLS handshake asks for; the host's name by default.
+    ///   - authorityFile: the root certificate that the service is known by, PEM; nil for the system's.
     package init(
         host: String,
         port: Int,
+        serverName: String? = nil,
         authorityFile: String?,
         credentials: ProviderCredentials,
         group: any EventLoopGroup,
@@ -40,7 +43,8 @@ package final class ProviderClient: Sendable {
                 .badCredentials, "The authority's certificate \(authorityFile ?? "") cannot be read: \(error)")
         }
         do {
-            connection = try await HTTP2Client.connect(to: .tcp(host: host, port: port, tls: context), group: group)
+            connection = try await HTTP2Client.connect(
+                to: .tcp(host: host, port: port, tls: context, serverName: serverName), group: group)
         } catch {
             throw ProviderClientError(.disconnected, error.cause)
         }

@@ -58,7 +58,7 @@ extension DeviceConnection {
             let answer = DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: issued.chainPEM)
             respond(stream, answer, deviceID: device)
         } catch {
-            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM: \(error)")
+            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
         }
     }
 

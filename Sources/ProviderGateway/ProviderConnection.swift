@@ -24,6 +24,8 @@ final class ProviderConnection: HTTP2Connection {
     private var team: TeamID?
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
+    /// Since when the client owes an acknowledgement of SETTINGS.
+    private var unacknowledged: NIODeadline?
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     /// Answers that came on another thread and wait for the event loop.
@@ -76,12 +78,12 @@ final class ProviderConnection: HTTP2Connection {
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
             guard rejection.reason != .tooManyProviderTokenUpdates else {
-                return gateway.log.struck("provider-token-updates", peer: peer)
+                return gateway.log.struck("token-update-rate", peer: peer)
             }
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
             isSuspect = true
-            gateway.log.struck("failed-provider-tokens", peer: peer)
+            gateway.log.struck("failed-token-rate", peer: peer)
             goAway(rejection.reason)
         case .absent:
             break
@@ -150,6 +152,14 @@ final class ProviderConnection: HTTP2Connection {
             reject(requests.stream(at: index), Rejection(.idleTimeout, detail: detail))
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        checkSettings(now)
+    }
+
+    /// A client that never acknowledges a smaller number of streams would keep the larger one.
+    private func checkSettings(_ now: NIODeadline) {
+        guard let session, session.hasUnacknowledgedSettings else { return unacknowledged = nil }
+        guard let since = unacknowledged else { return unacknowledged = now }
+        if since + gateway.limits.requestTimeout < now { session.goAway(.settingsTimeout) }
     }
 
     func drain() {
@@ -205,7 +215,7 @@ extension ProviderConnection {
             guard let id = requests[index].id.present else { return }
             session?.respond(stream, response.accepted(id), body: nil)
         case .rejected(let rejection):
-            if rejection.reason == .tooManyRequests { gateway.log.struck("requests-per-device-token", peer: peer) }
+            if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: peer) }
             reject(stream, rejection)
         }
     }

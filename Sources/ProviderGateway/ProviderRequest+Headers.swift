@@ -50,9 +50,9 @@ extension ProviderRequest {
     }
 
     private static func priority(_ value: Span<UInt8>) -> Field<Priority> {
-        if let number = wholeNumber(value), let byte = UInt8(exactly: number), let priority = Priority(rawValue: byte) {
-            return .value(priority)
-        }
+        if value.isEqual(to: "10") { return .value(.immediate) }
+        if value.isEqual(to: "5") { return .value(.considerate) }
+        if value.isEqual(to: "1") { return .value(.low) }
         return .bad("apns-priority must be 10, 5 or 1.")
     }
 

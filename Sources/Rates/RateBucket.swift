@@ -19,6 +19,13 @@ package struct RateBucket: Sendable, Hashable {
         return true
     }
 
+    /// Makes room for as many events, as far as what came before took it.
+    package mutating func earn(_ rate: Rate, events: UInt64) {
+        guard !rate.isOff else { return }
+        let (credit, overflow) = rate.cost.multipliedReportingOverflow(by: events)
+        emptyAt = overflow || credit > emptyAt ? 0 : emptyAt - credit
+    }
+
     /// Whether nothing of the past counts any more.
     package func isEmpty(at now: UInt64) -> Bool { emptyAt <= now }
 }

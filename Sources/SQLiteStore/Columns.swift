@@ -1,6 +1,9 @@
+import Delivery
+import Foundation
+import GRDB
 import Notifications
 
-// How values of the vocabulary stand in SQLite's signed 64-bit integers.
+// How values of the vocabulary stand in SQLite's columns.
 
 extension Environment {
     /// 0 is development, 1 is production.
@@ -35,4 +38,48 @@ extension DeviceID {
     var column: Int64 { Int64(bitPattern: rawValue) }
 
     init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
+}
+
+extension NotificationID {
+    /// 16 bytes in the order in which a UUID is written.
+    var column: Data {
+        Data((0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> (56 - 8 * ($0 & 7))) })
+    }
+
+    init?(column: Data) {
+        guard column.count == 16 else { return nil }
+        self.init(
+            high: column.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
+            low: column.suffix(8).reduce(0) { $0 << 8 | UInt64($1) },
+        )
+    }
+}
+
+extension DeviceKey {
+    /// The values of the columns `environment` and `device`.
+    var arguments: StatementArguments { [environment.column, device.column] }
+}
+
+extension Destination {
+    /// The values of the columns `environment`, `device` and `app`.
+    var arguments: StatementArguments { [environment.column, device.column, app.rawValue] }
+}
+
+// MARK: - Reading
+
+// Columns are counted from 0. NULL reads as if it were empty where a column of ours never holds it: a damaged file may
+// have it there, and what GRDB reads without `?` ends the process then.
+extension Row {
+    func integer(_ column: Int) -> Int64 {
+        let value: Int64? = self[column]
+        return value ?? 0
+    }
+
+    func blob(_ column: Int) -> Data {
+        let value: Data? = self[column]
+        return value ?? Data()
+    }
+
+    /// All of the text: what GRDB reads as a `String` ends at the first NUL character.
+    func text(_ column: Int) -> String { String(decoding: blob(column), as: UTF8.self) }
 }

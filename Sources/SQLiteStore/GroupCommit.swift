@@ -233,17 +233,6 @@ final class GroupCommit: Sendable {
     }
 }
 
-extension Database {
-    /// Calls GRDB, whose errors have no type.
-    func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
-        do {
-            return try body(self)
-        } catch {
-            throw SQLiteFailure(error)
-        }
-    }
-}
-
 extension StoreError {
     static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
     static let busy = StoreError(

@@ -2,6 +2,8 @@ package import Delivery
 import GRDB
 import Notifications
 
+import struct Foundation.Data
+
 extension SQLiteStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
@@ -91,10 +93,10 @@ extension SQLiteStore {
         guard try !exists("team", team.id.rawValue, in: database) else {
             return .refused(StoreError(.exists, "There is a team \(team.id) already."))
         }
-        var statement = try PreparedStatement("INSERT INTO team (id, name) VALUES (?1, ?2)", in: database)
-        statement.bind(team.id.rawValue, at: 1)
-        statement.bind(team.name, at: 2)
-        try statement.run()
+        try database.run(
+            "INSERT INTO team (id, name) VALUES (?, CAST(? AS TEXT))",
+            [team.id.rawValue, Data(team.name.utf8)],
+        )
         return .applied(.team(team))
     }
 
@@ -107,13 +109,8 @@ extension SQLiteStore {
         guard try !exists("app", column: "bundle_id", bundleID.rawValue, in: database) else {
             return .refused(StoreError(.exists, "There is an app \(bundleID) already."))
         }
-        var statement = try PreparedStatement(
-            "INSERT INTO app (bundle_id, team) VALUES (?1, ?2) RETURNING id",
-            in: database,
-        )
-        statement.bind(bundleID.rawValue, at: 1)
-        statement.bind(team.rawValue, at: 2)
-        guard try statement.next(), let id = UInt32(exactly: statement.integer(0)) else {
+        try database.run("INSERT INTO app (bundle_id, team) VALUES (?, ?)", [bundleID.rawValue, team.rawValue])
+        guard let id = UInt32(exactly: database.lastInsertedRowID) else {
             // Undoes the insertion.
             throw SQLiteFailure(code: .SQLITE_TOOBIG, message: "there are no numbers left for apps")
         }
@@ -125,17 +122,17 @@ extension SQLiteStore {
         guard try !exists("signing_key", key.id.rawValue, in: database) else {
             return .refused(StoreError(.exists, "There is a key \(key.id) already."))
         }
-        var statement = try PreparedStatement(
-            "INSERT INTO signing_key (\(keyColumns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            in: database,
+        try database.run(
+            "INSERT INTO signing_key (\(keyColumns)) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                key.id.rawValue,
+                key.team.rawValue,
+                Data(key.publicKey),
+                key.environments.contains(.development),
+                key.environments.contains(.production),
+                key.revoked?.column,
+            ],
         )
-        statement.bind(key.id.rawValue, at: 1)
-        statement.bind(key.team.rawValue, at: 2)
-        statement.bind(key.publicKey, at: 3)
-        statement.bind(key.environments.contains(.development) ? 1 : 0, at: 4)
-        statement.bind(key.environments.contains(.production) ? 1 : 0, at: 5)
-        if let revoked = key.revoked { statement.bind(revoked.column, at: 6) } else { statement.bindNull(at: 6) }
-        try statement.run()
         return .applied(.key(key))
     }
 
@@ -148,20 +145,19 @@ extension SQLiteStore {
             return .refused(StoreError(.missing, "There is no key \(id): list the keys that there are."))
         }
         guard key.revoked == nil else { return .unchanged }
-        var statement = try PreparedStatement("UPDATE signing_key SET revoked = ?2 WHERE id = ?1", in: database)
-        statement.bind(id.rawValue, at: 1)
-        statement.bind(moment.column, at: 2)
-        try statement.run()
+        try database.run("UPDATE signing_key SET revoked = ? WHERE id = ?", [moment.column, id.rawValue])
         key.revoked = moment
         return .applied(.key(key))
     }
 
     private static func key(_ id: KeyID, in database: Database) throws(SQLiteFailure) -> TeamKey? {
-        var statement = try PreparedStatement("SELECT \(keyColumns) FROM signing_key WHERE id = ?1", in: database)
-        statement.bind(id.rawValue, at: 1)
-        guard try statement.next() else { return nil }
-        guard let key = statement.signingKey() else { throw .damagedAccounts }
-        return key
+        try database.firstRow(
+            "SELECT \(keyColumns) FROM signing_key WHERE id = ?",
+            [id.rawValue],
+        ) { row throws(SQLiteFailure) in
+            guard let key = row.signingKey() else { throw .damagedAccounts }
+            return key
+        }
     }
 
     private static func exists(
@@ -170,27 +166,24 @@ extension SQLiteStore {
         _ value: String,
         in database: Database,
     ) throws(SQLiteFailure) -> Bool {
-        var statement = try PreparedStatement("SELECT 1 FROM \(table) WHERE \(column) = ?1", in: database)
-        statement.bind(value, at: 1)
-        return try statement.next()
+        try database.firstRow("SELECT 1 FROM \(table) WHERE \(column) = ?", [value]) { _ in true } ?? false
     }
 
     private static func rows<Value>(
         _ sql: String,
         in database: Database,
-        _ row: (borrowing PreparedStatement) -> Value?,
+        _ value: (Row) -> Value?,
     ) throws(SQLiteFailure) -> [Value] {
-        var statement = try PreparedStatement(sql, in: database)
         var values: [Value] = []
-        while try statement.next() {
-            guard let value = row(statement) else { throw .damagedAccounts }
+        try database.forEachRow(sql) { row throws(SQLiteFailure) in
+            guard let value = value(row) else { throw .damagedAccounts }
             values.append(value)
         }
         return values
     }
 }
 
-extension PreparedStatement {
+extension Row {
     fileprivate func team() -> Team? {
         TeamID(rawValue: text(0)).map { Team(id: $0, name: text(1)) }
     }
@@ -210,9 +203,9 @@ extension PreparedStatement {
         return TeamKey(
             id: id,
             team: team,
-            publicKey: blob(2),
+            publicKey: Array(blob(2)),
             environments: environments,
-            revoked: isNull(5) ? nil : Timestamp(column: integer(5)),
+            revoked: hasNull(atIndex: 5) ? nil : Timestamp(column: integer(5)),
         )
     }
 }

@@ -2,6 +2,8 @@ package import Delivery
 import GRDB
 package import Notifications
 
+import struct Foundation.Data
+
 extension SQLiteStore: Mailboxes {
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         guard !entries.isEmpty else { return [] }
@@ -35,17 +37,14 @@ extension SQLiteStore: Mailboxes {
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
-            var statement = try PreparedStatement(
+            try database.run(
                 """
                 DELETE FROM mailbox WHERE (environment, device, app) IN (
-                    SELECT environment, device, app FROM mailbox WHERE expires < ?1 ORDER BY expires LIMIT ?2
+                    SELECT environment, device, app FROM mailbox WHERE expires < ? ORDER BY expires LIMIT ?
                 )
                 """,
-                in: database,
+                [moment.column, limit],
             )
-            statement.bind(moment.column, at: 1)
-            statement.bind(Int64(limit), at: 2)
-            return try statement.run()
         } committed: {
             $0
         }.get()
@@ -69,22 +68,12 @@ extension SQLiteStore {
         firstVersion: UInt64,
         in database: Database,
     ) throws(SQLiteFailure) -> [Result<MailboxVersion, StoreError>] {
-        var statement = try PreparedStatement(
-            """
-            REPLACE INTO mailbox (
-                environment, device, app, version, expires, id, priority, expiration, contents, push_type, topic,
-                collapse_id, payload
-            ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-            """,
-            in: database,
-        )
         var results: [Result<MailboxVersion, StoreError>] = []
         results.reserveCapacity(entries.count)
         var version = firstVersion
         for entry in entries {
             do throws(SQLiteFailure) {
-                statement.bind(entry, version: version)
-                try statement.run()
+                try store(entry, version: version, in: database)
                 results.append(.success(MailboxVersion(rawValue: version)))
             } catch  where !error.endsTransaction {
                 results.append(.failure(error.storeError))
@@ -94,20 +83,51 @@ extension SQLiteStore {
         return results
     }
 
+    /// Texts that come from outside are passed as bytes, for ``Database/run(_:_:)`` would end them at a NUL.
+    private static func store(
+        _ entry: MailboxEntry,
+        version: UInt64,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        let notification = entry.notification
+        try database.run(
+            """
+            REPLACE INTO mailbox (
+                environment, device, app, version, expires, id, priority, expiration, contents, push_type, topic,
+                collapse_id, payload
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?)
+            """,
+            [
+                entry.destination.environment.column,
+                entry.destination.device.column,
+                entry.destination.app.rawValue,
+                Int64(clamping: version),
+                entry.expires.column,
+                notification.id.column,
+                notification.priority.rawValue,
+                // The same 64 bits: it goes to the device as the provider wrote it.
+                notification.expiration.seconds.map { Int64(bitPattern: $0) },
+                notification.payload.contents.rawValue,
+                notification.pushType?.rawValue,
+                Data(notification.topic.utf8),
+                (notification.collapseID?.rawValue.utf8).map { Data($0) },
+                Data(notification.payload.json),
+            ],
+        )
+    }
+
     private static func remove(
         _ references: ArraySlice<MailboxReference>,
         in database: Database,
     ) throws(SQLiteFailure) -> [Result<MailboxRemoval, StoreError>] {
-        var statement = try PreparedStatement(
-            "DELETE FROM mailbox WHERE environment = ?1 AND device = ?2 AND app = ?3 AND version = ?4",
-            in: database,
-        )
         var results: [Result<MailboxRemoval, StoreError>] = []
         results.reserveCapacity(references.count)
         for reference in references {
-            statement.bind(reference.destination)
-            statement.bind(Int64(clamping: reference.version.rawValue), at: 4)
-            results.append(.success(try statement.run() > 0 ? .removed : .superseded))
+            let removed = try database.run(
+                "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
+                reference.destination.arguments + [Int64(clamping: reference.version.rawValue)],
+            )
+            results.append(.success(removed > 0 ? .removed : .superseded))
         }
         return results
     }
@@ -116,18 +136,15 @@ extension SQLiteStore {
         of device: DeviceKey,
         in database: Database,
     ) throws(SQLiteFailure) -> [StoredMailboxEntry] {
-        var statement = try PreparedStatement(
+        var entries: [StoredMailboxEntry] = []
+        try database.forEachRow(
             """
             SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
-            FROM mailbox WHERE environment = ?1 AND device = ?2 ORDER BY version
+            FROM mailbox WHERE environment = ? AND device = ? ORDER BY version
             """,
-            in: database,
-        )
-        statement.bind(device.environment.column, at: 1)
-        statement.bind(device.device.column, at: 2)
-        var entries: [StoredMailboxEntry] = []
-        while try statement.next() {
-            guard let entry = statement.mailboxEntry(of: device) else {
+            device.arguments,
+        ) { row throws(SQLiteFailure) in
+            guard let entry = row.mailboxEntry(of: device) else {
                 throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox of device \(device.device)")
             }
             entries.append(entry)
@@ -137,12 +154,10 @@ extension SQLiteStore {
 
     /// Empties one mailbox, whatever it holds.
     static func empty(_ destination: Destination, in database: Database) throws(SQLiteFailure) {
-        var statement = try PreparedStatement(
-            "DELETE FROM mailbox WHERE environment = ?1 AND device = ?2 AND app = ?3",
-            in: database,
+        try database.run(
+            "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ?",
+            destination.arguments,
         )
-        statement.bind(destination)
-        try statement.run()
     }
 
     /// The results of the items that were taken, and for the rest that there was no room.
@@ -158,54 +173,26 @@ extension SQLiteStore {
     }
 }
 
-extension PreparedStatement {
-    /// Parameters 1 to 3.
-    mutating func bind(_ destination: Destination) {
-        bind(destination.environment.column, at: 1)
-        bind(destination.device.column, at: 2)
-        bind(Int64(destination.app.rawValue), at: 3)
-    }
-
-    fileprivate mutating func bind(_ entry: MailboxEntry, version: UInt64) {
-        let notification = entry.notification
-        bind(entry.destination)
-        bind(Int64(clamping: version), at: 4)
-        bind(entry.expires.column, at: 5)
-        // 16 bytes in the order in which a UUID is written.
-        withUnsafeBytes(of: (notification.id.high.bigEndian, notification.id.low.bigEndian)) { bind($0, at: 6) }
-        bind(Int64(notification.priority.rawValue), at: 7)
-        if let seconds = notification.expiration.seconds {
-            // The same 64 bits: it goes to the device as the provider wrote it.
-            bind(Int64(bitPattern: seconds), at: 8)
-        } else {
-            bindNull(at: 8)
-        }
-        bind(Int64(notification.payload.contents.rawValue), at: 9)
-        if let pushType = notification.pushType { bind(pushType.rawValue, at: 10) } else { bindNull(at: 10) }
-        bind(notification.topic, at: 11)
-        if let collapseID = notification.collapseID { bind(collapseID.rawValue, at: 12) } else { bindNull(at: 12) }
-        bind(notification.payload.json, at: 13)
-    }
-
-    /// The present row; nil where it is none that this store writes.
+extension Row {
+    /// Nil where the row is none that this store writes.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
-            let id = withBlob(3, NotificationID.init(bytes:)),
+            let id = NotificationID(column: blob(3)),
             let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
             let contents = UInt8(exactly: integer(6))
         else { return nil }
-        let pushType = isNull(7) ? nil : PushType(rawValue: text(7))
-        let collapseID = isNull(9) ? nil : CollapseIdentifier(rawValue: text(9))
-        guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
+        let pushType = hasNull(atIndex: 7) ? nil : PushType(rawValue: text(7))
+        let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
+        guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
 
         let notification = Notification(
             id: id,
             topic: text(8),
             pushType: pushType,
             priority: priority,
-            expiration: isNull(5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
+            expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
             collapseID: collapseID,
-            payload: Payload(stored: blob(10), contents: Payload.Contents(rawValue: contents)),
+            payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
         )
         let destination = Destination(
             environment: device.environment,
@@ -219,17 +206,6 @@ extension PreparedStatement {
                 expires: Timestamp(column: integer(2)),
             ),
             version: MailboxVersion(rawValue: version),
-        )
-    }
-}
-
-extension NotificationID {
-    /// - Parameter bytes: 16 of them, in the order in which a UUID is written.
-    fileprivate init?(bytes: UnsafeRawBufferPointer) {
-        guard bytes.count == 16 else { return nil }
-        self.init(
-            high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
         )
     }
 }

@@ -80,10 +80,10 @@ extension SQLiteStore: Registrations {
         }
     }
 
-    private typealias Row = (destination: Destination, registration: Registration)
+    private typealias RegistrationRow = (destination: Destination, registration: Registration)
 
     private enum Renewal: Sendable {
-        case renewed([Row])
+        case renewed([RegistrationRow])
         /// One of the device's apps is at the last generation; nothing was changed.
         case refused
     }
@@ -93,11 +93,10 @@ extension SQLiteStore: Registrations {
 
 extension SQLiteStore {
     static func loadRegistrations(from database: Database) throws(SQLiteFailure) -> RegistrationTable {
-        var count = try PreparedStatement("SELECT count(*) FROM registration", in: database)
-        let table = RegistrationTable(capacity: try count.next() ? Int(count.integer(0)) : 0)
-        var statement = try PreparedStatement("SELECT \(columns) FROM registration", in: database)
-        while try statement.next() {
-            let (destination, registration) = try statement.registration()
+        let count = try database.firstRow("SELECT count(*) FROM registration") { $0.integer(0) }
+        let table = RegistrationTable(capacity: Int(count ?? 0))
+        try database.forEachRow("SELECT \(columns) FROM registration") { row throws(SQLiteFailure) in
+            let (destination, registration) = try row.registration()
             table.set(registration, of: destination)
         }
         return table
@@ -110,26 +109,25 @@ extension SQLiteStore {
         of destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) -> Registration? {
-        var statement = try PreparedStatement(
-            "SELECT \(columns) FROM registration WHERE environment = ?1 AND device = ?2 AND app = ?3",
-            in: database,
-        )
-        statement.bind(destination)
-        return try statement.next() ? statement.registration().registration : nil
+        try database.firstRow(
+            "SELECT \(columns) FROM registration WHERE environment = ? AND device = ? AND app = ?",
+            destination.arguments,
+        ) { row throws(SQLiteFailure) in
+            try row.registration().registration
+        }
     }
 
     private static func registrations(
         of device: DeviceKey,
         in database: Database,
-    ) throws(SQLiteFailure) -> [Row] {
-        var statement = try PreparedStatement(
-            "SELECT \(columns) FROM registration WHERE environment = ?1 AND device = ?2",
-            in: database,
-        )
-        statement.bind(device.environment.column, at: 1)
-        statement.bind(device.device.column, at: 2)
-        var rows: [Row] = []
-        while try statement.next() { rows.append(try statement.registration()) }
+    ) throws(SQLiteFailure) -> [RegistrationRow] {
+        var rows: [RegistrationRow] = []
+        try database.forEachRow(
+            "SELECT \(columns) FROM registration WHERE environment = ? AND device = ?",
+            device.arguments,
+        ) { row throws(SQLiteFailure) in
+            rows.append(try row.registration())
+        }
         return rows
     }
 
@@ -138,22 +136,23 @@ extension SQLiteStore {
         of destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) {
-        var statement = try PreparedStatement(
-            "REPLACE INTO registration (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            in: database,
+        try database.run(
+            "REPLACE INTO registration (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                destination.environment.column,
+                destination.device.column,
+                destination.app.rawValue,
+                registration.generation,
+                registration.tokenKeyID,
+                registration.tokenSince.column,
+                registration.isActive,
+                registration.changed.column,
+            ],
         )
-        statement.bind(destination)
-        statement.bind(Int64(registration.generation), at: 4)
-        statement.bind(Int64(registration.tokenKeyID), at: 5)
-        statement.bind(registration.tokenSince.column, at: 6)
-        statement.bind(registration.isActive ? 1 : 0, at: 7)
-        statement.bind(registration.changed.column, at: 8)
-        try statement.run()
     }
 }
 
-extension PreparedStatement {
-    /// The present row.
+extension Row {
     fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))

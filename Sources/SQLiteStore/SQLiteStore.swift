@@ -124,12 +124,11 @@ final class VersionCounter: Sendable {
 
 extension SQLiteStore {
     static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
-        var statement = try PreparedStatement("SELECT value FROM meta WHERE key = ?1", in: database)
-        statement.bind(key.rawValue, at: 1)
-        guard try statement.next() else {
+        let value = try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
+        guard let value else {
             throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "\(key.rawValue) is missing")
         }
-        return statement.integer(0)
+        return value
     }
 
     static func reservedMailboxVersions(in database: Database) throws(SQLiteFailure) -> UInt64 {
@@ -137,9 +136,6 @@ extension SQLiteStore {
     }
 
     static func setMeta(_ key: Schema.Meta, to value: Int64, in database: Database) throws(SQLiteFailure) {
-        var statement = try PreparedStatement("UPDATE meta SET value = ?2 WHERE key = ?1", in: database)
-        statement.bind(key.rawValue, at: 1)
-        statement.bind(value, at: 2)
-        try statement.run()
+        try database.run("UPDATE meta SET value = ? WHERE key = ?", [value, key.rawValue])
     }
 }

@@ -77,7 +77,9 @@ private struct ServiceBuilder {
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store)
-        let names = settings.hostnames + (Self.isNameForClients(settings.host) ? [settings.host] : [])
+        let names =
+            settings.hostnames + settings.ports.serverNames
+            + (Self.isNameForClients(settings.host) ? [settings.host] : [])
         let providerTLS = try ServerCertificate(
             authority: secrets.authority, hostnames: names, asksForCertificate: false, now: clock())
         let courierTLS = try ServerCertificate(
@@ -85,6 +87,7 @@ private struct ServiceBuilder {
         let activations = Activations()
         var description = ServiceDescription(
             processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
+        if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance, tokens: tokens,
@@ -99,10 +102,10 @@ private struct ServiceBuilder {
         }
         let providerListeners = try await listen(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerTLS,
-            ConnectGuard(settings.providerConnects))
+            ConnectGuard("provider", settings.providerConnects))
         let courierListeners = try await listen(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), courierTLS,
-            ConnectGuard(settings.courierConnects))
+            ConnectGuard("courier", settings.courierConnects))
         for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
                 provider: providerListeners.announced[environment]?.hostAndPort ?? "",
@@ -174,8 +177,16 @@ private struct ServiceBuilder {
         } catch {
             throw ServiceError(
                 .cannotListen,
-                "The \(name) port \(port) on \(settings.host) cannot be opened (\(Self.reason(error))); "
-                    + "stop what uses it, or start with --ports ephemeral.")
+                "The \(name) port \(port) on \(settings.host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
+                    + Self.remedy(error))
+        }
+    }
+
+    private static func remedy(_ error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."
+        case EACCES: "ports below 1,024 take more rights; start with other --ports."
+        default: "name one of this machine's own addresses with --host."
         }
     }
 
@@ -200,13 +211,9 @@ private struct ServiceBuilder {
             chmod(path, 0o600)
             return listener
         } catch {
-            throw ServiceError(.cannotListen, "The socket \(path) cannot be opened (\(Self.reason(error))).")
+            let reason = ConnectionFailure.cause(of: error)
+            throw ServiceError(.cannotListen, "The socket \(path) cannot be opened (\(reason)).")
         }
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return String(cString: strerror(error.errnoCode))
     }
 }
 

@@ -12,6 +12,7 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Service, device, app and provider in one process: a notification sent and shown arriving.",
+        discussion: "On a scratch folder that is removed afterwards, unless --data names one.",
     )
 
     @OptionGroup var common: CommonOptions
@@ -26,7 +27,7 @@ struct DemoCommand: AsyncParsableCommand {
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: scratch) }  // It is in the system's own folder for such.
         var settings = Settings()
-        settings.dataFolder = scratch.path
+        settings.dataFolder = common.data ?? scratch.path
         settings.ports = .ephemeral
         settings.environments = [.development]
         var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }

@@ -49,7 +49,9 @@ struct RunningService {
     /// Where devices connect.
     func courier(_ environment: Environment) throws -> CourierAddress {
         let address = try HostAndPort(try addresses(environment).courier)
-        return CourierAddress(host: address.host, port: address.port, authorityFile: description.ca)
+        return CourierAddress(
+            host: address.host, port: address.port, authorityFile: description.ca,
+            serverName: description.serverName(environment))
     }
 
     private func addresses(_ environment: Environment) throws -> ServiceDescription.Addresses {

@@ -72,15 +72,17 @@ struct SendCommand: AsyncParsableCommand {
         let credentials = try credentials.credentials(common)
         let server: HostAndPort
         var authority = ca
+        var serverName: String?
         if let url {
             server = try HostAndPort(url)
         } else {
             let service = try common.runningService()
             server = try service.provider(environment)
             authority = authority ?? service.description.ca
+            serverName = service.description.serverName(environment)
         }
         return try await ProviderClient(
-            host: server.host, port: server.port, authorityFile: authority, credentials: credentials,
+            host: server.host, port: server.port, serverName: serverName, authorityFile: authority, credentials: credentials,
             group: MultiThreadedEventLoopGroup.singleton)
     }
 

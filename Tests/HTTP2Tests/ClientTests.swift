@@ -109,7 +109,8 @@ import Testing
     @Test func aPushIsRefused() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
-        try peer.send(WireFrame(type: 5, flags: WireFrame.endHeaders, stream: 1, payload: word(2) + [0x82, 0x84, 0x87]))
+        try peer.send(
+            WireFrame(type: 5, flags: WireFrame.endHeaders, stream: 1, payload: word(2) + [0x82, 0x84, 0x87]))
         #expect(peer.recorder.over.count == 1)
     }
 }

@@ -72,9 +72,20 @@ import Testing
         #expect(peer.recorder.requests == [1, 3, 7])
     }
 
-    @Test func theSameNumberIsNotAnnouncedAgain() throws {
-        let peer = try EmbeddedPeer.connected(Self.one)
+    @Test func aMissingAcknowledgementIsSeen() throws {
+        let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
+        #expect(!peer.session.hasUnacknowledgedSettings)
         peer.session.announce(concurrentStreams: 1)
+        _ = try peer.received()
+        #expect(peer.session.hasUnacknowledgedSettings)
+        try peer.send(.settingsAcknowledgement)
+        #expect(!peer.session.hasUnacknowledgedSettings)
+    }
+
+    @Test(arguments: [10, 1_000])
+    func theSameNumberIsNotAnnouncedAgain(_ number: Int) throws {
+        let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
+        peer.session.announce(concurrentStreams: number)
         #expect(try peer.received().isEmpty)
     }
 

@@ -1,6 +1,7 @@
 import HTTP2
 import NIOCore
 import NIOEmbedded
+import Rates
 import Testing
 
 @Suite struct FloodTests {

@@ -48,9 +48,19 @@ import Testing
         peer.session.drain(debugData: Array(Self.json.utf8))
         peer.session.finishDrain()
         let frames = try peer.received(WireFrame.goAway)
-        #expect(frames.last?.number() == 0)
-        #expect(frames.last?.debugData == Self.json)
+        #expect(frames.map { $0.number() } == [UInt32(Int32.max), 0])
+        #expect(frames.map(\.debugData) == [Self.json, Self.json])
         #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func anErrorDuringADrainIsTold() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.drain()
+        _ = try peer.received()
+        peer.session.finishDrain()
+        try peer.send(.data(0, "x"))
+        #expect(peer.recorder.over.first?.hasPrefix("PROTOCOL_ERROR") == true)
     }
 
     @Test func streamsAfterTheSecondGoAwayAreNotTold() throws {

@@ -33,7 +33,8 @@ import Testing
             for stream in [1, 3] as [Int32] { session.respond(StreamID(stream), .status("200")) }
         }
         try peer.channel.writeInbound(
-            ByteBuffer(bytes: WireFrame.request(1, endStream: true).bytes + WireFrame.request(3, endStream: true).bytes))
+            ByteBuffer(bytes: WireFrame.request(1, endStream: true).bytes + WireFrame.request(3, endStream: true).bytes)
+        )
         let first = try #require(try peer.channel.readOutbound(as: ByteBuffer.self))
         #expect(WireFrame.parse(Array(first.readableBytesView)).map(\.stream) == [1, 3])
     }
@@ -150,8 +151,10 @@ import Testing
     }
 
     @Test func aHeaderListOfJustTheLimitIsTaken() throws {
-        // The four pseudo-header fields of `request` have 34 + 13 + 39 + 19 + 4 × 32… counted by RFC 9113, 6.5.2.
-        let pseudo = [(":method", "POST"), (":scheme", "https"), (":path", "/3/device/00"), (":authority", "localhost")]
+        // The four pseudo-header fields of `request`, counted as RFC 9113 (6.5.2) does.
+        let pseudo = [
+            (":method", "POST"), (":scheme", "https"), (":path", "/3/device/00"), (":authority", "localhost"),
+        ]
         let size = pseudo.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 32 }
         for (limit, isTaken) in [(size, true), (size - 1, false)] {
             let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = limit }

@@ -1,4 +1,6 @@
 import Foundation
+import Notifications
+import Service
 import Testing
 
 /// `carillon serve`: its ready line and its end.
@@ -17,6 +19,69 @@ import Testing
                     #expect(address.hasPrefix("127.0.0.1:"))
                     #expect(Int(address.dropFirst("127.0.0.1:".count)) ?? 0 > 0)
                 }
+            }
+        }
+    }
+
+    @Test func nothingButTheReadyLineIsOnStandardOutput() async throws {
+        try await CarillonProcess.with { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            _ = try await service.send(alert: "Hello", to: token)
+            #expect(await service.stop().output == service.readyLine + "\n")
+        }
+    }
+
+    @Test func theDataFolderIsItsOwnersAlone() async throws {
+        try await CarillonProcess.with { service in
+            #expect(try permissions(ofFile: service.data) == 0o700)
+            #expect(try permissions(ofFile: service.developmentKey.path) == 0o600)
+            for name in try FileManager.default.contentsOfDirectory(atPath: service.data) where name != "ca.pem" {
+                let mode = try #require(try permissions(ofFile: "\(service.data)/\(name)"))
+                #expect(mode & 0o077 == 0, "\(name)")
+            }
+        }
+    }
+
+    @Test func theDataFolderCanComeFromTheEnvironment() async throws {
+        try await withTemporaryFolder { folder in
+            try await CarillonProcess.with(data: folder + "/data") { _ in
+                let made = try await BuiltCommand.run(
+                    ["team", "create", "--name", "Team"], environment: ["CARILLON_DATA": folder + "/data"])
+                #expect(made.status == 0, "\(made.errors)")
+            }
+        }
+    }
+
+    @Test func theServersCertificateHasTheNamesThatWereAskedFor() async throws {
+        try await CarillonProcess.with(["--hostname", "push.example.com"]) { service in
+            let address = try service.addresses(.development).provider
+            let port = try #require(address.split(separator: ":").last)
+            for name in ["localhost", "push.example.com"] {
+                let finished = try await ChildProcess.run(
+                    "curl",
+                    Curl.arguments(ca: service.ready.ca)
+                        + ["--resolve", "\(name):\(port):127.0.0.1", "-o", "/dev/null", "-w", "%{http_code}"]
+                        + ["https://\(name):\(port)/"])
+                #expect(finished.output == "405", "\(finished.errors)")
+            }
+        }
+    }
+
+    @Test func theFirstStartsLinesCanBePastedAndWork() async throws {
+        try await withTemporaryFolder { folder in
+            let arguments = ["serve", "--ports", "ephemeral", "--data", folder + "/data"]
+            try await ChildProcess.with(BuiltCommand.path, arguments) { service in
+                await service.output.wait(for: "/3/device/$TOKEN\n")
+                // What is indented under a heading that ends with a colon is to be typed.
+                let lines = service.output.text.split(separator: "\n").drop { !$0.hasSuffix(":") }
+                let commands = lines.filter { $0.hasPrefix("  ") && !$0.contains(" device listen ") }
+                try #require(commands.contains { $0.contains(" send ") } && commands.contains { $0.contains("curl ") })
+                let script = "set -e\n" + commands.joined(separator: "\n") + "\n"
+                let finished = try await ChildProcess.run("sh", ["-c", script], folder: folder)
+                #expect(finished.status == 0, "\(finished.errors)")
+                #expect(finished.output.contains("Accepted"))
+                // curl says nothing when the answer is 200, and shows the reason otherwise.
+                #expect(!finished.output.contains("reason"))
             }
         }
     }

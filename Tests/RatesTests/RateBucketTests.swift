@@ -2,64 +2,63 @@ import Rates
 import Testing
 
 struct RateBucketTests {
-    private let second: UInt64 = 1_000_000_000
+    private static let second: UInt64 = 1_000_000_000
+
+    /// What a new bucket says to events at the given times.
+    private func admissions(_ rate: Rate, at times: [UInt64], weight: UInt64 = 1) -> [Bool] {
+        var bucket = RateBucket()
+        return times.map { bucket.admits(rate, at: $0, weight: weight) }
+    }
 
     @Test func `The burst is admitted at once, and not one more`() {
-        var bucket = RateBucket()
-        let rate = Rate(burst: 3, perSecond: 1)
-        let admitted = (0..<5).map { _ in bucket.admits(rate, at: second) }
-        #expect(admitted == [true, true, true, false, false])
+        let times = Array(repeating: Self.second, count: 5)
+        #expect(admissions(Rate(burst: 3, perSecond: 1), at: times) == [true, true, true, false, false])
     }
 
     @Test func `After the burst the rate is admitted`() {
-        var bucket = RateBucket()
-        let rate = Rate(burst: 2, perSecond: 10)
-        #expect(bucket.admits(rate, at: 0) && bucket.admits(rate, at: 0))
-        #expect(!bucket.admits(rate, at: second / 10 - 1))
-        #expect(bucket.admits(rate, at: second / 10))
-        #expect(!bucket.admits(rate, at: second / 10))
+        let tenth = Self.second / 10
+        let times = [0, 0, tenth - 1, tenth, tenth]
+        #expect(admissions(Rate(burst: 2, perSecond: 10), at: times) == [true, true, false, true, false])
     }
 
     @Test func `What is refused does not count`() {
-        var bucket = RateBucket()
-        let rate = Rate(burst: 1, perSecond: 1)
-        #expect(bucket.admits(rate, at: 0))
-        for _ in 0..<100 { #expect(!bucket.admits(rate, at: 1)) }
-        #expect(bucket.admits(rate, at: second))
+        let times = [0, 1, 2, 3, Self.second]
+        #expect(admissions(Rate(burst: 1, perSecond: 1), at: times) == [true, false, false, false, true])
     }
 
     @Test func `A rate of 0 switches the limit off`() {
-        var bucket = RateBucket()
-        for _ in 0..<10_000 { #expect(bucket.admits(.off, at: 0)) }
+        #expect(admissions(.off, at: Array(repeating: 0, count: 1000)).allSatisfy { $0 })
     }
 
     @Test func `A weight of two counts double`() {
-        var bucket = RateBucket()
-        let rate = Rate(burst: 4, perSecond: 1)
-        #expect(bucket.admits(rate, at: 0, weight: 2) && bucket.admits(rate, at: 0, weight: 2))
-        #expect(!bucket.admits(rate, at: 0))
+        #expect(admissions(Rate(burst: 4, perSecond: 1), at: [0, 0, 0], weight: 2) == [true, true, false])
     }
 
     @Test func `A clock that goes back admits no more than one that stands still`() {
+        let times = [10 * Self.second, 5 * Self.second]
+        #expect(admissions(Rate(burst: 1, perSecond: 1), at: times) == [true, false])
+    }
+
+    @Test func `What was earned makes room, up to the burst`() {
         var bucket = RateBucket()
-        let rate = Rate(burst: 1, perSecond: 1)
-        #expect(bucket.admits(rate, at: 10 * second))
-        #expect(!bucket.admits(rate, at: 5 * second))
+        let rate = Rate(burst: 2, perSecond: 1)
+        let before = (0..<2).map { _ in bucket.admits(rate, at: 0) }
+        bucket.earn(rate, events: 100)
+        let after = (0..<3).map { _ in bucket.admits(rate, at: 0) }
+        #expect(before == [true, true] && after == [true, true, false])
     }
 
     @Test func `The slowest rates and the latest times do not overflow`() {
-        var bucket = RateBucket()
         let rate = Rate(burst: .max, perSecond: 1e-12)
-        #expect(bucket.admits(rate, at: 0, weight: .max) == false)
-        #expect(bucket.admits(rate, at: .max) == false)
+        #expect(admissions(rate, at: [0, .max], weight: .max) == [false, false])
     }
 }
 
 struct RateTableTests {
     @Test func `Each key has its own bucket`() {
         var table = RateTable<Int>(Rate(burst: 1, perSecond: 1))
-        #expect(table.admits(1, at: 0) && table.admits(2, at: 0))
-        #expect(!table.admits(1, at: 0))
+        let admitted = [1, 2, 1].map { table.admits($0, at: 0) }
+        #expect(admitted == [true, true, false])
     }
 
     @Test func `Keys that no longer count are forgotten`() {

@@ -11,8 +11,9 @@ package final class HTTP2Client: Sendable {
 
     /// Where the server is.
     package enum Address: Sendable {
-        /// Each address of the host is tried, the next one where one does not answer.
-        case tcp(host: String, port: Int, tls: NIOSSLContext)
+        /// Each address of the host is tried, the next one where one does not answer. The server name is what the TLS
+        /// handshake asks for; the host's by default.
+        case tcp(host: String, port: Int, tls: NIOSSLContext, serverName: String? = nil)
         case unix(path: String)
     }
 
@@ -27,17 +28,14 @@ package final class HTTP2Client: Sendable {
     ) async throws(HTTP2ClientError) -> HTTP2Client {
         let bootstrap = ClientBootstrap(group: group).connectTimeout(timeout)
             .channelOption(.socketOption(.so_keepalive), value: 1)
+            // Everything is in place before the first byte can come: the server speaks at once.
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try Self.install(on: channel, to: address) }
+            }
         do {
             switch address {
-            case .tcp(let host, let port, let tls):
+            case .tcp(let host, let port, _, _):
                 let channel = try await bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1)
-                    .channelInitializer { channel in
-                        channel.eventLoop.makeCompletedFuture {
-                            let name = host.isIPAddress ? nil : host
-                            let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
-                            try channel.pipeline.syncOperations.addHandler(handler)
-                        }
-                    }
                     .connect(host: host, port: port).get()
                 let shown = host.contains(":") ? "[\(host)]" : host
                 return try await HTTP2Client(channel: channel, authority: "\(shown):\(port)", isSecure: true)
@@ -46,8 +44,19 @@ package final class HTTP2Client: Sendable {
                 return try await HTTP2Client(channel: channel, authority: "localhost", isSecure: false)
             }
         } catch {
-            throw HTTP2ClientError(.cannotConnect, "No connection to \(address): \(error)")
+            throw HTTP2ClientError(.cannotConnect, "No connection to \(address): \(ConnectionFailure.cause(of: error))")
         }
+    }
+
+    private static func install(on channel: any Channel, to address: Address) throws {
+        if case .tcp(let host, _, let tls, let serverName) = address {
+            let name = serverName ?? (host.isIPAddress ? nil : host)
+            let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }
+        let exchanges = ClientExchanges(eventLoop: channel.eventLoop)
+        let session = HTTP2Session(role: .client, configuration: HTTP2Configuration(), application: exchanges)
+        try channel.pipeline.syncOperations.addHandler(session)
     }
 
     private init(channel: any Channel, authority: String, isSecure: Bool) async throws {
@@ -55,9 +64,10 @@ package final class HTTP2Client: Sendable {
         self.authority = authority
         self.isSecure = isSecure
         exchanges = try await channel.eventLoop.submit {
-            let exchanges = ClientExchanges(eventLoop: channel.eventLoop)
-            let session = HTTP2Session(role: .client, configuration: HTTP2Configuration(), application: exchanges)
-            try channel.pipeline.syncOperations.addHandler(session)
+            let session = try channel.pipeline.syncOperations.handler(type: HTTP2Session.self)
+            guard let exchanges = session.application as? ClientExchanges else {
+                throw HTTP2ClientError(.connectionEnded, "The server closed the connection at once.")
+            }
             return NIOLoopBound(exchanges, eventLoop: channel.eventLoop)
         }.get()
     }
@@ -122,7 +132,7 @@ package final class HTTP2Client: Sendable {
 extension HTTP2Client.Address: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .tcp(let host, let port, _): "\(host), port \(port)"
+        case .tcp(let host, let port, _, _): "\(host), port \(port)"
         case .unix(let path): path
         }
     }

@@ -5,6 +5,8 @@ import Synchronization
 /// Decides, before its TLS handshake, whether a connection is one too many of its address. Listeners that serve the
 /// same parties share one.
 package final class ConnectGuard: Sendable {
+    /// Which connections it counts, for the log.
+    let name: String
     private let limits: ConnectLimits
     private let state: Mutex<State>
 
@@ -21,7 +23,8 @@ package final class ConnectGuard: Sendable {
     /// How many suspects are remembered; with more the oldest suspicion is not worth its memory.
     static let maximumSuspects = 10_000
 
-    package init(_ limits: ConnectLimits) {
+    package init(_ name: String, _ limits: ConnectLimits) {
+        self.name = name
         self.limits = limits
         state = Mutex(State(connects: RateTable(limits.connects)))
     }

@@ -15,10 +15,10 @@ struct ConnectionAdmission {
         switch guardian.admit(address, at: .now()) {
         case .admitted: break
         case .tooManyConnects:
-            log.struck("connects-per-address", peer: peer)
+            log.struck("\(guardian.name)-connect-rate", peer: peer)
             throw TooManyConnections()
         case .tooManyOpen:
-            log.struck("open-connections-per-address", peer: peer)
+            log.struck("open-connections", peer: peer)
             throw TooManyConnections()
         }
         (self.guardian, self.address) = (guardian, address)

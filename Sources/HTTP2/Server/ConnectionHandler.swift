@@ -155,7 +155,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if session == nil {
-            report("A TLS handshake failed", "\(error)")
+            report("A TLS handshake failed", ConnectionFailure.cause(of: error))
             context.close(promise: nil)
         } else {
             context.fireErrorCaught(error)

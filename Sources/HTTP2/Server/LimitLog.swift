@@ -22,14 +22,14 @@ package final class LimitLog: Sendable {
     /// - Parameters:
     ///   - limit: the name that docs/settings.md has for it.
     ///   - peer: whom it struck.
-    package func struck(_ limit: StaticString, peer: String) {
+    package func struck(_ limit: String, peer: String) {
         let now = NIODeadline.now().uptimeNanoseconds
         let suppressed = states.withLock { states -> Int? in
-            var state = states[limit.description] ?? State()
+            var state = states[limit] ?? State()
             let isLogged = state.bucket.admits(Self.rate, at: now)
             let suppressed = state.suppressed
             state.suppressed = isLogged ? 0 : suppressed + 1
-            states[limit.description] = state
+            states[limit] = state
             return isLogged ? suppressed : nil
         }
         guard let suppressed else { return }

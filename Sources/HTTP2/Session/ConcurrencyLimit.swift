@@ -52,8 +52,8 @@ struct ConcurrencyLimit: Sendable {
         return number
     }
 
-    /// The client acknowledged its oldest unacknowledged SETTINGS. Says whether another announcement, which had to wait,
-    /// is to be submitted now.
+    /// The client acknowledged its oldest unacknowledged SETTINGS. Says whether another announcement, which had to
+    /// wait, is to be submitted now.
     mutating func settingsAcknowledged() -> Bool {
         guard !sent.isEmpty else { return false }
         acknowledged = sent.removeFirst()
@@ -64,6 +64,9 @@ struct ConcurrencyLimit: Sendable {
         }
         return announce(number)
     }
+
+    /// Whether an announcement was not acknowledged yet.
+    var isUnacknowledged: Bool { !submitted.isEmpty || !sent.isEmpty }
 
     /// Whether one more stream may be opened.
     func admits(openStreams: Int) -> Bool { openStreams < current }

@@ -1,11 +1,11 @@
 package import NIOCore
+package import Rates
 
 /// Counts what is cheap for a peer to send and dear for us to handle, and says when it is too much.
 ///
 /// libnghttp2 1.52 by itself bounds CONTINUATION frames, entries of SETTINGS and acknowledgements that wait to be
 /// sent, and the server's side of RST_STREAM. It leaves to its caller the frames that are handled at once and lead
-/// nowhere, and streams that the peer makes *us* reset. Each kind is a leaky bucket that is kept as a single time: when
-/// the bucket will be empty (the generic cell rate algorithm). A peer that opens streams or reads data does honest work
+/// nowhere, and streams that the peer makes *us* reset. A peer that opens streams or reads data does honest work
 /// and earns room for the frames that come along with it.
 package struct FloodGuard: Sendable {
     /// What is counted.
@@ -27,24 +27,6 @@ package struct FloodGuard: Sendable {
         case acknowledgements = "unread acknowledgements"
     }
 
-    /// A bucket: so many at once, and so many more each second.
-    package struct Rate: Sendable, Hashable {
-        /// How many are allowed at once.
-        package var burst: Int
-        /// How many more are allowed each second.
-        package var perSecond: Int
-
-        package init(burst: Int, perSecond: Int) {
-            self.burst = burst
-            self.perSecond = perSecond
-        }
-
-        /// Nanoseconds that one costs. A rate of less than one a second counts as one.
-        var cost: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
-        /// Nanoseconds that the whole bucket holds.
-        var depth: UInt64 { cost.multipliedSaturating(by: UInt64(max(1, burst))) }
-    }
-
     /// The rates, per connection.
     package struct Limits: Sendable, Hashable {
         /// A provider that gives up on everything in flight resets 1,000 streams at once; 33 a second is what the
@@ -62,15 +44,15 @@ package struct FloodGuard: Sendable {
 
     /// How many idle frames a stream makes room for: its own HEADERS, CONTINUATION and windows, both ways.
     static let idleFramesPerStream = 10
-    /// How many idle frames a DATA frame that we send makes room for: WINDOW_UPDATE of the stream and of the connection.
+    /// How many idle frames a DATA frame that we send makes room for: WINDOW_UPDATE of the stream and the connection,
+    /// and as many again for a peer that opens its windows in halves.
     static let idleFramesPerDataFrame = 4
 
     private let limits: Limits
-    /// When each bucket will be empty, in nanoseconds of the event loop's clock.
-    private var resetsEmptyAt: UInt64 = 0
-    private var settingsEmptyAt: UInt64 = 0
-    private var pingsEmptyAt: UInt64 = 0
-    private var idleFramesEmptyAt: UInt64 = 0
+    private var resets = RateBucket()
+    private var settings = RateBucket()
+    private var pings = RateBucket()
+    private var idleFrames = RateBucket()
 
     package init(limits: Limits) { self.limits = limits }
 
@@ -78,10 +60,10 @@ package struct FloodGuard: Sendable {
     package mutating func admit(_ kind: Kind, at now: NIODeadline) -> Bool {
         let now = now.uptimeNanoseconds
         return switch kind {
-        case .resets: Self.pour(into: &resetsEmptyAt, limits.resets, now)
-        case .settings: Self.pour(into: &settingsEmptyAt, limits.settings, now)
-        case .pings: Self.pour(into: &pingsEmptyAt, limits.pings, now)
-        case .idleFrames: Self.pour(into: &idleFramesEmptyAt, limits.idleFrames, now)
+        case .resets: resets.admits(limits.resets, at: now)
+        case .settings: settings.admits(limits.settings, at: now)
+        case .pings: pings.admits(limits.pings, at: now)
+        case .idleFrames: idleFrames.admits(limits.idleFrames, at: now)
         case .headers, .continuations, .acknowledgements: false
         }
     }
@@ -97,26 +79,6 @@ package struct FloodGuard: Sendable {
     }
 
     private mutating func earn(_ frames: Int) {
-        let credit = limits.idleFrames.cost.multipliedSaturating(by: UInt64(frames))
-        idleFramesEmptyAt = idleFramesEmptyAt > credit ? idleFramesEmptyAt - credit : 0
-    }
-
-    private static func pour(into emptyAt: inout UInt64, _ rate: Rate, _ now: UInt64) -> Bool {
-        let next = max(emptyAt, now).addingSaturating(rate.cost)
-        guard next - now <= rate.depth else { return false }
-        emptyAt = next
-        return true
-    }
-}
-
-extension UInt64 {
-    fileprivate func addingSaturating(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-
-    fileprivate func multipliedSaturating(by other: UInt64) -> UInt64 {
-        let (product, overflow) = multipliedReportingOverflow(by: other)
-        return overflow ? .max : product
+        idleFrames.earn(limits.idleFrames, events: UInt64(frames))
     }
 }

@@ -1,8 +1,8 @@
 /// What stands on a session: a gateway's connection, or a client's.
 ///
-/// Every call comes on the channel's event loop. Most come while bytes are being read, and any method of the session may
-/// be called from any of them: what is submitted is queued, and goes out in one write after `batchEnded()`. Spans are
-/// valid during the call only. Each method has an implementation that does nothing.
+/// Every call comes on the channel's event loop. Most come while bytes are being read, and any method of the session
+/// may be called from any of them: what is submitted is queued, and goes out in one write after `batchEnded()`. Spans
+/// are valid during the call only. Each method has an implementation that does nothing.
 package protocol HTTP2Application: AnyObject {
     /// The channel is active and the preface is queued. A client may make requests from here on.
     func sessionBecameActive(_ session: HTTP2Session)

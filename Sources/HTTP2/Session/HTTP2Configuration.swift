@@ -1,8 +1,8 @@
 /// The limits and sizes of a session. Each has a default that suits small requests with small answers.
 package struct HTTP2Configuration: Sendable {
     /// Server: how many streams a client may have open once it was announced; also the number served before the client
-    /// has acknowledged a smaller announcement. Client: how many requests are open at once, however many more the server
-    /// would allow. 1,000 is what the gateways allow a provider.
+    /// has acknowledged a smaller announcement. Client: how many requests are open at once, however many more the
+    /// server would allow. 1,000 is what the gateways allow a provider.
     package var maxConcurrentStreams = 1_000
 
     /// Server: SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS, at most `maxConcurrentStreams`;

@@ -15,6 +15,11 @@ extension HTTP2Session {
     /// Server: what is announced now, or about to be.
     package var announcedConcurrentStreams: Int { concurrency.announced }
 
+    /// Server: whether the client still owes an acknowledgement of SETTINGS. As long as it does, the greater number of
+    /// streams holds: an application that lowers the number for safety ends the connection with SETTINGS_TIMEOUT when
+    /// this lasts (RFC 9113, 6.5.3).
+    package var hasUnacknowledgedSettings: Bool { concurrency.isUnacknowledged }
+
     /// The peer's settings, the protocol's initial ones before its own have come.
     package var peerSettings: PeerSettings {
         func value(_ setting: nghttp2_settings_id) -> UInt32 {
@@ -36,7 +41,8 @@ extension HTTP2Session {
     /// Streams the client opened before it acknowledged a smaller number are served. Later ones are refused without the
     /// application's hearing of them.
     package func announce(concurrentStreams: Int) {
-        guard role == .server, state == .active, concurrentStreams != concurrency.announced else { return }
+        guard role == .server, state == .active else { return }
+        guard min(concurrentStreams, concurrency.full) != concurrency.announced else { return }
         if concurrency.announce(concurrentStreams) { submitConcurrentStreams() }
     }
 
@@ -57,6 +63,7 @@ extension HTTP2Session {
     ) {
         guard state == .active, let library, !hasLibraryFailed else { return }
         hasSubmittedGoAway = true
+        queuedGoAways += 1
         let data = debugData.prefix(Self.maxDebugDataBytes)
         let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
         data.withUnsafeBufferPointer { data in
@@ -74,26 +81,23 @@ extension HTTP2Session {
     package func drain(debugData: [UInt8] = []) {
         guard state == .active, let library, !hasLibraryFailed, case .none = drain else { return }
         let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
+        // There is nobody to give notice to who does not know already.
         guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {
-            drain = .finished
+            drain = .finished(debugData: debugData)
             goAway(.noError, debugData: debugData)
             return
         }
-        drain = .noticeQueued(debugData: debugData)
+        drain = .began(debugData: debugData)
         nghttp2_submit_shutdown_notice(library)
         scheduleFlush()
     }
 
     /// Sends the second GOAWAY of a drain now, when the client takes too long to answer.
     package func finishDrain() {
-        let data: [UInt8]
-        switch drain {
-        case .noticeQueued(let debugData), .noticeSent(let debugData): data = debugData
-        case .none, .finished: return
-        }
-        drain = .finished
+        guard case .began(let debugData) = drain else { return }
+        drain = .finished(debugData: debugData)
         isDrainPingDue = false
-        goAway(.noError, debugData: data)
+        goAway(.noError, debugData: debugData)
     }
 
     /// Closes the channel after what is queued was written, GOAWAY for one. Nothing more is told but `streamClosed` for

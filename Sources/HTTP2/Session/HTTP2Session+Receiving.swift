@@ -129,7 +129,9 @@ extension HTTP2Session {
         return Self.go
     }
 
-    func headerReceived(_ stream: StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Int32 {
+    func headerReceived(_ stream: StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>)
+        -> Int32
+    {
         // Neither count can pass the frame's 24 bits times the table's 4 KiB: no overflow within one block.
         block.listBytes += name.count + value.count + IncomingBlock.bytesPerField
         guard block.listBytes <= configuration.maxHeaderListBytes else {
@@ -225,7 +227,7 @@ extension HTTP2Session {
 
     private func pingAcknowledged(_ payload: UInt64) {
         guard state == .active else { return }
-        if payload == Drain.pingPayload, case .noticeSent = drain {
+        if payload == Drain.pingPayload, drain.debugData != nil {
             finishDrain()
         } else {
             application?.pingAcknowledged(payload)

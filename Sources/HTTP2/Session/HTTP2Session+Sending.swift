@@ -79,15 +79,16 @@ extension HTTP2Session {
 
     private func takeGoAway(_ frame: OutgoingFrame) {
         guard let said = frame.goAway else { return }
-        if case .noticeQueued(let debugData) = drain, said.lastStream == .last, said.code == .noError {
+        if let debugData = drain.debugData, said.lastStream == .last, said.code == .noError, said.debugData.isEmpty {
             output.writeBytes(OutgoingFrame.goAway(lastStream: .last, code: .noError, debugData: debugData))
-            drain = .noticeSent(debugData: debugData)
-            // After the notice, not before: libnghttp2 would put a PING submitted now in front of it.
-            isDrainPingDue = true
+            // Only now: libnghttp2 would have put a PING submitted with the notice in front of it.
+            if case .began = drain { isDrainPingDue = true }
             return
         }
         output.writeBytes(frame.bytes)
-        if !hasSubmittedGoAway, said.code != .noError, end == nil {
+        if queuedGoAways > 0 {
+            queuedGoAways -= 1
+        } else if said.code != .noError, end == nil {
             // libnghttp2's own: the peer broke the protocol. Its text is a fixed one of the library.
             let isHTTP1 = !hasReceivedPreface && prefix.starts(with: "HTTP/".utf8)
             end = isHTTP1 ? .plainHTTP1 : .protocolError(said.code, String(decoding: said.debugData, as: UTF8.self))

@@ -190,6 +190,7 @@ extension HTTP2Session {
         guard let body else { return submit(nil) }
         // The table keeps the body for as long as libnghttp2 has the pointer.
         let source = nghttp2_data_source(ptr: Unmanaged.passUnretained(body).toOpaque())
-        return withUnsafePointer(to: nghttp2_data_provider(source: source, read_callback: LibraryCallbacks.readBody), submit)
+        return withUnsafePointer(
+            to: nghttp2_data_provider(source: source, read_callback: LibraryCallbacks.readBody), submit)
     }
 }

@@ -81,6 +81,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     var writableStreams: [StreamID] = []
 
     // Going away
+    /// GOAWAY frames that were handed in and not yet written; any other one is libnghttp2's own.
+    var queuedGoAways = 0
     var drain: Drain = .none
     /// The notice of a drain was written, and the PING that follows it was not submitted yet.
     var isDrainPingDue = false

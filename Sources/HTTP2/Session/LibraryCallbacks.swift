@@ -68,7 +68,9 @@ enum LibraryCallbacks {
 
     /// Asks a body how much of it goes into the next DATA frame; `sendData` then moves just that much.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, _ in
-        guard let flags, let pointer = source?.pointee.ptr else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+        guard let flags, let pointer = source?.pointee.ptr else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
         let body = Unmanaged<OutboundBody>.fromOpaque(pointer).takeUnretainedValue()
         guard body.bytes > 0 || body.isFinished else {
             body.isDeferred = true

@@ -1,4 +1,5 @@
 import CNghttp2
+import Rates
 
 /// Makes libnghttp2's session objects.
 enum LibrarySession {
@@ -25,7 +26,7 @@ enum LibrarySession {
         let resets = configuration.flood.resets
         nghttp2_option_set_stream_reset_rate_limit(
             option, UInt64(clamping: resets.burst).addingReportingOverflow(1_000).partialValue,
-            UInt64(clamping: resets.perSecond).addingReportingOverflow(1_000).partialValue)
+            UInt64(clamping: Int(resets.perSecond.rounded(.up))).addingReportingOverflow(1_000).partialValue)
 
         let userData = Unmanaged.passUnretained(owner).toOpaque()
         var session: OpaquePointer?

@@ -29,7 +29,7 @@ package enum SessionEnd: Sendable, CustomStringConvertible {
         case .protocolError(let code, let text): text.isEmpty ? "\(code)" : "\(code): \(text)"
         case .flood(let kind): "flood of \(kind.rawValue)"
         case .peerDoesNotRead: "the peer does not read what it asked for"
-        case .channelError(let error): "channel error: \(error)"
+        case .channelError(let error): "channel error: \(ConnectionFailure.cause(of: error))"
         }
     }
 }

@@ -1,6 +1,7 @@
 /// The number of one stream within its session (RFC 9113, 5.1.1).
 ///
-/// Public because `StreamTable` is. Streams opened by a client are odd, and a number is never used again on the same session.
+/// Streams opened by a client are odd, and a number is never used again on the same session. Public because
+/// `StreamTable` is.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The 31-bit number as it stands on the wire.
     public let rawValue: Int32

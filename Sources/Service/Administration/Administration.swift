@@ -1,4 +1,5 @@
 import Courier
+import Crypto
 import Delivery
 import Foundation
 import HTTP2
@@ -49,7 +50,7 @@ final class Administration: HTTP2Service {
         } catch let error as AdministrationError {
             return .failure(400, error.cause)
         } catch {
-            return .failure(400, "The request cannot be read: \(error)")
+            return .failure(400, "The body is not the JSON that \(method) \(path) takes; see docs/administration.md.")
         }
     }
 
@@ -75,15 +76,16 @@ final class Administration: HTTP2Service {
     }
 
     private func createKey(_ request: AdministrationMessages.NewKey) async throws -> AdministrationAnswer {
-        guard let point = Data(base64Encoded: request.publicKey), point.count == 65, point.first == 4 else {
-            throw AdministrationError("The public key is not an uncompressed point on P-256.")
-        }
+        // Why it is none, nobody has to know.
+        guard let bytes = Data(base64Encoded: request.publicKey),
+            let point = try? P256.Signing.PublicKey(x963Representation: bytes)
+        else { throw AdministrationError("The public key is not a point on P-256 in X9.63 form and Base64.") }
         let environments = try request.environment.map { [try environment($0)] } ?? Environment.allCases
         var random = SystemRandomNumberGenerator()
         let key = TeamKey(
             id: .random(using: &random),
             team: try team(request.team),
-            publicKey: Array(point),
+            publicKey: Array(point.x963Representation),
             environments: Set(environments),
         )
         _ = try await accounts.apply(.createKey(key))

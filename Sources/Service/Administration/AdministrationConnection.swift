@@ -12,6 +12,7 @@ final class AdministrationConnection: HTTP2Connection {
         var method = ""
         var path = ""
         var body: [UInt8] = []
+        var isAnswered = false
     }
 
     init(administration: Administration, eventLoop: any EventLoop) {
@@ -38,8 +39,13 @@ final class AdministrationConnection: HTTP2Connection {
         bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
     }
 
+    func bodyTooLarge(_ stream: StreamID) -> Bool {
+        respond(stream, .failure(413, "The body is longer than \(Administration.maximumBodyBytes) bytes."))
+        return true
+    }
+
     func streamEnded(_ stream: StreamID) {
-        guard let index = requests.index(of: stream) else { return }
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         let request = requests[index]
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         Task { [administration] in
@@ -49,6 +55,8 @@ final class AdministrationConnection: HTTP2Connection {
     }
 
     private func respond(_ stream: StreamID, _ answer: AdministrationAnswer) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        requests[index].isAnswered = true
         var headers = HeaderBlock()
         headers.append(":status", String(answer.status))
         headers.append("content-type", "application/json")

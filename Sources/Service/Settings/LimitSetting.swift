@@ -81,7 +81,7 @@ package struct LimitSetting: Sendable {
             $0.delivery.acknowledgementGrace = .milliseconds(Int($1))
         },
         LimitSetting("pending-stores", "notifications that may wait for the disk", 16...10_000_000) {
-            $0.delivery.pendingStoresPerShard = max(1, Int($1) / 16)
+            $0.delivery.pendingStoresPerShard = max(1, Int($1) / DeliveryLimits.shards)
         },
         LimitSetting("retention", "days that a notification is kept for a device that is offline", 1...3650) {
             $0.delivery.retention = .seconds(Int($1) * 24 * 60 * 60)

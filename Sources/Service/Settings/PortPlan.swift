@@ -31,7 +31,15 @@ package enum PortPlan: String, Sendable, CaseIterable {
     /// The environment that a server name stands for: production for the names that Apple's production service has,
     /// development for every other and for none.
     package static func environment(ofServerName name: String?) -> Environment {
-        let production = ["api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com"]
-        return production.contains(name?.lowercased() ?? "") ? .production : .development
+        productionNames.contains(name?.lowercased() ?? "") ? .production : .development
     }
+
+    static let productionNames = ["api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com"]
+    private static let developmentNames = [
+        "api.development.push.apple.com", "api.sandbox.push.apple.com", "gateway.sandbox.push.apple.com",
+        "feedback.sandbox.push.apple.com",
+    ]
+
+    /// The names that a server's certificate needs so that clients can tell the environments apart.
+    var serverNames: [String] { self == .apple ? Self.productionNames + Self.developmentNames : [] }
 }

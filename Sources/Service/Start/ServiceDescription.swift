@@ -25,11 +25,18 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     package var processID: Int32
     package var development: Addresses?
     package var production: Addresses?
+    /// The name that the TLS handshake has to ask for to reach production, where both environments share their ports.
+    package var productionServerName: String?
     /// The root certificate's file.
     package var ca: String
     /// The administration's socket.
     package var socket: String
     package var key: DevelopmentKey?
+
+    /// The name to ask for in the TLS handshake; nil for the host's own.
+    package func serverName(_ environment: Environment) -> String? {
+        environment == .production ? productionServerName : nil
+    }
 
     package func addresses(_ environment: Environment) -> Addresses? {
         switch environment {

@@ -16,6 +16,12 @@ final class EmbeddedPeer {
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
     }
 
+    deinit {
+        // A pipeline and its handlers hold each other until the channel is closed.
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.run()
+    }
+
     /// A server whose client has sent its preface and taken the server's SETTINGS.
     static func connected(_ configure: (inout HTTP2Configuration) -> Void = { _ in }) throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer(.server, configure)

@@ -77,7 +77,8 @@ enum Loopback {
     /// The port of a process's listening socket, as the kernel lists it.
     private static func listeningPort(of process: Int32) throws -> Int? {
         let descriptors = "/proc/\(process)/fd"
-        let sockets = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap { name -> Substring? in
+        let sockets = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap {
+            name -> Substring? in
             // A descriptor may be gone by now; it is not the listening one then.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)")
             guard let target, target.hasPrefix("socket:[") else { return nil }

@@ -94,7 +94,9 @@ extension WireFrame {
         WireFrame(type: data, flags: endStream ? Self.endStream : 0, stream: stream, payload: Array(text.utf8))
     }
 
-    static func headers(_ stream: Int32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true) -> WireFrame {
+    static func headers(_ stream: Int32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true)
+        -> WireFrame
+    {
         WireFrame(
             type: headers, flags: (endStream ? Self.endStream : 0) | (endHeaders ? Self.endHeaders : 0),
             stream: stream, payload: block)
@@ -105,7 +107,7 @@ extension WireFrame {
         headers(stream, requestBlock + more.flatMap { literal($0.0, $0.1) }, endStream: endStream)
     }
 
-    /// `:method: POST` and `:scheme: https` from the static table (RFC 7541, appendix A), path and authority as literals.
+    /// `:method: POST` and `:scheme: https` from the static table (RFC 7541, appendix A), the others as literals.
     static let requestBlock: [UInt8] =
         [0x83, 0x87] + literal(":path", "/3/device/00") + literal(":authority", "localhost")
 }

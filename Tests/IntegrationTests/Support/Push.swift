@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import Service
 
 /// A request of the provider API, made by hand, so that each can be wrong in one way (Guide, Tables 8-1 and 8-2).
 struct Push: Sendable {
@@ -60,5 +61,12 @@ extension CarillonProcess {
         push.headers += headers
         push.payload(#"{"aps":{"alert":"\#(alert)"}}"#)
         return try await send(push)
+    }
+}
+
+extension Push {
+    /// Writes the body to a file.
+    func write(to path: String) throws {
+        try Data(body ?? []).write(to: URL(fileURLWithPath: path))
     }
 }

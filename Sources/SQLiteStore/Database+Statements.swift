@@ -1,0 +1,54 @@
+import GRDB
+
+/// GRDB's calls with errors that have a type.
+///
+/// Each takes its statement from the connection's cache: GRDB removes one that failed from there, since it cannot be
+/// run again, so nobody may keep one for the next row.
+extension Database {
+    /// Runs a statement that has no rows to give.
+    ///
+    /// - Parameter arguments: the values of its parameters, in their order. GRDB passes a `String` on as a C string,
+    ///   which ends at the first NUL character; text that may hold one is passed as `Data`, with a CAST in the SQL.
+    /// - Returns: How many rows it changed.
+    @discardableResult
+    func run(_ sql: String, _ arguments: StatementArguments) throws(SQLiteFailure) -> Int {
+        try perform { database in
+            try database.cachedStatement(sql: sql).execute(arguments: arguments)
+            return database.changesCount
+        }
+    }
+
+    /// Calls `body` with each row that a statement gives. The row is good during the call only.
+    func forEachRow(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        _ body: (Row) throws(SQLiteFailure) -> Void,
+    ) throws(SQLiteFailure) {
+        try perform { database in
+            let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+            while let row = try rows.next() { try body(row) }
+        }
+    }
+
+    /// What `body` makes of the first row that a statement gives; nil where it gives none.
+    func firstRow<Value>(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        _ body: (Row) throws(SQLiteFailure) -> Value,
+    ) throws(SQLiteFailure) -> Value? {
+        try perform { database in
+            let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+            // The row is gone with its cursor.
+            return try withExtendedLifetime(rows) { try rows.next().map(body) }
+        }
+    }
+
+    /// Calls GRDB, whose errors have no type.
+    func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
+        do {
+            return try body(self)
+        } catch {
+            throw SQLiteFailure(error)
+        }
+    }
+}

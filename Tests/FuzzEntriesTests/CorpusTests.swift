@@ -1,0 +1,34 @@
+import Foundation
+import FuzzEntries
+import Testing
+
+/// Every file of the corpus, what once crashed among them, is read without a crash.
+struct CorpusTests {
+    private static func folder(_ entry: FuzzEntry) -> URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Corpus/\(entry.rawValue)")
+    }
+
+    @Test(arguments: FuzzEntry.allCases) func `The corpus is read`(_ entry: FuzzEntry) throws {
+        let files = try FileManager.default.contentsOfDirectory(
+            at: Self.folder(entry), includingPropertiesForKeys: nil)
+        #expect(!files.isEmpty)
+        for file in files { entry.run(Array(try Data(contentsOf: file))) }
+    }
+
+    @Test(arguments: FuzzEntry.allCases) func `Every prefix and every changed byte of the corpus is read`(
+        _ entry: FuzzEntry
+    ) throws {
+        let files = try FileManager.default.contentsOfDirectory(
+            at: Self.folder(entry), includingPropertiesForKeys: nil)
+        for file in files {
+            let bytes = Array(try Data(contentsOf: file).prefix(600))
+            for index in bytes.indices {
+                entry.run(Array(bytes[..<index]))
+                var changed = bytes
+                changed[index] ^= UInt8(truncatingIfNeeded: index | 1)
+                entry.run(changed)
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Notifications
+import Testing
+
+/// What the provider API accepts, and how it says so, with curl.
+@Suite(.gateway, .timeLimit(.minutes(3))) struct AcceptedRequestTests {
+    @Test func inDevelopmentTheAnswerHasNoBodyAndAUniqueIdentifier() async throws {
+        let situation = try GatewaySituation.current
+        let answer = try await situation.service.send(try situation.push(.development))
+        #expect(answer.status == 200)
+        #expect(answer.body.isEmpty)
+        #expect(Set(answer.headers.map(\.name)) == ["apns-id", "apns-unique-id"])
+        #expect(try #require(answer["apns-id"]).isCanonicalUUID)
+        #expect(try #require(answer["apns-unique-id"]).isCanonicalUUID)
+    }
+
+    @Test func inProductionTheAnswerHasNoBodyAndNoUniqueIdentifier() async throws {
+        let situation = try GatewaySituation.current
+        let answer = try await situation.service.send(try situation.push(.production), to: .production)
+        #expect(answer.status == 200)
+        #expect(answer.body.isEmpty)
+        #expect(answer.headers.map(\.name) == ["apns-id"])
+    }
+
+    @Test func theIdentifierComesBackInLowerCase() async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(.development)
+        push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
+        #expect(try await situation.service.send(push)["apns-id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+    }
+
+    /// What real clients and today's documents send (spec/current.md; the Guide, Table 8-2).
+    @Test(arguments: [
+        UnusualRequest("a header that is not listed") { push, _, _ in push["x-trace"] = "1" },
+        UnusualRequest("an unlisted header twice") { push, _, _ in
+            push.headers += [("x-trace", "1"), ("x-trace", "2")]
+        },
+        UnusualRequest("apns-expiration", "0"),
+        UnusualRequest("apns-expiration", "1"),
+        UnusualRequest("apns-expiration", "4102444800"),
+        UnusualRequest("apns-priority", "10"),
+        UnusualRequest("apns-priority", "5"),
+        UnusualRequest("apns-priority", "1"),
+        UnusualRequest("apns-collapse-id", String(repeating: "x", count: 64)),
+        UnusualRequest("apns-collapse-id", String(repeating: "ä", count: 32)),
+        UnusualRequest("apns-push-type", "alert"),
+        UnusualRequest("content-encoding", "identity"),
+        UnusualRequest("a background notification") { push, _, _ in
+            push["apns-push-type"] = "background"
+            push["apns-priority"] = "5"
+            push.payload(#"{"aps":{"content-available":1}}"#)
+        },
+        UnusualRequest("content-available alone, without a priority") { push, _, _ in
+            push.payload(#"{"aps":{"content-available":1}}"#)
+        },
+        UnusualRequest(body: "{}"),
+        UnusualRequest(body: #"{"mdm":"F8E5B5C6"}"#),
+        UnusualRequest(body: " {\n\"aps\" : { \"alert\" : \"\\u00e4\" } }\r\n"),
+        UnusualRequest("4,096 bytes") { push, _, _ in push.payload(bytes: 4096) },
+        UnusualRequest("5,120 bytes to the VoIP topic") { push, _, _ in
+            push["apns-topic"] = GatewaySituation.bundleID + ".voip"
+            push["apns-push-type"] = "voip"
+            push.payload(bytes: 5120)
+        },
+        UnusualRequest("a device token in capital letters") { push, situation, environment in
+            push.path = "/3/device/" + (try situation.token(environment).uppercased())
+        },
+        UnusualRequest("Bearer") { push, situation, _ in
+            push["authorization"] = "Bearer " + (try situation.provider.token())
+        },
+        UnusualRequest("base 64 of the standard alphabet, with padding") { push, situation, _ in
+            let parts = try situation.provider.token().split(separator: ".").map { part in
+                let standard = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+                return standard + String(repeating: "=", count: (4 - standard.count % 4) % 4)
+            }
+            push["authorization"] = "bearer " + parts.joined(separator: ".")
+        },
+        UnusualRequest("iat as a string") { push, situation, _ in
+            let claims = situation.provider.claims(issuedAt: "\"\(Provider.now)\"")
+            push["authorization"] = "bearer " + (try situation.provider.token(claims: claims))
+        },
+        UnusualRequest("iat with a fraction") { push, situation, _ in
+            let claims = situation.provider.claims(issuedAt: "\(Provider.now).25")
+            push["authorization"] = "bearer " + (try situation.provider.token(claims: claims))
+        },
+        UnusualRequest("iat in milliseconds") { push, situation, _ in
+            let claims = situation.provider.claims(issuedAt: "\(Provider.now)000")
+            push["authorization"] = "bearer " + (try situation.provider.token(claims: claims))
+        },
+        UnusualRequest("a token of almost an hour") { push, situation, _ in
+            push["authorization"] = "bearer " + (try situation.provider.token(issuedSecondsAgo: 3300))
+        },
+        UnusualRequest("a clock that is a minute ahead") { push, situation, _ in
+            push["authorization"] = "bearer " + (try situation.provider.token(issuedSecondsAgo: -60))
+        },
+        UnusualRequest("a key that is good for this environment alone") { push, situation, environment in
+            push["authorization"] = "bearer " + (try situation.limited[environment].orThrow("no key").token())
+        },
+    ])
+    func isAccepted(request: UnusualRequest) async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(.development)
+        try request.change(&push, situation, .development)
+        let answer = try await situation.service.send(push)
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+
+    @Test func hostInThePlaceOfAuthorityIsAccepted() async throws {
+        let situation = try GatewaySituation.current
+        let connection = try await situation.service.connect()
+        #expect(try await connection.send(try situation.push(.development), usesHost: true).status == 200)
+        await connection.close()
+    }
+
+    @Test func curlSendsSeveralOnOneConnection() async throws {
+        let situation = try GatewaySituation.current
+        let push = try situation.push(.development)
+        let url = "https://\(try situation.service.addresses(.development).provider)\(push.path)"
+        let headers = push.headers.flatMap { ["-H", "\($0.name): \($0.value)"] }
+        let finished = try await ChildProcess.run(
+            "curl",
+            Curl.arguments(ca: situation.service.ready.ca) + headers
+                + ["-d", #"{"aps":{"alert":"Hello"}}"#, "-w", "%{http_code} %{num_connects}\n"]
+                + Array(repeating: url, count: 5))
+        #expect(finished.output == "200 1\n" + String(repeating: "200 0\n", count: 4))
+    }
+}

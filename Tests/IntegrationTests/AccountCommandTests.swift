@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+/// `carillon team`, `app` and `key`, to the letter of their contract, on a running service.
+@Suite(.service(), .timeLimit(.minutes(2))) struct AccountCommandTests {
+    private func newTeam() async throws -> String {
+        let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Team")
+        return try made.object["teamID"].flatMap(\.text).orThrow(made.errors)
+    }
+
+    @Test func teamCreatePrintsATeamIDOfTenCharacters() async throws {
+        let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Kiosks")
+        #expect(made.status == 0)
+        let object = try made.object
+        #expect(object.keys == ["teamID"])
+        #expect(try #require(object["teamID"]?.text).isTenCharacterID)
+    }
+
+    @Test func everyCommandReachesTheService() async throws {
+        for _ in 0..<20 {
+            let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Team")
+            #expect(made.status == 0, "\(made.errors)")
+        }
+    }
+
+    @Test func appCreatePrintsItsTopics() async throws {
+        let made = try await CarillonProcess.current.carillon(
+            "app", "create", "--team", try await newTeam(), "--bundle-id", "com.example.kiosk")
+        #expect(made.status == 0)
+        #expect(
+            try made.object == [
+                "bundleID": "com.example.kiosk",
+                "topics": ["com.example.kiosk", "com.example.kiosk.voip", "com.example.kiosk.complication"],
+            ])
+    }
+
+    @Test func appCreateOfATeamThatIsNotThereFails() async throws {
+        let made = try await CarillonProcess.current.carillon(
+            "app", "create", "--team", "ZZZZZZZZZZ", "--bundle-id", "com.example.nobody")
+        #expect(made.status != 0)
+        #expect(made.output.isEmpty)
+        #expect(made.errors.contains("ZZZZZZZZZZ"))
+    }
+
+    @Test func aBundleIDIsGivenOutOnce() async throws {
+        let service = try CarillonProcess.current
+        let team = try await newTeam()
+        let first = try await service.carillon("app", "create", "--team", team, "--bundle-id", "com.example.once")
+        try #require(first.status == 0, "\(first.errors)")
+        let second = try await service.carillon(
+            "app", "create", "--team", try await newTeam(), "--bundle-id", "com.example.once")
+        #expect(second.status != 0)
+        #expect(second.output.isEmpty)
+    }
+
+    @Test func keyCreateWritesAFileThatOnlyItsOwnerReads() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await CarillonProcess.current.carillon(
+                "key", "create", "--team", try await newTeam(), "--out", folder)
+            #expect(made.status == 0)
+            let object = try made.object
+            #expect(object.keys == ["keyID", "path"])
+            let keyID = try #require(object["keyID"]?.text)
+            #expect(keyID.isTenCharacterID)
+            #expect(object["path"]?.text == "\(folder)/AuthKey_\(keyID).p8")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["AuthKey_\(keyID).p8"])
+            #expect(try permissions(ofFile: "\(folder)/AuthKey_\(keyID).p8") == 0o600)
+        }
+    }
+
+    @Test func keyCreateOfATeamThatIsNotThereLeavesNoFile() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await CarillonProcess.current.carillon(
+                "key", "create", "--team", "ZZZZZZZZZZ", "--out", folder)
+            #expect(made.status != 0)
+            #expect(made.output.isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test func aCreatedKeySignsForItsTeamsAppsAtOnce() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.signs")
+            let token = try await service.register("com.example.signs", on: try await service.activate())
+            let push = try Push(token: token, topic: "com.example.signs", from: provider)
+            #expect(try await service.send(push).status == 200)
+        }
+    }
+
+    @Test func keyRevokePrintsTheKey() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.revokes")
+            let revoked = try await service.carillon("key", "revoke", provider.keyID)
+            #expect(revoked.status == 0)
+            #expect(try revoked.object["keyID"]?.text == provider.keyID)
+        }
+    }
+
+    @Test func keyRevokeTakesEffectOnALiveConnection() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.live")
+            let token = try await service.register("com.example.live", on: try await service.activate())
+            let push = try Push(token: token, topic: "com.example.live", from: provider)
+            let connection = try await service.connect()
+            let before = try await connection.send(push)
+            let revoked = try await service.carillon("key", "revoke", provider.keyID)
+            let after = try await connection.send(push)
+            #expect(before.status == 200)
+            #expect(revoked.status == 0)
+            #expect(after.status == 403)
+            #expect(try JSONValue(after.body)["reason"] == "InvalidProviderToken")
+            await connection.close()
+        }
+    }
+
+    @Test func keyRevokeTakesEffectOnNewConnections() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.new")
+            let token = try await service.register("com.example.new", on: try await service.activate())
+            let push = try Push(token: token, topic: "com.example.new", from: provider)
+            let before = try await service.send(push)
+            let revoked = try await service.carillon("key", "revoke", provider.keyID)
+            let after = try await service.send(push)
+            #expect(before.status == 200)
+            #expect(revoked.status == 0)
+            #expect(after.status == 403)
+            #expect(try after.json["reason"] == "InvalidProviderToken")
+        }
+    }
+
+    @Test func keyRevokeOfAKeyThatIsNotThereFails() async throws {
+        let revoked = try await CarillonProcess.current.carillon("key", "revoke", "ZZZZZZZZZZ")
+        #expect(revoked.status != 0)
+        #expect(revoked.output.isEmpty)
+    }
+
+    @Test func withoutAServiceACommandSaysSo() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await BuiltCommand.run(["team", "create", "--name", "Team", "--data", folder + "/none"])
+            #expect(made.status != 0)
+            #expect(made.output.isEmpty)
+            #expect(made.errors.contains("carillon serve"))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/none"))
+        }
+    }
+}

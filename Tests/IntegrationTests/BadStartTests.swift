@@ -1,0 +1,237 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A service that cannot start says so in one line, and leaves everything as it was.
+@Suite(.timeLimit(.minutes(2))) struct BadStartTests {
+    /// Runs `carillon serve` where it must not start.
+    private func serve(
+        data: String,
+        _ arguments: [String] = ["--ports", "ephemeral"],
+        environment: [String: String] = [:],
+    ) async throws -> ChildProcess.Finished {
+        try await BuiltCommand.run(["serve", "--json", "--data", data] + arguments, environment: environment)
+    }
+
+    private func expectOneLine(
+        _ finished: ChildProcess.Finished,
+        naming words: String...,
+        sourceLocation: SourceLocation = #_sourceLocation,
+    ) {
+        #expect(finished.status != 0, sourceLocation: sourceLocation)
+        #expect(finished.status < 128, "ended by a signal", sourceLocation: sourceLocation)
+        #expect(finished.output.isEmpty, sourceLocation: sourceLocation)
+        #expect(finished.errors.split(separator: "\n").count == 1, "\(finished.errors)", sourceLocation: sourceLocation)
+        for word in words { #expect(finished.errors.contains(word), sourceLocation: sourceLocation) }
+    }
+
+    // MARK: Ports and sockets
+
+    @Test func aPortInUse() async throws {
+        // An address of the loopback network that nothing else uses, since a fixed port is what this is about.
+        let host = "127.65.43.21"
+        let holder = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: host, port: 2197).get()
+        try await withTemporaryFolder { folder in
+            let finished = try await serve(data: folder + "/data", ["--ports", "standard", "--host", host])
+            expectOneLine(finished, naming: "2197", host)
+        }
+        try await holder.close()
+    }
+
+    @Test func anAddressThatIsNotThisMachines() async throws {
+        try await withTemporaryFolder { folder in
+            let finished = try await serve(data: folder + "/data", ["--ports", "ephemeral", "--host", "192.0.2.1"])
+            expectOneLine(finished, naming: "192.0.2.1")
+        }
+    }
+
+    @Test func aSocketPathThatIsTooLongHasAWayRound() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/" + String(repeating: "long", count: 30)
+            let finished = try await serve(data: data)
+            expectOneLine(finished, naming: "--socket", "\(data)/admin.sock")
+            try await CarillonProcess.with(data: data, ["--socket", folder + "/s"]) { service in
+                let made = try await service.carillon("team", "create", "--name", "Team")
+                #expect(made.status == 0, "\(made.errors)")
+            }
+        }
+    }
+
+    // MARK: The data folder
+
+    @Test func aDataFolderThatCannotBeMade() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/file"))
+            let finished = try await serve(data: folder + "/file/data")
+            expectOneLine(finished, naming: folder + "/file/data")
+            #expect(try contents(ofFolder: folder) == ["file": Data("mine".utf8)])
+        }
+    }
+
+    @Test func aDataFolderThatIsAFile() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/file"))
+            let finished = try await serve(data: folder + "/file")
+            expectOneLine(finished, naming: folder + "/file")
+            #expect(try contents(ofFolder: folder) == ["file": Data("mine".utf8)])
+        }
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root may write everywhere"))
+    func aDataFolderThatCannotBeWrittenTo() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            try FileManager.default.createDirectory(
+                atPath: data, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
+            expectOneLine(try await serve(data: data), naming: data)
+        }
+    }
+
+    @Test func aFolderWithSomebodyElsesFiles() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/diary.txt"))
+            let finished = try await serve(data: folder)
+            expectOneLine(finished, naming: folder, "diary.txt")
+            #expect(try contents(ofFolder: folder) == ["diary.txt": Data("mine".utf8)])
+        }
+    }
+
+    @Test func aSecondServiceOnTheSameFolder() async throws {
+        try await CarillonProcess.with { service in
+            let before = try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json"))
+            expectOneLine(try await serve(data: service.data), naming: service.data)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json")) == before)
+            // The first one goes on.
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            #expect(try await service.send(alert: "Still here", to: token).status == 200)
+        }
+    }
+
+    // MARK: The database
+
+    /// Has a service make a database, changes it, and starts another one, which must not.
+    private func serveChanged(
+        _ change: (_ database: String) async throws -> Void,
+        _ body: (ChildProcess.Finished, _ database: String) throws -> Void,
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            try await CarillonProcess.with(data: data) { service in
+                #expect(await service.stop().status == 0)
+            }
+            let database = data + "/carillon.sqlite"
+            try await change(database)
+            let before = try contents(ofFolder: data)
+            try body(try await serve(data: data), database)
+            // Opening it makes SQLite's own files beside it, which hold nothing.
+            let after = try contents(ofFolder: data).filter { !$0.key.hasPrefix("carillon.sqlite-") }
+            #expect(after == before.filter { !$0.key.hasPrefix("carillon.sqlite-") })
+        }
+    }
+
+    @Test func aDatabaseThatIsDamagedAtItsBeginning() async throws {
+        try await serveChanged { database in
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
+            bytes.replaceSubrange(0..<16, with: Data(repeating: 0xaa, count: 16))
+            try bytes.write(to: URL(fileURLWithPath: database))
+        } _: { finished, database in
+            expectOneLine(finished, naming: database)
+        }
+    }
+
+    @Test func aDatabaseThatIsDamagedWithin() async throws {
+        try await serveChanged { database in
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
+            bytes.replaceSubrange(100..<4096, with: Data(repeating: 0xaa, count: 3996))
+            try bytes.write(to: URL(fileURLWithPath: database))
+        } _: { finished, database in
+            expectOneLine(finished, naming: database)
+        }
+    }
+
+    @Test func aDatabaseThatWasCutOff() async throws {
+        try await serveChanged { database in
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
+            try bytes.prefix(6000).write(to: URL(fileURLWithPath: database))
+        } _: { finished, database in
+            expectOneLine(finished, naming: database)
+        }
+    }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("sqlite3")))
+    func aDatabaseOfANewerVersion() async throws {
+        try await serveChanged { database in
+            let changed = try await ChildProcess.run(
+                "sqlite3", [database, "INSERT INTO grdb_migrations VALUES ('of a later version')"])
+            try #require(changed.status == 0, "\(changed.errors)")
+        } _: { finished, database in
+            expectOneLine(finished, naming: database, "newer")
+        }
+    }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("sqlite3")))
+    func anotherProgramsDatabase() async throws {
+        try await withTemporaryFolder { folder in
+            let database = folder + "/carillon.sqlite"
+            let made = try await ChildProcess.run("sqlite3", [database, "CREATE TABLE mine (x); PRAGMA user_version = 3"])
+            try #require(made.status == 0, "\(made.errors)")
+            let before = try Data(contentsOf: URL(fileURLWithPath: database))
+            expectOneLine(try await serve(data: folder), naming: database)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
+        }
+    }
+
+    // MARK: Options and settings
+
+    @Test(arguments: [
+        ["--ports", "nonsense"], ["--environment", "staging"], ["--conformance", "lax"], ["--nonsense"], ["more"],
+    ])
+    func aWrongOption(options: [String]) async throws {
+        try await withTemporaryFolder { folder in
+            let finished = try await serve(data: folder + "/data", options)
+            #expect(finished.status != 0)
+            #expect(finished.output.isEmpty)
+            // The line that says it is followed by how the command is used.
+            let line = try #require(finished.errors.split(separator: "\n").first)
+            #expect(options.contains { line.contains($0) })
+            #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+        }
+    }
+
+    @Test(arguments: [
+        ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS", "soon"), ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS", "-1"),
+        ("CARILLON_LIMIT_RETENTION_DAYS", "0"), ("CARILLON_LIMIT_PENDING_STORES", "1e3"),
+        ("CARILLON_LIMIT_IDLE_PROVIDER_SECONDS", "99999999999999999999"), ("CARILLON_EVENT_LOOPS", "0"),
+        ("CARILLON_PORTS", "nonsense"), ("CARILLON_CONFORMANCE", "lax"), ("CARILLON_ENVIRONMENT", "staging"),
+    ])
+    func aWrongSetting(name: String, value: String) async throws {
+        try await withTemporaryFolder { folder in
+            // An option would win over the variable.
+            let options = name == "CARILLON_PORTS" ? [] : ["--ports", "ephemeral"]
+            let finished = try await serve(data: folder + "/data", options, environment: [name: value])
+            expectOneLine(finished, naming: value)
+            let key = name.dropFirst("CARILLON_".count).split(separator: "_").last.map { $0.lowercased() } ?? ""
+            #expect(finished.errors.contains(key))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+        }
+    }
+
+    @Test func aSettingsFileThatIsNotThere() async throws {
+        try await withTemporaryFolder { folder in
+            let finished = try await serve(
+                data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/none.json"])
+            expectOneLine(finished, naming: folder + "/none.json")
+        }
+    }
+
+    @Test func aSettingsFileThatIsNotJSON() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("ports = ephemeral".utf8).write(to: URL(fileURLWithPath: folder + "/settings.json"))
+            let finished = try await serve(
+                data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/settings.json"])
+            expectOneLine(finished, naming: folder + "/settings.json")
+        }
+    }
+}

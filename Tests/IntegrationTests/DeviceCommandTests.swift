@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// `carillon device activate`, `register` and `unregister`, to the letter of their contract.
+@Suite(.service(), .timeLimit(.minutes(2))) struct DeviceCommandTests {
+    private let bundleID = "com.example.app"
+
+    @Test func activatePrintsTheDeviceAndThePath() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/phone.pem"
+            let made = try await CarillonProcess.current.carillon("device", "activate", "--out", path)
+            #expect(made.status == 0)
+            let object = try made.object
+            #expect(object.keys == ["deviceID", "path"])
+            #expect(object["path"]?.text == path)
+            #expect(try #require(object["deviceID"]?.text).isEmpty == false)
+        }
+    }
+
+    @Test func anIdentityIsAKeyAndItsChainForItsOwnerAlone() async throws {
+        let path = try await CarillonProcess.current.activate()
+        #expect(try permissions(ofFile: path) == 0o600)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.split(separator: "-----BEGIN PRIVATE KEY-----").count == 2)
+        // The device's own certificate and the intermediate that signed it.
+        #expect(text.split(separator: "-----BEGIN CERTIFICATE-----").count >= 3)
+        let service = try CarillonProcess.current
+        let verified = try await ChildProcess.run(
+            "openssl", ["verify", "-CAfile", service.ready.ca, "-untrusted", path, path])
+        #expect(verified.status == 0, "\(verified.errors)")
+    }
+
+    @Test func anIdentityIsNotOverwritten() async throws {
+        let service = try CarillonProcess.current
+        let path = try await service.activate()
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let again = try await service.carillon("device", "activate", "--out", path)
+        #expect(again.status != 0)
+        #expect(again.output.isEmpty)
+        #expect(again.errors.contains(path))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+
+    @Test func registerPrintsTheSameTokenEveryTime() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let first = try await service.carillon(
+            "device", "register", "--identity", identity, "--bundle-id", bundleID)
+        let second = try await service.carillon(
+            "device", "register", "--identity", identity, "--bundle-id", bundleID)
+        #expect(first.status == 0)
+        let object = try first.object
+        #expect(object.keys == ["token"])
+        #expect(try #require(object["token"]?.text).wholeMatch(of: /[0-9a-f]{64}/) != nil)
+        #expect(try second.object == object)
+    }
+
+    @Test func registerOfAnAppThatIsNotThereFails() async throws {
+        let service = try CarillonProcess.current
+        let registered = try await service.carillon(
+            "device", "register", "--identity", try await service.activate(), "--bundle-id", "com.example.none")
+        #expect(registered.status != 0)
+        #expect(registered.output.isEmpty)
+        #expect(registered.errors.contains("com.example.none"))
+    }
+
+    @Test func unregisterPrintsTheTokenThatIsNoLongerActive() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        let removed = try await service.carillon(
+            "device", "unregister", "--identity", identity, "--bundle-id", bundleID)
+        #expect(removed.status == 0)
+        #expect(try removed.object == ["token": .string(token)])
+    }
+
+    @Test func afterUnregisterTheAnswerIs410WithTheTimeInMilliseconds() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        let before = Date().timeIntervalSince1970 * 1000
+        let removed = try await service.carillon(
+            "device", "unregister", "--identity", identity, "--bundle-id", bundleID)
+        let after = Date().timeIntervalSince1970 * 1000
+        let answer = try await service.send(alert: "Gone", to: token)
+        #expect(removed.status == 0)
+        #expect(answer.status == 410)
+        let body = try answer.json
+        #expect(body["reason"] == "Unregistered")
+        let timestamp = try #require(body["timestamp"]?.number)
+        #expect(timestamp.rounded() == timestamp)
+        // Both clocks are the machine's; the service's is cut to whole milliseconds.
+        #expect(timestamp >= before - 1 && timestamp <= after + 1)
+    }
+
+    @Test func registeringAgainAfterUnregisterGivesANewTokenThatWorks() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let old = try await service.register(bundleID, on: identity)
+        _ = try await service.carillon("device", "unregister", "--identity", identity, "--bundle-id", bundleID)
+        let new = try await service.register(bundleID, on: identity)
+        #expect(new != old)
+        #expect(try await service.send(alert: "New", to: new).status == 200)
+        #expect(try await service.send(alert: "Old", to: old).status == 410)
+    }
+}

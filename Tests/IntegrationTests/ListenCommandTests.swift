@@ -1,0 +1,119 @@
+import Foundation
+import Service
+import Testing
+
+/// `carillon device listen`: what it prints, and that what it printed is not sent again.
+@Suite(.service(), .timeLimit(.minutes(2))) struct ListenCommandTests {
+    private let bundleID = "com.example.app"
+
+    private func listen<Result>(
+        _ identity: String,
+        bundleIDs: [String] = [],
+        _ body: (ChildProcess) async throws -> Result,
+    ) async throws -> Result {
+        let service = try CarillonProcess.current
+        let arguments = service.arguments("device", "listen", "--identity", identity)
+        return try await ChildProcess.with(
+            BuiltCommand.path, arguments + bundleIDs.flatMap { ["--bundle-id", $0] }, body)
+    }
+
+    private func nextObject(_ child: ChildProcess) async throws -> JSONValue {
+        try JSONValue(await child.output.nextLine().orThrow("listen ended: \(child.errors.text)"))
+    }
+
+    @Test func printsEachAppItRegistersInOrder() async throws {
+        let service = try CarillonProcess.current
+        let team = try service.developmentKey.teamID
+        try await service.createApp("com.example.second", of: team)
+        let identity = try await service.activate()
+        let tokens = [
+            bundleID: try await service.register(bundleID, on: identity),
+            "com.example.second": try await service.register("com.example.second", on: identity),
+        ]
+        try await listen(identity, bundleIDs: ["com.example.second", bundleID]) { child in
+            for name in ["com.example.second", bundleID] {
+                let token = try #require(tokens[name])
+                #expect(
+                    try await nextObject(child)
+                        == ["event": "registered", "bundleID": .string(name), "token": .string(token)])
+            }
+        }
+    }
+
+    @Test func printsWhatArrives() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        try await listen(identity, bundleIDs: [bundleID]) { child in
+            let token = try #require(try await nextObject(child)["token"]?.text)
+            let answer = try await service.send(
+                alert: "Hello", to: token, headers: [("apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")])
+            #expect(answer.status == 200)
+            #expect(
+                try await nextObject(child) == [
+                    "event": "notification",
+                    "id": "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
+                    "topic": .string(bundleID),
+                    "priority": 10,
+                    "payload": ["aps": ["alert": "Hello"]],
+                ])
+        }
+    }
+
+    @Test func endsWellOnSIGTERM() async throws {
+        let identity = try await CarillonProcess.current.activate()
+        try await listen(identity, bundleIDs: [bundleID]) { child in
+            _ = try await nextObject(child)
+            child.signal(SIGTERM)
+            let finished = await child.finished()
+            #expect(finished.status == 0)
+            #expect(try finished.objects.count == 1)
+        }
+    }
+
+    @Test func whatWasPrintedIsNotPrintedAgainAfterSIGTERM() async throws {
+        let service = try CarillonProcess.current
+        // The mailbox holds the newest of each app: a second app's notification shows that the first one's is gone.
+        let team = try service.developmentKey.teamID
+        try await service.createApp("com.example.marker", of: team)
+        let identity = try await service.activate()
+        let marker = try await service.register("com.example.marker", on: identity)
+        let token = try await service.register(bundleID, on: identity)
+        #expect(try await service.send(alert: "Once", to: token).status == 200)
+        try await listen(identity) { child in
+            try await child.expectNext(alert: "Once")
+            child.signal(SIGTERM)
+            #expect(await child.finished().status == 0)
+        }
+        #expect(try await service.send(alert: "Marker", to: marker, topic: "com.example.marker").status == 200)
+        try await listen(identity) { child in
+            try await child.expectNext(alert: "Marker")
+            #expect(try await service.send(alert: "Last", to: marker, topic: "com.example.marker").status == 200)
+            try await child.expectNext(alert: "Last")
+        }
+    }
+
+    @Test func aSecondListenTakesOverAndTheFirstEnds() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        try await listen(identity, bundleIDs: [bundleID]) { first in
+            let token = try #require(try await nextObject(first)["token"]?.text)
+            // It listens once it has printed something.
+            #expect(try await service.send(alert: "First", to: token).status == 200)
+            _ = try await nextObject(first)
+            try await listen(identity, bundleIDs: [bundleID]) { second in
+                _ = try await nextObject(second)
+                let finished = await first.finished()
+                #expect(finished.status != 0)
+                #expect(finished.errors.contains("taken over"))
+            }
+        }
+    }
+
+    @Test func anIdentityThatIsNoneIsRefused() async throws {
+        let service = try CarillonProcess.current
+        let finished = try await service.carillon("device", "listen", "--identity", service.ready.ca)
+        #expect(finished.status != 0)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.contains(service.ready.ca))
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Notifications
+import Testing
+
+/// Every rejection of the provider API, with curl, in both environments.
+@Suite(.gateway, .timeLimit(.minutes(5))) struct RejectionTests {
+    @Test(arguments: RejectionTable.rows, Environment.allCases)
+    func isAnsweredToTheLetter(request: FaultyRequest, environment: Environment) async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(environment)
+        try request.spoil(&push, situation, environment)
+        let answer = try await situation.service.send(push, to: environment)
+        #expect(answer.status == request.status)
+        #expect(answer.httpVersion == "2")
+        #expect(answer["content-type"] == "application/json")
+        #expect(try #require(answer["apns-id"]).isCanonicalUUID)
+        #expect(answer["apns-unique-id"] == nil)
+        let body = try answer.json
+        #expect(body["reason"]?.text == request.reason)
+        var keys: Set<String> = ["reason"]
+        if environment == .development { keys.insert("detail") }
+        if request.status == 410 { keys.insert("timestamp") }
+        #expect(body.keys == keys)
+    }
+
+    @Test(arguments: Environment.allCases)
+    func theIdentifierComesBackInLowerCase(environment: Environment) async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(environment)
+        push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
+        push["apns-priority"] = "7"
+        let answer = try await situation.service.send(push, to: environment)
+        #expect(answer.status == 400)
+        #expect(answer["apns-id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+    }
+
+    @Test func aDetailNamesWhatIsWrongWithThisRequest() async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(.development)
+        push["apns-collapse-id"] = String(repeating: "x", count: 65)
+        let answer = try await situation.service.send(push)
+        #expect(try answer.json["detail"] == "apns-collapse-id is 65 bytes; at most 64 are allowed.")
+    }
+
+    @Test func aRejectionDoesNotEndTheConnection() async throws {
+        let situation = try GatewaySituation.current
+        let connection = try await situation.service.connect()
+        var bad = try situation.push(.development)
+        bad["apns-priority"] = "7"
+        #expect(try await connection.send(bad).status == 400)
+        #expect(try await connection.send(try situation.push(.development)).status == 200)
+        await connection.close()
+    }
+
+    @Test func anotherTeamsTokenOnTheSameConnectionIsRefused() async throws {
+        let situation = try GatewaySituation.current
+        let connection = try await situation.service.connect()
+        #expect(try await connection.send(try situation.push(.development)).status == 200)
+        let other = try Push(
+            token: try situation.token(.development), topic: GatewaySituation.otherBundleID, from: situation.otherTeam)
+        let answer = try await connection.send(other)
+        #expect(answer.status == 403)
+        #expect(try JSONValue(answer.body)["reason"] == "InvalidProviderToken")
+        await connection.close()
+    }
+
+    @Test func aBodyThatIsTooLongIsAnsweredBeforeItsEnd() async throws {
+        let situation = try GatewaySituation.current
+        let connection = try await situation.service.connect()
+        var push = try situation.push(.development)
+        push.payload(bytes: 4097)
+        let answer = try await connection.send(push, ends: false)
+        #expect(answer.status == 413)
+        #expect(try JSONValue(answer.body)["reason"] == "PayloadTooLarge")
+        #expect(answer["apns-id"] != nil)
+        await connection.close()
+    }
+
+    @Test func aRequestThatDoesNotEndIsRefusedInTime() async throws {
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_REQUEST_TIMEOUT_SECONDS": "1"]) { service in
+            let token = try await service.register(GatewaySituation.bundleID, on: try await service.activate())
+            let push = try Push(token: token, topic: GatewaySituation.bundleID, from: service.developmentProvider)
+            let connection = try await service.connect()
+            let answer = try await connection.send(push, ends: false)
+            #expect(answer.status == 400)
+            #expect(try JSONValue(answer.body)["reason"] == "IdleTimeout")
+            await connection.close()
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+/// `carillon send`: its lines, its exit status, and whom it asks.
+@Suite(.service(), .timeLimit(.minutes(2))) struct SendCommandTests {
+    private let bundleID = "com.example.app"
+    private func newToken() async throws -> String {
+        let service = try CarillonProcess.current
+        return try await service.register(bundleID, on: try await service.activate())
+    }
+
+    @Test func printsTheStatusAndTheIdentifier() async throws {
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", try await newToken(), "--topic", bundleID, "--alert", "Hello")
+        #expect(sent.status == 0)
+        let object = try sent.object
+        #expect(object.keys == ["status", "apnsID"])
+        #expect(object["status"] == 200)
+        #expect(try #require(object["apnsID"]?.text).isCanonicalUUID)
+    }
+
+    @Test func printsTheReasonAndFailsWhenItIsRefused() async throws {
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", "00", "--topic", bundleID, "--alert", "Hello")
+        #expect(sent.status == 1)
+        #expect(try sent.object == ["status": 400, "reason": "BadDeviceToken"])
+    }
+
+    @Test func passesOnWhatItIsGiven() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        let expiration = Provider.now + 3600
+        let sent = try await service.carillon(
+            "send", "--token", token, "--topic", bundleID, "--payload", "-", "--id",
+            "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab", "--expiration", "\(expiration)", "--priority", "5",
+            "--collapse-id", "score", "--push-type", "background",
+            input: Array(#"{"aps":{"content-available":1}}"#.utf8))
+        #expect(try sent.object == ["status": 200, "apnsID": "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"])
+        let line = try await service.firstNotification(for: identity)
+        #expect(line["id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+        #expect(line["expiration"] == .number(Double(expiration)))
+        #expect(line["priority"] == 5)
+        #expect(line["collapseID"] == "score")
+        #expect(line["pushType"] == "background")
+        #expect(line["payload"] == ["aps": ["content-available": 1]])
+    }
+
+    @Test func needsNoDataFolderWithCredentialsAURLAndAnAuthority() async throws {
+        let service = try CarillonProcess.current
+        let token = try await newToken()
+        let key = try service.developmentKey
+        try await withTemporaryFolder { folder in
+            let sent = try await BuiltCommand.run(
+                [
+                    "send", "--json", "--token", token, "--topic", bundleID, "--alert", "Hello",
+                    "--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID,
+                    "--url", "https://\(try service.addresses(.development).provider)", "--ca", service.ready.ca,
+                ], folder: folder)
+            #expect(sent.status == 0, "\(sent.errors)")
+            #expect(try sent.object["status"] == 200)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test func doesNotTrustAServerOfAnotherAuthority() async throws {
+        let service = try CarillonProcess.current
+        let token = try await newToken()
+        let key = try service.developmentKey
+        let sent = try await BuiltCommand.run([
+            "send", "--json", "--token", token, "--topic", bundleID, "--alert", "Hello",
+            "--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID,
+            "--url", "https://\(try service.addresses(.development).provider)",
+        ])
+        #expect(sent.status != 0)
+        #expect(sent.output.isEmpty)
+    }
+
+    @Test func withAKeyOfAnotherTeamItIsRefused() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.theirs")
+            let sent = try await service.carillon(
+                "send", "--token", try await newToken(), "--topic", bundleID, "--alert", "Hello", "--key-file",
+                "\(folder)/AuthKey_\(provider.keyID).p8", "--key-id", provider.keyID, "--team-id", provider.teamID)
+            #expect(sent.status == 1)
+            #expect(try sent.object == ["status": 400, "reason": "TopicDisallowed"])
+        }
+    }
+
+    @Test func needsToKnowWhatToSend() async throws {
+        let sent = try await CarillonProcess.current.carillon("send", "--token", "00", "--topic", bundleID)
+        #expect(sent.status != 0)
+        #expect(sent.output.isEmpty)
+        #expect(sent.errors.contains("--alert"))
+    }
+
+    @Test func aRefusalOf410CarriesTheTimestamp() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        _ = try await service.carillon("device", "unregister", "--identity", identity, "--bundle-id", bundleID)
+        let sent = try await service.carillon("send", "--token", token, "--topic", bundleID, "--alert", "Hello")
+        #expect(sent.status == 1)
+        #expect(try sent.object["reason"] == "Unregistered")
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+/// SIGTERM: what was accepted is answered, everybody is told, and the exit status is 0.
+@Suite(.timeLimit(.minutes(3))) struct ShutdownTests {
+    /// What became of the requests of one connection.
+    private struct Tally: Sendable {
+        var answered = 0
+        var unanswered: [Int32] = []
+        var others = 0
+    }
+
+    /// Keeps that many requests open until the connection takes no more.
+    private func load(_ connection: WireClient, _ push: Push, streams: Int) async throws -> Tally {
+        try await withThrowingTaskGroup(of: Tally.self) { group in
+            for _ in 0..<streams {
+                group.addTask {
+                    var tally = Tally()
+                    while try await connection.isOpen() {
+                        do {
+                            let answer = try await connection.send(push)
+                            if answer.status == 200 { tally.answered += 1 } else { tally.others += 1 }
+                        } catch let error as WireClient.Unanswered {
+                            tally.unanswered.append(error.stream)
+                        } catch {
+                            // It was not sent: the connection is on its way out.
+                            break
+                        }
+                    }
+                    return tally
+                }
+            }
+            return try await group.reduce(into: Tally()) { sum, part in
+                sum.answered += part.answered
+                sum.unanswered += part.unanswered
+                sum.others += part.others
+            }
+        }
+    }
+
+    @Test func underLoadEveryRequestIsAnsweredOrItsConnectionWasToldWhy() async throws {
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
+            var connections: [WireClient] = []
+            for _ in 0..<4 { connections.append(try await service.connect()) }
+            // Each of them is in use when the signal comes.
+            for connection in connections { #expect(try await connection.send(push).status == 200) }
+            try await withThrowingTaskGroup(of: (WireClient, Tally).self) { group in
+                for connection in connections {
+                    group.addTask { (connection, try await load(connection, push, streams: 20)) }
+                }
+                for connection in connections { _ = try await connection.send(push) }
+                service.child.signal(SIGTERM)
+                for try await (connection, tally) in group {
+                    await connection.closed()
+                    let goAways = try await connection.goAways()
+                    #expect(tally.others == 0)
+                    #expect(tally.answered > 0)
+                    #expect(goAways.allSatisfy { $0.debugData == #"{"reason":"Shutdown"}"# })
+                    let last = try #require(goAways.last).lastStream
+                    // What is not answered the service says it has not processed.
+                    #expect(tally.unanswered.allSatisfy { $0 > last }, "\(tally.unanswered) \(last)")
+                }
+            }
+            let finished = await service.child.finished()
+            #expect(finished.status == 0, "\(finished.errors)")
+        }
+    }
+
+    @Test func anIdleConnectionGetsGOAWAYWithTheReason() async throws {
+        try await CarillonProcess.with { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            let connection = try await service.connect()
+            _ = try await connection.send(
+                try Push(token: token, topic: "com.example.app", from: service.developmentProvider))
+            let finished = await service.stop()
+            await connection.closed()
+            #expect(finished.status == 0)
+            let goAways = try await connection.goAways()
+            #expect(!goAways.isEmpty)
+            #expect(goAways.allSatisfy { $0.debugData == #"{"reason":"Shutdown"}"# })
+        }
+    }
+
+    @Test func aListeningDevicesStreamEndsWithALastLine() async throws {
+        try await CarillonProcess.with { service in
+            let identity = try await service.activate()
+            try await service.listen(as: identity) { device in
+                #expect(await service.stop().status == 0)
+                let last = try await device.nextNotification()
+                #expect(last["end"] != nil)
+                #expect(await device.finished().status == 0)
+            }
+        }
+    }
+
+    @Test func whatWasAcceptedUnderLoadIsThereAfterwards() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0"]
+            let identity = try await CarillonProcess.with(data: data, environment: environment) { service in
+                let identity = try await service.activate()
+                let token = try await service.register("com.example.app", on: identity)
+                let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
+                let connection = try await service.connect()
+                async let tally = load(connection, push, streams: 20)
+                _ = try await connection.send(push)
+                #expect(await service.stop().status == 0)
+                #expect(try await tally.answered > 0)
+                return identity
+            }
+            try await CarillonProcess.with(data: data) { service in
+                let line = try await service.firstNotification(for: identity)
+                #expect(line["payload"] == ["aps": ["alert": "Hello"]])
+            }
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func withoutAnyConnectionItEndsWell(signal: Int32) async throws {
+        try await CarillonProcess.with { service in
+            let finished = await service.stop(signal)
+            #expect(finished.status == 0)
+            let lines = try finished.objects
+            #expect(lines.count == 1)
+            #expect(!FileManager.default.fileExists(atPath: service.data + "/admin.sock"))
+        }
+    }
+
+    @Test func commandsSayThatNoServiceRunsAfterwards() async throws {
+        try await CarillonProcess.with { service in
+            _ = await service.stop()
+            let made = try await service.carillon("team", "create", "--name", "Team")
+            #expect(made.status != 0)
+            #expect(made.output.isEmpty)
+            #expect(made.errors.contains("carillon serve"))
+        }
+    }
+
+    @Test func commandsSayThatNoServiceRunsAfterKill9() async throws {
+        try await CarillonProcess.with { service in
+            _ = await service.stop(SIGKILL)
+            let made = try await service.carillon("team", "create", "--name", "Team")
+            #expect(made.status != 0)
+            #expect(made.output.isEmpty)
+            #expect(made.errors.contains("carillon serve"))
+        }
+    }
+}

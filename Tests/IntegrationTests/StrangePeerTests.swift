@@ -1,0 +1,80 @@
+import Foundation
+import NIOCore
+import Notifications
+import Testing
+
+/// Peers that speak something else, or nothing: closed in time, logged once, and no trouble to anybody else.
+@Suite(.service(environment: ["CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS": "1"]), .timeLimit(.minutes(2)))
+struct StrangePeerTests {
+    enum Listener: String, CaseIterable, Sendable {
+        case provider
+        case courier
+
+        func address(of service: CarillonProcess) throws -> String {
+            let addresses = try service.addresses(.development)
+            return self == .provider ? addresses.provider : addresses.courier
+        }
+    }
+
+    @Test(arguments: StrangePeer.all, Listener.allCases)
+    func isClosedAndLoggedOnce(peer: StrangePeer, listener: Listener) async throws {
+        let service = try CarillonProcess.current
+        let channel = try await peer.connect(to: try listener.address(of: service))
+        let port = try #require(channel.localAddress?.port)
+        try? await channel.closeFuture.get()  // That it ended, not how.
+        let name = "127.0.0.1:\(port)"
+        await service.child.errors.wait(for: name)
+        // A request that is answered later than all that the end of a connection sets off.
+        #expect(try await service.device("PUT", "/1/apps/com.example.app", as: nil).status == 403)
+        let lines = service.child.errors.text.split(separator: "\n").filter { $0.contains(name) }
+        #expect(lines.count == 1, "\(lines.joined(separator: "\n"))")
+    }
+
+    @Test(arguments: Listener.allCases)
+    func othersAreServedMeanwhile(listener: Listener) async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register("com.example.app", on: identity)
+        var channels: [any Channel] = []
+        for _ in 0..<10 {
+            for peer in StrangePeer.all { channels.append(try await peer.connect(to: try listener.address(of: service))) }
+        }
+        try await service.listen(as: identity) { device in
+            let answer = try await service.send(alert: "Meanwhile", to: token)
+            #expect(answer.status == 200)
+            try await device.expectNext(alert: "Meanwhile")
+        }
+        for channel in channels { try? await channel.closeFuture.get() }  // That it ended, not how.
+    }
+
+    @Test(arguments: Listener.allCases)
+    func curlWithHTTP1IsNotServed(listener: Listener) async throws {
+        let service = try CarillonProcess.current
+        let finished = try await ChildProcess.run(
+            "curl",
+            ["-q", "-sS", "--noproxy", "*", "--http1.1", "--max-time", "30", "--cacert", service.ready.ca]
+                + ["https://\(try listener.address(of: service))/"])
+        #expect(finished.status != 0)
+        #expect(finished.status != 28, "it was kept waiting")
+        #expect(finished.output.isEmpty)
+    }
+
+    @Test func aCertificateOfAnotherAuthorityIsRefusedInTheHandshake() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let made = try await ChildProcess.run(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-subj", "/CN=device", "-keyout", "key.pem", "-out", "certificate.pem", "-days", "2",
+                ], folder: folder)
+            try #require(made.status == 0, "\(made.errors)")
+            let identity = folder + "/identity.pem"
+            let text = try ["key.pem", "certificate.pem"].map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
+            try Data(text.joined().utf8).write(to: URL(fileURLWithPath: identity))
+            await #expect(throws: UnexpectedOutput.self) {
+                try await service.device("PUT", "/1/apps/com.example.app", as: identity)
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Notifications
+import Testing
+
+/// A request that is not what most clients send, and is accepted nevertheless.
+struct UnusualRequest: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let change: @Sendable (inout Push, GatewaySituation, Environment) throws -> Void
+
+    init(
+        _ name: String,
+        _ change: @escaping @Sendable (inout Push, GatewaySituation, Environment) throws -> Void,
+    ) {
+        testDescription = name
+        self.change = change
+    }
+
+    /// With this header.
+    init(_ header: String, _ value: String) {
+        self.init("\(header): \(value.prefix(40))") { push, _, _ in push[header] = value }
+    }
+
+    /// With this body.
+    init(body: String) {
+        self.init("the body \(body.debugDescription)") { push, _, _ in push.payload(body) }
+    }
+}

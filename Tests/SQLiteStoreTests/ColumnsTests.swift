@@ -1,0 +1,90 @@
+import Delivery
+import Foundation
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Values in columns")
+struct ColumnsTests {
+    private static let samples = ["", "\0", "a\0b", "\0\0a", "ä\u{1f600}", String(repeating: "long ", count: 40)]
+
+    @Test("Texts are read as they were stored, whatever they hold", arguments: samples)
+    func texts(_ text: String) async throws {
+        try await withStore { store, _ in
+            var entry = Example.entry()
+            entry.notification.topic = text
+            entry.notification.collapseID = CollapseIdentifier(rawValue: text)
+            for result in await store.store([entry]) { _ = try result.get() }
+            #expect(try await store.entries(of: entry.destination.deviceKey).map(\.entry) == [entry])
+        }
+    }
+
+    @Test("A team's name is read as it was stored, whatever it holds", arguments: samples)
+    func names(_ name: String) async throws {
+        try await withTemporaryFolder { path in
+            let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: name)
+            let store = try await SQLiteStore.open(folder: path)
+            _ = try await store.apply(.createTeam(team))
+            await store.close()
+            let reopened = try await SQLiteStore.open(folder: path)
+            #expect(reopened.current.teams == [team.id: team])
+            await reopened.close()
+        }
+    }
+
+    // 14 and 15: beyond 14 bytes `Data` keeps them elsewhere.
+    @Test("Payloads of every length are read as they were stored", arguments: [0, 1, 14, 15, 16, 5120])
+    func payloads(_ count: Int) async throws {
+        try await withStore { store, _ in
+            let entry = Example.entry(bytes: count)
+            for result in await store.store([entry]) { _ = try result.get() }
+            #expect(try await store.entries(of: entry.destination.deviceKey).map(\.entry) == [entry])
+        }
+    }
+
+    @Test("Every expiration is read as it was stored", arguments: [nil, 0, 1, UInt64(Int64.max) + 1, .max])
+    func expirations(_ seconds: UInt64?) async throws {
+        try await withStore { store, _ in
+            var entry = Example.entry()
+            entry.notification.expiration = seconds.map(Expiration.init(seconds:)) ?? .unspecified
+            for result in await store.store([entry]) { _ = try result.get() }
+            #expect(try await store.entries(of: entry.destination.deviceKey).map(\.entry) == [entry])
+        }
+    }
+
+    @Test("What is stored has the type of its column")
+    func types() async throws {
+        try await withStore { store, _ in
+            var entry = Example.entry(bytes: 0)
+            entry.notification.collapseID = CollapseIdentifier(rawValue: "a")
+            for result in await store.store([entry]) { _ = try result.get() }
+            let types = try await store.pool.read { database in
+                try ["id", "expiration", "push_type", "topic", "collapse_id", "payload"].map {
+                    try String.fetchOne(database, sql: "SELECT typeof(\($0)) FROM mailbox")
+                }
+            }
+            #expect(types == ["blob", "null", "null", "text", "text", "blob"])
+        }
+    }
+
+    @Test("The ID of a notification is 16 bytes, in the order in which a UUID is written")
+    func notificationID() throws {
+        let id = NotificationID(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
+        let bytes = Data((0..<16).map { UInt8($0 * 0x11) })
+        #expect(id.column == bytes)
+        #expect(NotificationID(column: bytes) == id)
+        #expect(NotificationID(column: bytes.dropFirst()) == nil)
+    }
+
+    @Test("NULL where no column of ours holds it reads as if it were empty")
+    func damage() throws {
+        try DatabaseQueue().read { database in
+            let isEmpty = try database.firstRow("SELECT NULL, NULL, NULL") { row in
+                row.integer(0) == 0 && row.text(1).isEmpty && row.blob(2).isEmpty
+            }
+            #expect(isEmpty == true)
+        }
+    }
+}

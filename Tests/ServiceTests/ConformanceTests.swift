@@ -1,0 +1,49 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+/// The two ways to read the rules, where they differ.
+@Suite(.timeLimit(.minutes(2)))
+struct ConformanceTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var headers: [(String, String?)] = []
+        var body = #"{"aps":{"alert":"Hello"}}"#
+        var apple: String?
+        var strict: String?
+    }
+
+    /// nil stands for 200.
+    static let rows = [
+        Row(testDescription: "a body without aps", body: "{}", apple: nil, strict: "PayloadEmpty"),
+        Row(
+            testDescription: "a silent notification without a priority",
+            body: #"{"aps":{"content-available":1}}"#, apple: nil, strict: "BadPriority"),
+        Row(
+            testDescription: "a silent notification with priority 10",
+            headers: [("apns-priority", "10")], body: #"{"aps":{"content-available":1}}"#,
+            apple: "BadPriority", strict: "BadPriority"),
+        Row(testDescription: "a missing push type", apple: nil, strict: nil),
+    ]
+
+    @Test(arguments: rows) func `Apple's way`(_ row: Row) async throws {
+        try await check(row, .apple, row.apple)
+    }
+
+    @Test(arguments: rows) func `The documents' way`(_ row: Row) async throws {
+        try await check(row, .strict, row.strict)
+    }
+
+    private func check(_ row: Row, _ conformance: Conformance, _ reason: String?) async throws {
+        try await TestService.run { $0.conformance = conformance } _: { test in
+            var headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
+            for (name, value) in row.headers { headers = headers.with(name, value) }
+            let client = try await test.connectProvider()
+            let answer = try await client.send(headers.fields, body: row.body)
+            #expect(answer.reason == reason)
+            #expect((answer.status == 200) == (reason == nil))
+            await client.close()
+        }
+    }
+}

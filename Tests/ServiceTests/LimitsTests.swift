@@ -1,0 +1,100 @@
+import Foundation
+import Delivery
+import HTTP2
+import NIOCore
+import ProviderGateway
+import Rates
+import Service
+import Testing
+
+/// Each limit of the provider API at a low value.
+@Suite(.timeLimit(.minutes(2)))
+struct LimitsTests {
+    @Test func `More requests to one device token than its rate are TooManyRequests`() async throws {
+        try await TestService.run {
+            $0.delivery.requestsPerDeviceToken = Rate(burst: 3, perSecond: 0.001)
+        } _: { test in
+            let (one, other) = (try await test.makeDeviceToken(), try await test.makeDeviceToken())
+            let client = try await test.connectProvider()
+            let jwt = try test.providerToken()
+            for _ in 0..<3 { #expect(try await client.send(ProviderHeaders(one, token: jwt).fields).status == 200) }
+            let refused = try await client.send(ProviderHeaders(one, token: jwt).fields)
+            #expect(refused.status == 429 && refused.reason == "TooManyRequests")
+            #expect(try await client.send(ProviderHeaders(other, token: jwt).fields).status == 200)
+            await client.close()
+        }
+    }
+
+    @Test func `A provider token that changes too often is TooManyProviderTokenUpdates, and the old one stays good`()
+        async throws
+    {
+        try await TestService.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let tokens = try (0..<3).map { try test.providerToken(issuedAt: Date(timeIntervalSinceNow: -60 * Double($0))) }
+            #expect(try await client.send(ProviderHeaders(token, token: tokens[0]).fields).status == 200)
+            #expect(try await client.send(ProviderHeaders(token, token: tokens[1]).fields).status == 200)
+            let refused = try await client.send(ProviderHeaders(token, token: tokens[2]).fields)
+            #expect(refused.status == 429 && refused.reason == "TooManyProviderTokenUpdates")
+            #expect(try await client.send(ProviderHeaders(token, token: tokens[1]).fields).status == 200)
+            await client.close()
+        }
+    }
+
+    @Test func `Too many failed provider tokens end the connection`() async throws {
+        try await TestService.run {
+            $0.provider.failedTokens = Rate(burst: 2, perSecond: 0.001)
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            for attempt in 0..<3 {
+                let answer = try await client.send(ProviderHeaders(token, token: "bad.\(attempt).token").fields)
+                #expect(answer.reason == "InvalidProviderToken")
+            }
+            #expect(try await client.goAways() == [#"{"reason":"InvalidProviderToken"}"#])
+        }
+    }
+
+    @Test func `More connects of an address than its rate are closed before the handshake`() async throws {
+        try await TestService.run {
+            $0.providerConnects.connects = Rate(burst: 2, perSecond: 0.001)
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            let clients = [try await test.connectProvider(), try await test.connectProvider()]
+            for client in clients { #expect(try await client.send(headers).status == 200) }
+            let third = try await test.connectProvider()
+            let answer = try? await third.send(headers)
+            #expect(answer?.status != 200)
+            for client in clients { await client.close() }
+        }
+    }
+
+    @Test func `More open connections of an address than it may have are closed before the handshake`() async throws {
+        try await TestService.run {
+            $0.providerConnects.open = 1
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            let first = try await test.connectProvider()
+            #expect(try await first.send(headers).status == 200)
+            let second = try await test.connectProvider()
+            let refused = try? await second.send(headers)
+            #expect(refused?.status != 200)
+            await first.close()
+        }
+    }
+
+    @Test func `A connection without requests for too long hears IdleTimeout`() async throws {
+        try await TestService.run {
+            $0.provider.idleTimeout = .milliseconds(100)
+        } _: { test in
+            let client = try await test.connectProvider()
+            #expect(try await client.goAways() == [#"{"reason":"IdleTimeout"}"#])
+        }
+    }
+
+    @Test func `Every limit can be set, and docs list it`() {
+        #expect(Set(LimitSetting.all.map(\.name)).count == LimitSetting.all.count)
+    }
+}

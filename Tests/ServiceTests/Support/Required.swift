@@ -1,0 +1,13 @@
+/// The value, or an error that says where it is missing.
+func required<Value>(
+    _ value: Value?,
+    _ file: StaticString = #fileID,
+    _ line: Int = #line,
+) throws -> Value {
+    guard let value else { throw MissingValue(place: "\(file):\(line)") }
+    return value
+}
+
+private struct MissingValue: Error {
+    let place: String
+}

@@ -1,0 +1,81 @@
+import APNSDevice
+import APNSProvider
+import Delivery
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import Service
+import Trust
+
+/// A whole service in this process, on a scratch folder and ports that the system chose.
+struct TestService: Sendable {
+    let service: CarillonService
+    let environment: Environment
+
+    /// Runs a service for as long as `body` takes, and ends it cleanly.
+    static func run(
+        environment: Environment = .development,
+        _ change: (inout Settings) -> Void = { _ in },
+        _ body: (TestService) async throws -> Void,
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var settings = Settings()
+        settings.dataFolder = folder.path
+        settings.ports = .ephemeral
+        settings.eventLoops = 1
+        settings.shutdownTimeout = .seconds(2)
+        change(&settings)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let service = try await CarillonService.start(settings, logger: logger)
+        let serving = Task { await service.run() }
+        do {
+            try await body(TestService(service: service, environment: environment))
+        } catch {
+            serving.cancel()
+            await serving.value
+            throw error
+        }
+        serving.cancel()
+        await serving.value
+    }
+
+    var description: ServiceDescription { service.description }
+
+    var bundleID: String { FirstApp.bundleID }
+
+    private enum FirstApp {
+        static let bundleID = "com.example.app"
+    }
+
+    func port(_ address: KeyPath<ServiceDescription.Addresses, String>) throws -> Int {
+        let text = try required(description.addresses(environment))[keyPath: address]
+        return try required(Int(text.split(separator: ":").last ?? ""))
+    }
+
+    /// A provider token of the development team, issued at the given time.
+    func providerToken(issuedAt moment: Date = Date()) throws -> String {
+        let key = try required(description.key)
+        let credentials = try ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID)
+        return try credentials.token(at: UInt64(moment.timeIntervalSince1970))
+    }
+
+    /// A connection to the provider API.
+    func connectProvider() async throws -> WireClient {
+        try await WireClient.connect(port: port(\.provider), authorityFile: description.ca)
+    }
+
+    /// A new device with one registered app, which is offline.
+    func makeDeviceToken() async throws -> String {
+        let courier = CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let identity = try await DeviceClient.activate(at: courier, environment: environment, code: nil, group: group)
+        let device = try await DeviceClient(to: courier, as: identity, group: group)
+        let token = try await device.register(bundleID)
+        await device.close()
+        return token
+    }
+}

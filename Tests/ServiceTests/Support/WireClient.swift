@@ -1,0 +1,152 @@
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A client that sends requests exactly as it is told, and keeps everything that comes back.
+final class WireClient: Sendable {
+    private let channel: any Channel
+    private let recorder: NIOLoopBound<WireRecorder>
+
+    /// What became of one request.
+    struct Answer: Sendable {
+        var status = 0
+        var headers: [String: [String]] = [:]
+        var body = ""
+        var error: HTTP2ErrorCode?
+
+        /// The `reason` of the body; nil where there is none.
+        var reason: String? {
+            guard let start = body.range(of: #""reason":""#) else { return nil }
+            return String(body[start.upperBound...].prefix { $0 != "\"" })
+        }
+    }
+
+    static func connect(port: Int, authorityFile: String) async throws -> WireClient {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.applicationProtocols = ["h2"]
+        tls.trustRoots = .file(authorityFile)
+        let context = try NIOSSLContext(configuration: tls)
+        let recorders = Mutex<NIOLoopBound<WireRecorder>?>(nil)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = try NIOSSLClientHandler(context: context, serverHostname: nil)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                    let recorder = WireRecorder()
+                    recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
+                    let session = HTTP2Session(
+                        role: .client, configuration: HTTP2Configuration(), application: recorder)
+                    try channel.pipeline.syncOperations.addHandler(session)
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return WireClient(channel: channel, recorder: try required(recorders.withLock { $0 }))
+    }
+
+    private init(channel: any Channel, recorder: NIOLoopBound<WireRecorder>) {
+        self.channel = channel
+        self.recorder = recorder
+    }
+
+    /// Sends a request and waits for its end.
+    func send(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Answer {
+        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+            recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
+        }.get()
+    }
+
+    /// Waits until the peer's SETTINGS have announced the given number of streams.
+    func announced(_ streams: Int) async throws {
+        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+            recorder.value.whenAnnounced(streams, channel.eventLoop.makePromise(of: Void.self))
+        }.get()
+    }
+
+    /// All numbers of streams that the peer has announced.
+    func announcements() async throws -> [Int] {
+        try await channel.eventLoop.submit { [recorder] in recorder.value.announcements }.get()
+    }
+
+    /// Waits for the end of the connection.
+    /// - Returns: The debug data of each GOAWAY.
+    func goAways() async throws -> [String] {
+        try await channel.closeFuture.get()
+        return try await channel.eventLoop.submit { [recorder] in recorder.value.goAways }.get()
+    }
+
+    func close() async {
+        try? await channel.close()
+    }
+}
+
+/// Keeps what comes. Confined to its event loop.
+final class WireRecorder: HTTP2Application {
+    private var session: HTTP2Session?
+    private var answers: [StreamID: (answer: WireClient.Answer, promise: EventLoopPromise<WireClient.Answer>)] = [:]
+    private var waiting: [(streams: Int, promise: EventLoopPromise<Void>)] = []
+    private(set) var announcements: [Int] = []
+    private(set) var goAways: [String] = []
+
+    func send(
+        _ headers: [(String, String)],
+        body: String,
+        promise: EventLoopPromise<WireClient.Answer>,
+    ) -> EventLoopFuture<WireClient.Answer> {
+        var block = HeaderBlock()
+        for (name, value) in headers { block.append(name: name, value: value) }
+        do {
+            guard let session else { throw HTTP2Error(.notActive) }
+            let stream = try session.request(block, body: ByteBuffer(string: body))
+            answers[stream] = (WireClient.Answer(), promise)
+        } catch {
+            promise.fail(error)
+        }
+        return promise.futureResult
+    }
+
+    func whenAnnounced(_ streams: Int, _ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
+        if announcements.last == streams { promise.succeed() } else { waiting.append((streams, promise)) }
+        return promise.futureResult
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        let value = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        answers[stream]?.answer.headers[name, default: []].append(value)
+        if name == ":status" { answers[stream]?.answer.status = Int(value) ?? 0 }
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        answers[stream]?.answer.body += bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        guard var pending = answers.removeValue(forKey: stream) else { return }
+        pending.answer.error = error
+        pending.promise.succeed(pending.answer)
+    }
+
+    func settingsReceived(_ settings: PeerSettings) {
+        guard let streams = settings.maxConcurrentStreams else { return }
+        announcements.append(streams)
+        waiting.removeAll { waiting in
+            if waiting.streams == streams { waiting.promise.succeed() }
+            return waiting.streams == streams
+        }
+    }
+
+    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
+        goAways.append(debugData.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        for waiting in waiting { waiting.promise.fail(ChannelError.ioOnClosedChannel) }
+        waiting = []
+    }
+}
