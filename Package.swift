@@ -151,6 +151,7 @@ let package = Package(
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
+        .testTarget(name: "DocumentsTests", dependencies: ["Notifications", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .testTarget(
             name: "ServiceTests",

@@ -35,13 +35,9 @@ final class DeviceConnection: HTTP2Connection {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = requests.index(of: stream) else { return }
-        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
-        case ":method": requests[index].method = text
-        case ":path": requests[index].path = text
-        case "activation-code": requests[index].activationCode = text
-        default: break
-        }
+        if name.isEqual(to: ":method") { requests[index].method = value.text }
+        if name.isEqual(to: ":path") { requests[index].path = value.text }
+        if name.isEqual(to: "activation-code") { requests[index].activationCode = value.text }
     }
 
     func headersTooLarge(_ stream: StreamID) -> Bool {
@@ -51,7 +47,7 @@ final class DeviceConnection: HTTP2Connection {
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
-        bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+        requests[index].body.append(bytes)
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {
@@ -83,10 +79,10 @@ final class DeviceConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
-        for index in 0..<requests.count where requests[index].began + courier.limits.requestTimeout < now {
-            guard !requests[index].isAnswered, !requests[index].isListening else { continue }
-            reject(requests.stream(at: index), Rejection(.idleTimeout, detail: "The request did not end in time."))
+        let overdue = requests.streams { request in
+            !request.isAnswered && request.began + courier.limits.requestTimeout < now
         }
+        for stream in overdue { reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time.")) }
         if let listening, lastWrite + courier.limits.keepAlive < now {
             lastWrite = now
             session?.write(listening.stream, NotificationLine.keepAlive)
@@ -142,7 +138,6 @@ extension DeviceConnection {
     func listen(_ stream: StreamID, as device: DeviceKey) {
         guard let session, let index = requests.index(of: stream) else { return }
         if let listening { endStream(listening.stream, .takenOver) }
-        requests[index].isListening = true
         requests[index].isAnswered = true
         let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
         session.sendHeaders(stream, response.headers(begin), endStream: false)

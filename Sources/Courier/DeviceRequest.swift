@@ -8,8 +8,6 @@ struct DeviceRequest {
     var activationCode: String?
     var body: [UInt8] = []
     var isAnswered = false
-    /// It is the stream of notifications, which stays open.
-    var isListening = false
     let began: NIODeadline
 
     init(began: NIODeadline) { self.began = began }

@@ -107,7 +107,7 @@ final class ProviderConnection: HTTP2Connection {
                 let detail = "The payload is longer than \(limit) bytes."
                 return reject(stream, Rejection(.payloadTooLarge, detail: detail))
             }
-            bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+            requests[index].body.append(bytes)
         case .failure(let rejection):
             // Not kept, and not waited for beyond what any payload may have.
             if requests[index].received > Payload.maximumVoIPBytes { reject(stream, rejection) }
@@ -146,10 +146,15 @@ final class ProviderConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
-        for index in 0..<requests.count where requests[index].began + gateway.limits.requestTimeout < now {
-            guard !requests[index].isSettled else { continue }
-            let detail = "The request did not end in time."
-            reject(requests.stream(at: index), Rejection(.idleTimeout, detail: detail))
+        let overdue = requests.streams { $0.began + gateway.limits.requestTimeout < now }
+        for stream in overdue {
+            guard let index = requests.index(of: stream) else { continue }
+            if requests[index].isAnswered {
+                // It has its answer, and goes on sending for too long.
+                session?.reset(stream, .noError)
+            } else if !requests[index].isSettled {
+                reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
+            }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
         checkSettings(now)
@@ -201,6 +206,7 @@ extension ProviderConnection {
     private func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
+        requests[index].isAnswered = true
         requests[index].body = []
         let id = requests[index].id.present ?? .random(using: &random)
         let (headers, body) = response.rejected(rejection, id)
@@ -213,6 +219,7 @@ extension ProviderConnection {
         switch outcome {
         case .accepted:
             guard let id = requests[index].id.present else { return }
+            requests[index].isAnswered = true
             session?.respond(stream, response.accepted(id), body: nil)
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: peer) }

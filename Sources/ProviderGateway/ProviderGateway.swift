@@ -45,6 +45,8 @@ package final class ProviderGateway: HTTP2Service {
         configuration.maxConcurrentStreams = limits.concurrentStreams
         // One until the first valid provider token (Guide, 2.3.3).
         configuration.announcedConcurrentStreams = 1
+        // A client that still sends a body that is too long is to read why.
+        configuration.resetsAfterEarlyAnswer = false
         return configuration
     }
 

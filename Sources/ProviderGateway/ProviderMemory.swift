@@ -39,7 +39,7 @@ struct ProviderMemory {
             throw Rejection(.tooManyProviderTokenUpdates, detail: detail)
         }
         token = verified
-        authorization = value.withUnsafeBufferPointer { Array($0) }
+        authorization = value.array
         return verified
     }
 
@@ -58,7 +58,7 @@ struct ProviderMemory {
         guard BundleID(rawValue: name) != nil else { return .bad("apns-topic is not a bundle ID, with or without suffix.") }
         let addressed = AddressedTopic(name: name, in: snapshot)
         topic = addressed
-        topicName = value.withUnsafeBufferPointer { Array($0) }
+        topicName = value.array
         return .value(addressed)
     }
 

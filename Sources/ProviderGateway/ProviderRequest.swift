@@ -49,6 +49,7 @@ struct ProviderRequest {
     var verdict: Result<Addressed, Rejection>?
     /// It has been answered, or handed over to be answered.
     var isSettled = false
+    var isAnswered = false
 
     private var seen: UInt16 = 0
 

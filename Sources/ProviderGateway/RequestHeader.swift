@@ -1,3 +1,5 @@
+import Notifications
+
 /// The request headers that the provider API knows (Guide, Tables 8-1 and 8-2; `apns-push-type` came later). All
 /// others are ignored.
 enum RequestHeader: UInt16, CaseIterable {
@@ -44,28 +46,5 @@ enum RequestHeader: UInt16, CaseIterable {
         case .pushType: "apns-push-type"
         case .contentEncoding: "content-encoding"
         }
-    }
-}
-
-extension Span<UInt8> {
-    /// Compares with a word of ASCII.
-    func isEqual(to word: StaticString) -> Bool {
-        guard count == word.utf8CodeUnitCount else { return false }
-        return word.withUTF8Buffer { letters in
-            for index in 0..<count where self[index] != letters[index] { return false }
-            return true
-        }
-    }
-
-    /// Compares with other bytes.
-    func isEqual(to bytes: [UInt8]) -> Bool {
-        guard count == bytes.count else { return false }
-        for index in 0..<count where self[index] != bytes[index] { return false }
-        return true
-    }
-
-    /// The bytes as text; what is not UTF-8 is replaced.
-    var text: String {
-        withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 }

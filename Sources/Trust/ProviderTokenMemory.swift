@@ -39,7 +39,7 @@ struct ProviderTokenMemory: Sendable {
 
     mutating func remember(_ token: Span<UInt8>, as verified: VerifiedProviderToken) {
         let hash = hash(token)
-        let entry = Entry(hash: hash, token: token.withUnsafeBufferPointer { Array($0) }, verified: verified)
+        let entry = Entry(hash: hash, token: token.array, verified: verified)
         if let place = places[hash] {
             entries[place] = entry
         } else if entries.count < capacity {

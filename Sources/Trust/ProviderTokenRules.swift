@@ -113,7 +113,7 @@ extension ProviderTokenRules {
         let signed: ArraySlice<UInt8>
 
         init(_ token: Span<UInt8>) throws(Rejection) {
-            let bytes = token.withUnsafeBufferPointer { Array($0) }
+            let bytes = token.array
             let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
             guard parts.count == 3 else {
                 throw .invalidToken("The provider token is not header, claims and signature, with periods between.")

@@ -65,6 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func settings() async throws -> Settings {
         var settings = Settings()
+        try LimitSetting.checkNames(of: ProcessInfo.processInfo.environment)
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
         if let path = config ?? ProcessInfo.processInfo.environment["CARILLON_CONFIG"] {
             do {

@@ -201,9 +201,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS", "soon"), ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS", "-1"),
-        ("CARILLON_LIMIT_RETENTION_DAYS", "0"), ("CARILLON_LIMIT_PENDING_STORES", "1e3"),
-        ("CARILLON_LIMIT_IDLE_PROVIDER_SECONDS", "99999999999999999999"), ("CARILLON_EVENT_LOOPS", "0"),
+        ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT", "soon"), ("CARILLON_LIMIT_HANDSHAKE_TIMEOUT", "-1"),
+        ("CARILLON_LIMIT_RETENTION", "0"), ("CARILLON_LIMIT_PENDING_STORES", "few"),
+        ("CARILLON_LIMIT_IDLE_TIMEOUT", "99999999999999999999"), ("CARILLON_EVENT_LOOPS", "0"),
         ("CARILLON_PORTS", "nonsense"), ("CARILLON_CONFORMANCE", "lax"), ("CARILLON_ENVIRONMENT", "staging"),
     ])
     func aWrongSetting(name: String, value: String) async throws {
@@ -215,6 +215,14 @@ import Testing
             let key = name.dropFirst("CARILLON_".count).split(separator: "_").last.map { $0.lowercased() } ?? ""
             #expect(finished.errors.contains(key))
             #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+        }
+    }
+
+    @Test func aLimitThatThereIsNot() async throws {
+        try await withTemporaryFolder { folder in
+            let finished = try await serve(
+                data: folder + "/data", ["--ports", "ephemeral"], environment: ["CARILLON_LIMIT_TOKN_RATE": "5"])
+            expectOneLine(finished, naming: "CARILLON_LIMIT_TOKN_RATE")
         }
     }
 

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func aRequestThatDoesNotEndIsRefusedInTime() async throws {
-        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_REQUEST_TIMEOUT_SECONDS": "1"]) { service in
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_REQUEST_TIMEOUT": "1"]) { service in
             let token = try await service.register(GatewaySituation.bundleID, on: try await service.activate())
             let push = try Push(token: token, topic: GatewaySituation.bundleID, from: service.developmentProvider)
             let connection = try await service.connect()

@@ -4,7 +4,7 @@ import Notifications
 import Testing
 
 /// Peers that speak something else, or nothing: closed in time, logged once, and no trouble to anybody else.
-@Suite(.service(environment: ["CARILLON_LIMIT_HANDSHAKE_TIMEOUT_SECONDS": "1"]), .timeLimit(.minutes(2)))
+@Suite(.service(environment: ["CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"]), .timeLimit(.minutes(2)))
 struct StrangePeerTests {
     enum Listener: String, CaseIterable, Sendable {
         case provider

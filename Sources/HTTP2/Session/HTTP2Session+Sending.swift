@@ -64,7 +64,7 @@ extension HTTP2Session {
             takeGoAway(frame)
         case OutgoingFrame.headers where earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0:
             output.writeBytes(bytes)
-            earlyResets.append(frame.stream)
+            noteEarlyAnswer(frame.stream)
         default:
             output.writeBytes(bytes)
         }
@@ -112,8 +112,13 @@ extension HTTP2Session {
             body.isAboveMark = false
             writableStreams.append(body.stream)
         }
-        if earlyAnswers > 0, flags & OutgoingFrame.endStreamFlag != 0 { earlyResets.append(body.stream) }
+        if earlyAnswers > 0, flags & OutgoingFrame.endStreamFlag != 0 { noteEarlyAnswer(body.stream) }
         return 0
+    }
+
+    /// A whole answer has gone out. Where its request is still coming, RST_STREAM may follow (RFC 9113, 8.1).
+    private func noteEarlyAnswer(_ stream: StreamID) {
+        if configuration.resetsAfterEarlyAnswer { earlyResets.append(stream) }
     }
 
     /// When libnghttp2 has nothing more to say: what follows from what it said. Says whether it may have more now.

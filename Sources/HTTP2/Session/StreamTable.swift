@@ -44,6 +44,11 @@ public struct StreamTable<Element> {
         _modify { yield &elements[index] }
     }
 
+    /// The streams whose element is chosen: to go over them while the table may change.
+    public func streams(where isChosen: (Element) -> Bool) -> [StreamID] {
+        zip(ids, elements).compactMap { isChosen($1) ? StreamID($0) : nil }
+    }
+
     /// Adds a stream. The caller knows that it is not in the table yet.
     @inlinable
     public mutating func append(_ stream: StreamID, _ element: Element) {

@@ -1,5 +1,6 @@
 import HTTP2
 import NIOCore
+import Notifications
 
 /// One connection to the administration. Confined to its event loop.
 final class AdministrationConnection: HTTP2Connection {
@@ -26,17 +27,13 @@ final class AdministrationConnection: HTTP2Connection {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = requests.index(of: stream) else { return }
-        let text = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        switch name.withUnsafeBufferPointer({ String(decoding: $0, as: UTF8.self) }) {
-        case ":method": requests[index].method = text
-        case ":path": requests[index].path = text
-        default: break
-        }
+        if name.isEqual(to: ":method") { requests[index].method = value.text }
+        if name.isEqual(to: ":path") { requests[index].path = value.text }
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream) else { return }
-        bytes.withUnsafeBufferPointer { requests[index].body.append(contentsOf: $0) }
+        requests[index].body.append(bytes)
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {

@@ -35,6 +35,19 @@ package struct LimitSetting: Sendable {
     private static let bursts = 1.0...10_000_000
     private static let seconds = 1.0...1_000_000
 
+    /// The environment variable that sets it.
+    package var variable: String { Self.prefix + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
+
+    private static let prefix = "CARILLON_LIMIT_"
+
+    /// A limit that is misspelt would silently not hold.
+    package static func checkNames(of environment: [String: String]) throws(ServiceError) {
+        let known = Set(all.map(\.variable))
+        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !known.contains(name) {
+            throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists the limits.")
+        }
+    }
+
     /// All of them. A rate of 0 switches its limit off.
     package static let all: [LimitSetting] = [
         LimitSetting("token-rate", "requests a second to one device token", rates) {

@@ -63,7 +63,13 @@ enum Loopback {
         try process.run()
         for await _ in lines { break }
         do {
-            try await body(try #require(try listeningPort(of: process.processIdentifier)))
+            // On a busy machine the line may come before the system shows the port.
+            var port = try listeningPort(of: process.processIdentifier)
+            while port == nil, process.isRunning {
+                await Task.yield()
+                port = try listeningPort(of: process.processIdentifier)
+            }
+            try await body(try #require(port))
         } catch {
             kill(process.processIdentifier, SIGKILL)
             throw error

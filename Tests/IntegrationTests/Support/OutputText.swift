@@ -21,10 +21,15 @@ final class OutputText: Sendable {
         self.ended = ended
         Thread.detachNewThread { [self] in
             var rest: [UInt8] = []
-            // A read that fails is the end as well.
-            while let data = try? handle.read(upToCount: 65_536), !data.isEmpty {
-                append(data)
-                rest += data
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                // Returns with what there is, as FileHandle's reading of a count does not.
+                let count = read(handle.fileDescriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                // A read that fails is the end as well.
+                guard count > 0 else { break }
+                append(buffer[..<count])
+                rest += buffer[..<count]
                 while let index = rest.firstIndex(of: UInt8(ascii: "\n")) {
                     line.yield(String(decoding: rest[..<index], as: UTF8.self))
                     rest.removeSubrange(...index)
@@ -65,7 +70,7 @@ final class OutputText: Sendable {
         for await _ in ended {}
     }
 
-    private func append(_ data: Data) {
+    private func append(_ data: ArraySlice<UInt8>) {
         state.withLock { state in
             state.bytes += data
             guard !state.waiting.isEmpty else { return }

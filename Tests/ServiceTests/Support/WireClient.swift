@@ -58,6 +58,16 @@ final class WireClient: Sendable {
         }.get()
     }
 
+    /// Opens streams and gives each up at once, until the peer has had enough.
+    func openAndReset(_ headers: [(String, String)], times: Int) async throws {
+        for _ in 0..<times {
+            let isOpen = try await channel.eventLoop.submit { [recorder] in
+                recorder.value.openAndReset(headers)
+            }.get()
+            guard isOpen else { return }
+        }
+    }
+
     /// Waits until the peer's SETTINGS have announced the given number of streams.
     func announced(_ streams: Int) async throws {
         try await channel.eventLoop.flatSubmit { [recorder, channel] in
@@ -105,6 +115,16 @@ final class WireRecorder: HTTP2Application {
             promise.fail(error)
         }
         return promise.futureResult
+    }
+
+    func openAndReset(_ headers: [(String, String)]) -> Bool {
+        var block = HeaderBlock()
+        for (name, value) in headers { block.append(name: name, value: value) }
+        guard let session, let stream = try? session.request(block, endStream: false) else { return false }
+        session.flush()
+        session.reset(stream, .cancel)
+        session.flush()
+        return true
     }
 
     func whenAnnounced(_ streams: Int, _ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {

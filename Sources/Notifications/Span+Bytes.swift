@@ -1,0 +1,46 @@
+// Bytes that are only lent: compared where they lie, and copied when they are kept. The pointers stay in this file.
+extension Span<UInt8> {
+    /// A copy of the bytes.
+    package var array: [UInt8] { withUnsafeBufferPointer { Array($0) } }
+
+    /// The bytes as text; what is not UTF-8 is replaced.
+    package var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+
+    /// Compares with a word of ASCII.
+    package func isEqual(to word: StaticString) -> Bool {
+        guard count == word.utf8CodeUnitCount else { return false }
+        return word.withUTF8Buffer { letters in
+            withUnsafeBytes { Self.isEqual($0, UnsafeRawBufferPointer(letters)) }
+        }
+    }
+
+    /// Compares with other bytes.
+    package func isEqual(to bytes: [UInt8]) -> Bool {
+        guard count == bytes.count else { return false }
+        return bytes.withUnsafeBytes { other in
+            withUnsafeBytes { Self.isEqual($0, other) }
+        }
+    }
+
+    /// Eight bytes at a time: a provider token of 250 bytes is compared with every request.
+    private static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        var index = 0
+        while index + 8 <= one.count {
+            let left = one.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard left == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            index += 8
+        }
+        while index < one.count {
+            guard one[index] == other[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+}
+
+extension [UInt8] {
+    /// Adds a copy of the bytes.
+    package mutating func append(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+}

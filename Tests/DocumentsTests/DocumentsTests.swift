@@ -1,0 +1,40 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+/// The documents say what the code says.
+struct DocumentsTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func lines(_ path: String) throws -> [Substring] {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    @Test(arguments: Rejection.Reason.allCases)
+    func `docs/provider-api.md has the row of each reason as the table has it`(_ reason: Rejection.Reason) throws {
+        let row = reason.row
+        let expected = "| \(row.status) | `\(reason.rawValue)` | \(row.meaning) | \(row.advice.rawValue) |"
+        #expect(try Self.lines("docs/provider-api.md").contains { $0 == expected })
+    }
+
+    @Test(arguments: LimitSetting.all.map(\.name))
+    func `docs/settings.md has a row for each limit`(_ name: String) throws {
+        let rows = try Self.lines("docs/settings.md").filter { $0.hasPrefix("| `limit.\(name)` |") }
+        #expect(rows.count == 1)
+    }
+
+    /// The rows of ARCHITECTURE.md's table of targets, by name.
+    @Test func `ARCHITECTURE.md lists every target of Package.swift`() throws {
+        let manifest = try Self.lines("Package.swift").joined(separator: "\n")
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: Self.root.appendingPathComponent("Sources").path)
+        let table = try Self.lines("ARCHITECTURE.md").filter { $0.hasPrefix("|") }
+        for folder in folders where !folder.hasPrefix(".") {
+            #expect(manifest.contains("\"\(folder)\""))
+            #expect(table.contains { $0.contains("`\(folder)`") }, "\(folder) is missing from ARCHITECTURE.md")
+        }
+    }
+}
