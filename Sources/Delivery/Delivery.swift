@@ -36,6 +36,8 @@ package final class Delivery: OfferOutcomes {
     private final class Shard: Sendable {
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
+        /// How many batches are with the store, or on the way from there to those who wait for an answer.
+        let storing = Atomic<Int>(0)
 
         init(limits: DeliveryLimits) {
             acceptances = Mutex(Acceptances(limits: limits))
@@ -64,7 +66,7 @@ package final class Delivery: OfferOutcomes {
     package func drain() async {
         for shard in shards {
             advance(shard) { $0.drain() }
-            while !shard.acceptances.withLock({ $0.isEmpty }) {
+            while !shard.acceptances.withLock({ $0.isEmpty }) || shard.storing.load(ordering: .acquiring) > 0 {
                 advance(shard) { $0.drain() }
                 try? await Task.sleep(for: Self.drainPoll)  // Being cancelled does not end the wait for the disk.
             }
@@ -125,7 +127,8 @@ extension Delivery {
             let id = acceptances.nextOffer()
             // Under the lock, so that two notifications to one destination are offered in the order of acceptance;
             // the switchboard never calls back while it is asked.
-            let answer = switchboard.offer(Offer(id: id, destination: destination, notification: notification))
+            let offer = Offer(id: id, destination: destination, notification: notification)
+            let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer)
             isWaiting = answer == .taken
             return acceptances.accept(
                 submission, answers: answers, offer: id, answered: answer, expires: expires, now: now)
@@ -165,6 +168,7 @@ extension Delivery {
     }
 
     private func store(_ offers: [OfferID], _ entries: [MailboxEntry], in shard: Shard) {
+        shard.storing.add(1, ordering: .relaxed)
         Task {
             var results = await mailboxes.store(entries)
             // It may have been stored: storing again is harmless and tells for certain.
@@ -174,6 +178,7 @@ extension Delivery {
                 for (index, result) in zip(doubtful, second) { results[index] = result }
             }
             advance(shard) { $0.stored(offers, results: results) }
+            shard.storing.subtract(1, ordering: .releasing)
         }
     }
 

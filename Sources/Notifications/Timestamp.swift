@@ -26,7 +26,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         guard !overflow else { return Timestamp(milliseconds: seconds < 0 ? 0 : .max) }
         let (delta, deltaOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        guard !deltaOverflow else { return Timestamp(milliseconds: .max) }
+        guard !deltaOverflow else { return Timestamp(milliseconds: seconds < 0 ? 0 : .max) }
         if delta < 0 {
             return Timestamp(milliseconds: milliseconds - min(milliseconds, delta.magnitude))
         }

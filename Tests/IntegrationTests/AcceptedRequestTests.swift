@@ -69,11 +69,7 @@ import Testing
             push["authorization"] = "Bearer " + (try situation.provider.token())
         },
         UnusualRequest("base 64 of the standard alphabet, with padding") { push, situation, _ in
-            let parts = try situation.provider.token().split(separator: ".").map { part in
-                let standard = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-                return standard + String(repeating: "=", count: (4 - standard.count % 4) % 4)
-            }
-            push["authorization"] = "bearer " + parts.joined(separator: ".")
+            push["authorization"] = "bearer " + (try situation.provider.token(encode: { $0.base64EncodedString() }))
         },
         UnusualRequest("iat as a string") { push, situation, _ in
             let claims = situation.provider.claims(issuedAt: "\"\(Provider.now)\"")

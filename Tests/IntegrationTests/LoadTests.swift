@@ -18,10 +18,8 @@ struct LoadTests {
                 ["-n", "\(count)", "-c", "\(connections)", "-m", "\(streams)", "-d", folder + "/payload"] + headers
                     + ["https://\(try service.addresses(.development).provider)\(push.path)"])
             #expect(finished.status == 0, "\(finished.errors)")
-            #expect(
-                finished.output.contains(
-                    "requests: \(count) total, \(count) started, \(count) done, \(count) succeeded, 0 failed, 0 errored"),
-                "\(finished.output)")
+            let all = "\(count) total, \(count) started, \(count) done, \(count) succeeded, 0 failed, 0 errored"
+            #expect(finished.output.contains("requests: " + all), "\(finished.output)")
             #expect(finished.output.contains("status codes: \(count) 2xx, 0 3xx, 0 4xx, 0 5xx"), "\(finished.output)")
         }
     }

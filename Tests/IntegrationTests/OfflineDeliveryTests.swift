@@ -60,7 +60,8 @@ import Testing
         try await killed { service in
             (try Data(contentsOf: URL(fileURLWithPath: service.ready.ca)), try service.developmentKey)
         } then: { service, before in
-            let (authority, key) = (try Data(contentsOf: URL(fileURLWithPath: service.ready.ca)), try service.developmentKey)
+            let authority = try Data(contentsOf: URL(fileURLWithPath: service.ready.ca))
+            let key = try service.developmentKey
             #expect(authority == before.0)
             #expect(key == before.1)
         }

@@ -22,18 +22,14 @@ enum RejectionTable {
         .init("a path that goes on", 404, "BadPath") { push, _, _ in push.path += "/more" },
         .init(path: "/3/device", 400, "MissingDeviceToken"),
         .init(path: "/3/device/", 400, "MissingDeviceToken"),
-    ] + ["authorization", "apns-id", "apns-expiration", "apns-priority", "apns-topic", "apns-collapse-id", "apns-push-type"]
-        .map { name in
-            .init("two \(name)", 400, "DuplicateHeaders") { push, _, _ in
-                let values = [
-                    "apns-id": "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab", "apns-expiration": "0", "apns-priority": "5",
-                    "apns-collapse-id": "score", "apns-push-type": "alert",
-                ]
-                let value = push[name] ?? values[name] ?? ""
-                push[name] = nil
-                push.headers += [(name, value), (name, value)]
-            }
-        }
+        .init(twice: "authorization"),
+        .init(twice: "apns-topic"),
+        .init(twice: "apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"),
+        .init(twice: "apns-expiration", "0"),
+        .init(twice: "apns-priority", "5"),
+        .init(twice: "apns-collapse-id", "score"),
+        .init(twice: "apns-push-type", "alert"),
+    ]
 
     /// Who sends it.
     private static let credentials: [FaultyRequest] = [
@@ -60,7 +56,7 @@ enum RejectionTable {
             try $0.token(claims: $0.claims(issuedAt: "\(Provider.now - 3700)"))
         },
         .init(token: "signed with another key") { try $0.with(key: P256.Signing.PrivateKey()).token() },
-        .init(token: "with a DER signature") { try $0.token { $0.derRepresentation } },
+        .init(token: "with a DER signature") { try $0.token(signature: { $0.derRepresentation }) },
         .init(token: "of which one character was changed") { provider in
             var parts = try provider.token().split(separator: ".").map(String.init)
             parts[1] = try provider.token(issuedSecondsAgo: 1).split(separator: ".").map(String.init)[1]

@@ -75,16 +75,4 @@ import Testing
         #expect(answer["apns-id"] != nil)
         await connection.close()
     }
-
-    @Test func aRequestThatDoesNotEndIsRefusedInTime() async throws {
-        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_REQUEST_TIMEOUT": "1"]) { service in
-            let token = try await service.register(GatewaySituation.bundleID, on: try await service.activate())
-            let push = try Push(token: token, topic: GatewaySituation.bundleID, from: service.developmentProvider)
-            let connection = try await service.connect()
-            let answer = try await connection.send(push, ends: false)
-            #expect(answer.status == 400)
-            #expect(try JSONValue(answer.body)["reason"] == "IdleTimeout")
-            await connection.close()
-        }
-    }
 }

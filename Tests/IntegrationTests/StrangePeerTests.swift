@@ -19,8 +19,7 @@ struct StrangePeerTests {
     @Test(arguments: StrangePeer.all, Listener.allCases)
     func isClosedAndLoggedOnce(peer: StrangePeer, listener: Listener) async throws {
         let service = try CarillonProcess.current
-        let channel = try await peer.connect(to: try listener.address(of: service))
-        let port = try #require(channel.localAddress?.port)
+        let (channel, port) = try await peer.connect(to: try listener.address(of: service))
         try? await channel.closeFuture.get()  // That it ended, not how.
         let name = "127.0.0.1:\(port)"
         await service.child.errors.wait(for: name)
@@ -37,7 +36,9 @@ struct StrangePeerTests {
         let token = try await service.register("com.example.app", on: identity)
         var channels: [any Channel] = []
         for _ in 0..<10 {
-            for peer in StrangePeer.all { channels.append(try await peer.connect(to: try listener.address(of: service))) }
+            for peer in StrangePeer.all {
+                channels.append(try await peer.connect(to: try listener.address(of: service)).channel)
+            }
         }
         try await service.listen(as: identity) { device in
             let answer = try await service.send(alert: "Meanwhile", to: token)
@@ -70,8 +71,10 @@ struct StrangePeerTests {
                 ], folder: folder)
             try #require(made.status == 0, "\(made.errors)")
             let identity = folder + "/identity.pem"
-            let text = try ["key.pem", "certificate.pem"].map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
-            try Data(text.joined().utf8).write(to: URL(fileURLWithPath: identity))
+            let parts = try ["key.pem", "certificate.pem"].map { name in
+                try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            try (parts[0] + parts[1]).write(to: URL(fileURLWithPath: identity))
             await #expect(throws: UnexpectedOutput.self) {
                 try await service.device("PUT", "/1/apps/com.example.app", as: identity)
             }

@@ -59,6 +59,14 @@ struct Acceptances: ~Copyable {
     var isWaiting: Bool { !deadlines.isEmpty }
     var isEmpty: Bool { acceptances.isEmpty }
 
+    /// Whether the next notification to the destination has to go by way of the mailbox as well: the one before it is
+    /// on its way there and on no stream, so that an offer would overtake it.
+    func mustFollow(_ destination: Destination) -> Bool {
+        guard let storing = orders[destination]?.storing else { return false }
+        if case .storing(isOut: false) = acceptances[storing]?.state { return true }
+        return false
+    }
+
     /// A name for a notification that is to be offered, in the order of acceptance.
     mutating func nextOffer() -> OfferID {
         lastNumber &+= 1
@@ -158,18 +166,17 @@ struct Acceptances: ~Copyable {
         _ version: MailboxVersion,
     ) -> [Action] {
         let stored = StoredMailboxEntry(entry: entry(acceptance), version: version)
-        var actions = finish(offer, .accepted)
+        let answers = finish(offer, .accepted)
         switch acceptance.state {
         case .acknowledgedWhileStoring:
-            actions.append(
-                .remove(MailboxReference(destination: stored.entry.destination, version: version))
-            )
+            let reference = MailboxReference(destination: stored.entry.destination, version: version)
+            return answers + [.remove(reference)]
         case .storing(let isOut):
-            actions.append(.announce(stored, offer: isOut ? offer : nil))
+            // Before the answer, so that what the provider sends once it has that comes after this on the stream.
+            return [.announce(stored, offer: isOut ? offer : nil)] + answers
         case .offered, .replaced:
-            break
+            return answers
         }
-        return actions
     }
 
     private mutating func notStored(_ offer: OfferID, _ acceptance: Acceptance, _ error: StoreError) -> [Action] {
@@ -210,6 +217,11 @@ struct Acceptances: ~Copyable {
             guard let acceptance = acceptances[offer] else { continue }
             if case .acknowledgedWhileStoring = acceptance.state {
                 actions += finish(offer, .accepted)
+            } else if let newer = orders[acceptance.submission.destination]?.storing, newer > offer {
+                // The newer one goes in this batch, and would replace it at once: only that is stored. So a batch has
+                // one entry for a destination, and storing an entry again never sets a mailbox back.
+                acceptances[offer]?.state = .replaced
+                acceptances[newer]?.replaced.append(offer)
             } else {
                 batch.offers.append(offer)
                 batch.entries.append(entry(acceptance))

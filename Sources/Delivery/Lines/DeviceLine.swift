@@ -78,8 +78,13 @@ struct DeviceLine: ~Copyable {
         }
     }
 
+    /// Whether it waits for this reading of its mailboxes.
+    func isReading(epoch: UInt64) -> Bool {
+        if case .reading = phase { epoch == self.epoch } else { false }
+    }
+
     /// A mailbox of the device has a new content.
-    mutating func stored(_ stored: StoredMailboxEntry, offer: OfferID?) -> [Action] {
+    mutating func stored(_ stored: StoredMailboxEntry, offer: OfferID?, now: Timestamp) -> [Action] {
         let app = stored.entry.destination.app
         if let offer {
             if let number = underWay.first(where: { $0.value.offer == offer })?.key {
@@ -103,6 +108,9 @@ struct DeviceLine: ~Copyable {
                 return []
             }
             guard versions[app] != stored.version else { return [] }
+            guard stored.entry.expires > now else {
+                return [.remove(MailboxReference(destination: stored.entry.destination, version: stored.version))]
+            }
             return [send(stored.entry.destination, stored.entry.notification, offer: nil, version: stored.version)]
         }
     }
@@ -128,7 +136,8 @@ struct DeviceLine: ~Copyable {
             return actions + [.readMailboxes(epoch: epoch)]
         }
         phase = .open
-        return actions + sendHeld()
+        actions += sendHeld(now: now)
+        return actions + readAgain()
     }
 
     /// The device has taken these sendings; numbers that are not under way, as those of an older stream, mean nothing.
@@ -141,12 +150,15 @@ struct DeviceLine: ~Copyable {
                 actions.append(.remove(MailboxReference(destination: sending.destination, version: version)))
             }
         }
-        // Half the room again, so that a device that acknowledges one at a time does not cost a reading each.
-        if !waitingApps.isEmpty, case .open = phase, underWay.count <= limit / 2 {
-            phase = .reading(isStale: false)
-            actions.append(.readMailboxes(epoch: epoch))
-        }
-        return actions
+        return actions + readAgain()
+    }
+
+    /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
+    /// cost a reading each.
+    private mutating func readAgain() -> [Action] {
+        guard !waitingApps.isEmpty, case .open = phase, underWay.count <= limit / 2 else { return [] }
+        phase = .reading(isStale: false)
+        return [.readMailboxes(epoch: epoch)]
     }
 
     /// The stream is gone: what was offered and not acknowledged goes back, in the order in which it came. What the
@@ -164,10 +176,17 @@ struct DeviceLine: ~Copyable {
         return actions
     }
 
-    private mutating func sendHeld() -> [Action] {
+    /// Sends what was held, but for what has expired meanwhile and what would overtake an older notification that waits
+    /// in its mailbox for room: these go back, and to the mailbox.
+    private mutating func sendHeld(now: Timestamp) -> [Action] {
         var actions: [Action] = []
         while let offer = held.popFirst() {
             let version = offer.id.flatMap { versionsOfHeld.removeValue(forKey: $0) }
+            let overtakes = version == nil && waitingApps.contains(offer.destination.app)
+            if let id = offer.id, overtakes || offer.notification.expiration.hasPassed(at: now) {
+                actions.append(.returned(id, offer.destination))
+                continue
+            }
             actions.append(send(offer.destination, offer.notification, offer: offer.id, version: version))
         }
         return actions
@@ -183,5 +202,11 @@ struct DeviceLine: ~Copyable {
         underWay[lastNumber] = UnderWay(destination: destination, offer: offer, version: version)
         if let version { versions[destination.app] = version }
         return .send(Sending(number: lastNumber, destination: destination, notification: notification))
+    }
+}
+
+extension Expiration {
+    fileprivate func hasPassed(at now: Timestamp) -> Bool {
+        if case .at(let seconds) = self { Timestamp(seconds: seconds) <= now } else { false }
     }
 }

@@ -22,7 +22,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     private final class Shard: Sendable {
-        let lines = Mutex<[DeviceKey: AttachedLine]>([:])
+        let lines = Mutex(Lines())
     }
 
     private struct WeakOutcomes {
@@ -31,7 +31,7 @@ package final class LocalSwitchboard: Switchboard {
 
     /// How many devices are connected.
     package var connectedDevices: Int {
-        shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.count } }
+        shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.attached.count } }
     }
 
     package func report(to receiver: any OfferOutcomes) {
@@ -40,7 +40,7 @@ package final class LocalSwitchboard: Switchboard {
 
     package func offer(_ offer: Offer) -> OfferAnswer {
         shard(offer.destination.deviceKey).lines.withLock { lines in
-            guard let attached = lines[offer.destination.deviceKey] else { return .returned }
+            guard let attached = lines.attached[offer.destination.deviceKey] else { return .returned }
             let (answer, action) = attached.line.offer(offer)
             // Sent under the lock, so that two senders' notifications keep the order of their numbers.
             if case .send(let sending) = action { attached.stream.send(sending) }
@@ -49,7 +49,8 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
-        advance(entry.entry.destination.deviceKey) { $0.stored(entry, offer: offer) }
+        let now = clock()
+        advance(entry.entry.destination.deviceKey) { $0.stored(entry, offer: offer, now: now) }
     }
 
     package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
@@ -59,39 +60,29 @@ package final class LocalSwitchboard: Switchboard {
     package func attach(_ stream: any NotificationStream, of device: DeviceKey) {
         let now = clock()
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
-            let older = lines[device]
-            older?.stream.end(.takenOver)
-            let previous = older?.line.newestNumber ?? 0
-            let line = DeviceLine(now: now, after: previous, limit: limits.unacknowledgedPerDevice)
-            let attached = AttachedLine(stream: stream, line: line)
-            lines[device] = attached
-            return (older?.line.end() ?? []) + [attached.line.firstAction]
+            lines.attached[device]?.stream.end(.takenOver)
+            let ended = lines.end(device)
+            return ended + [lines.begin(device, stream, now: now, limit: limits.unacknowledgedPerDevice)]
         }
         perform(actions, for: device)
     }
 
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
         let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
-            guard let attached = lines[device], attached.stream === stream else { return [] }
-            lines[device] = nil
-            return attached.line.end()
+            guard lines.attached[device]?.stream === stream else { return [] }
+            return lines.end(device)
         }
         perform(ended, for: device)
     }
 
     package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
-        let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
-            guard let attached = lines.removeValue(forKey: device) else { return [] }
-            attached.stream.end(end)
-            return attached.line.end()
-        }
-        perform(ended, for: device)
+        self.end(device, because: end) { _ in true }
     }
 
     /// Ends every stream, so that what devices have not acknowledged goes to their mailboxes.
     package func disconnectAll(because end: StreamEnd) {
         for shard in shards {
-            for device in shard.lines.withLock({ Array($0.keys) }) { disconnect(device, because: end) }
+            for device in shard.lines.withLock({ Array($0.attached.keys) }) { disconnect(device, because: end) }
         }
     }
 
@@ -102,12 +93,22 @@ package final class LocalSwitchboard: Switchboard {
     /// Lets something happen to a device's line, if it has one, and does what the line then wants done.
     private func advance(_ device: DeviceKey, _ event: (inout DeviceLine) -> [DeviceLine.Action]) {
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
-            guard let attached = lines[device] else { return [] }
+            guard let attached = lines.attached[device] else { return [] }
             let actions = event(&attached.line)
             for case .send(let sending) in actions { attached.stream.send(sending) }
             return actions
         }
         perform(actions, for: device)
+    }
+
+    /// Ends a device's stream if its line is such.
+    private func end(_ device: DeviceKey, because end: StreamEnd, where condition: (borrowing DeviceLine) -> Bool) {
+        let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
+            guard let attached = lines.attached[device], condition(attached.line) else { return [] }
+            attached.stream.end(end)
+            return lines.end(device)
+        }
+        perform(ended, for: device)
     }
 
     /// Does what is left to do once the lock is given back: sendings are gone already.
@@ -134,8 +135,8 @@ package final class LocalSwitchboard: Switchboard {
                 entries = try await mailboxes.entries(of: device)
             } catch {
                 // What cannot be read stays where it is; without it the line would be out of order, so it ends, and
-                // the device connects again.
-                disconnect(device, because: .storeUnavailable)
+                // the device connects again. If it has done so already, the reading is not the new line's.
+                end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
             let now = clock()
@@ -149,6 +150,33 @@ package final class LocalSwitchboard: Switchboard {
             // once allows.
             _ = await mailboxes.remove(references)
         }
+    }
+}
+
+/// The lines of the devices of one shard.
+private struct Lines {
+    private(set) var attached: [DeviceKey: AttachedLine] = [:]
+    /// The highest number of any line that has ended. Each line begins above it, even within the same millisecond or
+    /// after the clock was set back: a late acknowledgement must not mean a sending of the device's next stream.
+    private var newestNumber: UInt64 = 0
+
+    /// - Returns: What the new line does first.
+    mutating func begin(
+        _ device: DeviceKey,
+        _ stream: any NotificationStream,
+        now: Timestamp,
+        limit: Int,
+    ) -> DeviceLine.Action {
+        let line = AttachedLine(stream: stream, line: DeviceLine(now: now, after: newestNumber, limit: limit))
+        attached[device] = line
+        return line.line.firstAction
+    }
+
+    /// - Returns: What comes back from the line, if there was one.
+    mutating func end(_ device: DeviceKey) -> [DeviceLine.Action] {
+        guard let ended = attached.removeValue(forKey: device) else { return [] }
+        newestNumber = max(newestNumber, ended.line.newestNumber)
+        return ended.line.end()
     }
 }
 

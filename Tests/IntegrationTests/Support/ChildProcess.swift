@@ -155,7 +155,10 @@ extension ChildProcess.Finished {
     /// Each line of the output as JSON.
     /// - Throws: where a line is something else.
     var objects: [JSONValue] {
-        get throws { try output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { try JSONValue($0) } }
+        get throws {
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+            return try lines.dropLast().map { try JSONValue($0) }
+        }
     }
 
     /// The one line of the output as JSON.

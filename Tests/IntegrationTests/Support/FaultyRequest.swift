@@ -26,6 +26,16 @@ struct FaultyRequest: Sendable, CustomTestStringConvertible {
         self.init("\(header): \(shown ?? "none")", status, reason) { push, _, _ in push[header] = value }
     }
 
+    /// A header stands there twice.
+    /// - Parameter value: nil for the one that a good request has.
+    init(twice header: String, _ value: String? = nil) {
+        self.init("two \(header)", 400, "DuplicateHeaders") { push, _, _ in
+            let value = try (value ?? push[header]).orThrow("no value")
+            push[header] = nil
+            push.headers += [(header, value), (header, value)]
+        }
+    }
+
     /// The path is wrong.
     init(path: String, _ status: Int, _ reason: String) {
         self.init(path, status, reason) { push, _, _ in push.path = path }

@@ -62,8 +62,8 @@ struct GatewayTrait: SuiteTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void,
     ) async throws {
         try await withTemporaryFolder { folder in
-            // Many requests to one device token are what these tests are made of.
-            let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0"]
+            // Many requests to one device token, each on a new connection, are what these tests are made of.
+            let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0", "CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0"]
             try await CarillonProcess.with(data: folder + "/data", environment: environment) { service in
                 let situation = try await GatewaySituation.prepare(service, in: folder + "/keys")
                 try await GatewaySituation.$prepared.withValue(situation) { try await function() }

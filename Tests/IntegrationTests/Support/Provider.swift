@@ -34,11 +34,12 @@ struct Provider: Sendable {
         header: String? = nil,
         claims: String? = nil,
         signature: (P256.Signing.ECDSASignature) -> Data = { $0.rawRepresentation },
+        encode: (Data) -> String = Provider.base64URL,
     ) throws -> String {
         let header = header ?? #"{"alg":"ES256","kid":"\#(keyID)"}"#
         let claims = claims ?? self.claims(issuedAt: "\(Self.now)")
-        let signed = Self.base64URL(Data(header.utf8)) + "." + Self.base64URL(Data(claims.utf8))
-        return signed + "." + Self.base64URL(signature(try key.signature(for: Data(signed.utf8))))
+        let signed = encode(Data(header.utf8)) + "." + encode(Data(claims.utf8))
+        return signed + "." + encode(signature(try key.signature(for: Data(signed.utf8))))
     }
 
     /// - Parameter issuedAt: the JSON of `iat`.
@@ -47,7 +48,7 @@ struct Provider: Sendable {
     /// In seconds since 1970.
     static var now: Int { Int(Date().timeIntervalSince1970) }
 
-    private static func base64URL(_ data: Data) -> String {
+    static func base64URL(_ data: Data) -> String {
         data.base64EncodedString()
             .replacingOccurrences(of: "+", with: "-")
             .replacingOccurrences(of: "/", with: "_")

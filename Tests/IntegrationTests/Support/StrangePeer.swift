@@ -19,7 +19,7 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
         StrangePeer(testDescription: "silence", protocols: nil, bytes: []),
         StrangePeer(testDescription: "silence over TLS", protocols: ["h2"], bytes: []),
         StrangePeer(testDescription: "the preface alone", protocols: ["h2"], bytes: Array(preface.utf8)),
-        StrangePeer(testDescription: "half a ClientHello", protocols: nil, bytes: [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]),
+        StrangePeer(testDescription: "half a ClientHello", protocols: nil, bytes: [22, 3, 1, 2, 0, 1, 0, 1, 252, 3]),
     ]
 
     private static let http1 = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -28,10 +28,14 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
     private static let garbage = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
 
     /// Connects and says it.
-    func connect(to address: String) async throws -> any Channel {
+    /// - Returns: the connection, and the port at this end.
+    func connect(to address: String) async throws -> (channel: any Channel, port: Int) {
         let parts = address.split(separator: ":")
         guard parts.count == 2, let port = Int(parts[1]) else { throw UnexpectedOutput(description: address) }
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        // A channel that was closed has no address any more.
+        let ownPort = eventLoop.makePromise(of: Int.self)
+        let channel = try await ClientBootstrap(group: eventLoop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let protocols {
@@ -42,19 +46,25 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
                             context: try NIOSSLContext(configuration: tls), serverHostname: nil)
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
-                    try channel.pipeline.syncOperations.addHandler(Ignorance())
+                    try channel.pipeline.syncOperations.addHandler(Ignorance(ownPort))
                 }
             }
             .connect(host: String(parts[0]), port: port).get()
         // A peer that was closed meanwhile has nothing more to say.
         if !bytes.isEmpty { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
-        return channel
+        return (channel, try await ownPort.futureResult.get())
     }
 }
 
 /// Takes whatever comes; errors are the service's to make.
 private final class Ignorance: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+
+    private let port: EventLoopPromise<Int>
+
+    init(_ port: EventLoopPromise<Int>) { self.port = port }
+
+    func channelActive(context: ChannelHandlerContext) { port.succeed(context.localAddress?.port ?? 0) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 

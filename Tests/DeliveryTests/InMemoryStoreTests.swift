@@ -1,15 +1,13 @@
-import Delivery
 import DeliveryTesting
 import Testing
 
-@Suite("The in-memory store keeps the contract of the ports")
-struct InMemoryStoreContractTests {
-    @Test(arguments: StoreContract.promises)
+@Suite("InMemoryStore")
+struct InMemoryStoreTests {
+    @Test("it keeps the ports' promises", arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
-        let contract = StoreContract {
+        try await StoreContract {
             let store = InMemoryStore()
             return StoreContract.Ports(accounts: store, registrations: store, mailboxes: store, secrets: store)
-        }
-        try await contract.check(promise)
+        }.check(promise)
     }
 }

@@ -1,0 +1,108 @@
+@testable import Delivery
+import Notifications
+
+/// Drives ``Acceptances`` as its driver does, and tells what it wants done in numbers: offers, tickets and
+/// notifications are numbered alike, in the order of acceptance.
+struct AcceptancesRig: ~Copyable {
+    enum Step: Hashable {
+        case accepted(UInt64)
+        case unavailable(UInt64)
+        case store([UInt64])
+        case announce(UInt64, version: UInt64, offer: UInt64?)
+        case remove(app: UInt32, version: UInt64)
+        /// Anything the tests have no word for.
+        case other
+    }
+
+    var acceptances: Acceptances
+    var now = Example.moment
+    let limits: DeliveryLimits
+
+    init(_ limits: DeliveryLimits = DeliveryLimits()) {
+        self.limits = limits
+        acceptances = Acceptances(limits: limits)
+    }
+
+    /// Whether nothing is under way.
+    var isEmpty: Bool { acceptances.isEmpty }
+    /// Whether a deadline is ahead.
+    var isWaiting: Bool { acceptances.isWaiting }
+
+    func mustFollow(app: UInt32 = 1) -> Bool { acceptances.mustFollow(Example.destination(app: app)) }
+
+    mutating func accept(_ answer: OfferAnswer, app: UInt32 = 1) -> [Step] {
+        let offer = acceptances.nextOffer()
+        let actions = acceptances.accept(
+            Example.submission(offer.rawValue, to: Example.destination(app: app)),
+            answers: Example.answers,
+            offer: offer,
+            answered: answer,
+            expires: now.advanced(by: .seconds(3600)),
+            now: now,
+        )
+        return steps(actions)
+    }
+
+    mutating func acknowledged(_ number: UInt64) -> [Step] {
+        let actions = acceptances.acknowledged(OfferID(rawValue: number))
+        return steps(actions)
+    }
+
+    mutating func returned(_ number: UInt64) -> [Step] {
+        let actions = acceptances.returned(OfferID(rawValue: number))
+        return steps(actions)
+    }
+
+    mutating func tick() -> [Step] {
+        let actions = acceptances.tick(now: now)
+        return steps(actions)
+    }
+
+    /// Lets the time go by in which a device may acknowledge.
+    mutating func deadline() -> [Step] {
+        now = now.advanced(by: limits.acknowledgementGrace)
+        return tick()
+    }
+
+    mutating func drain() -> [Step] {
+        let actions = acceptances.drain()
+        return steps(actions)
+    }
+
+    /// The store answers the batch: with the notification's number times ten as the version, or a failure.
+    mutating func stored(_ numbers: [UInt64], failing: Set<UInt64> = []) -> [Step] {
+        let results = numbers.map { number -> Result<MailboxVersion, StoreError> in
+            failing.contains(number)
+                ? .failure(StoreError(.unavailable, "The disk is full."))
+                : .success(MailboxVersion(rawValue: number * 10))
+        }
+        let actions = acceptances.stored(numbers.map { OfferID($0) }, results: results)
+        return steps(actions)
+    }
+
+    private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
+        let batch = acceptances.nextBatch()
+        return (actions + batch).map { action in
+            switch action {
+            case .answer(_, let ticket, .accepted):
+                return .accepted(ticket)
+            case .answer(_, let ticket, .rejected(let rejection)) where rejection.reason == .serviceUnavailable:
+                return .unavailable(ticket)
+            case .answer:
+                return .other
+            case .store(let offers, let entries):
+                let numbers = entries.map(\.notification.number)
+                return numbers == offers.map(\.rawValue) ? .store(numbers) : .other
+            case .announce(let stored, let offer):
+                let number = stored.entry.notification.number
+                return .announce(number, version: stored.version.rawValue, offer: offer?.rawValue)
+            case .remove(let reference):
+                return .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
+            }
+        }
+    }
+}
+
+extension OfferID {
+    init(_ number: UInt64) { self.init(rawValue: number) }
+}

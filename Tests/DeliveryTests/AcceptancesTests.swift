@@ -1,0 +1,409 @@
+import Delivery
+import Notifications
+import Testing
+
+/// What is to be done after each event between a provider's request and its answer.
+@Suite("Acceptances")
+struct AcceptancesTests {
+    // MARK: A device that is connected
+
+    @Test("what a device has taken waits for its acknowledgement")
+    func taken() {
+        var rig = AcceptancesRig()
+        #expect(rig.accept(.taken) == [])
+        #expect(rig.acknowledged(1) == [.accepted(1)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("a second acknowledgement, or one of an unknown offer, means nothing")
+    func unknownAcknowledgements() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        #expect(rig.acknowledged(2) == [])
+        _ = rig.acknowledged(1)
+        #expect(rig.acknowledged(1) == [])
+        #expect(rig.returned(1) == [])
+    }
+
+    @Test("before its deadline what is not acknowledged is not stored")
+    func beforeDeadline() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        rig.now = rig.now.advanced(by: rig.limits.acknowledgementGrace - .milliseconds(1))
+        #expect(rig.tick() == [])
+    }
+
+    @Test("what is not acknowledged in time is stored, announced with its offer, and answered")
+    func deadline() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        #expect(rig.deadline() == [.store([1])])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
+        // The line has the version now: it removes it when the device acknowledges.
+        #expect(rig.acknowledged(1) == [])
+    }
+
+    @Test("a deadline strikes once")
+    func deadlineOnce() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.deadline()
+        #expect(rig.deadline() == [])
+    }
+
+    @Test("what was acknowledged before its deadline is not stored at it")
+    func acknowledgedBeforeDeadline() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.acknowledged(1)
+        #expect(rig.deadline() == [])
+        let isWaiting = rig.isWaiting
+        #expect(!isWaiting)
+    }
+
+    @Test("it waits for time only while a deadline is ahead")
+    func isWaiting() {
+        var rig = AcceptancesRig()
+        var waiting = rig.isWaiting
+        #expect(!waiting)
+        _ = rig.accept(.taken)
+        waiting = rig.isWaiting
+        #expect(waiting)
+        _ = rig.deadline()
+        waiting = rig.isWaiting
+        #expect(!waiting)
+    }
+
+    // MARK: A device that is not
+
+    @Test("what nobody takes is stored at once, announced without an offer, and answered")
+    func returnedAtOnce() {
+        var rig = AcceptancesRig()
+        #expect(rig.accept(.returned) == [.store([1])])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("what comes back from a device is stored")
+    func returnedLater() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        #expect(rig.returned(1) == [.store([1])])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+    }
+
+    @Test("what comes back while it is being stored is announced without an offer")
+    func returnedWhileStoring() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.deadline()
+        #expect(rig.returned(1) == [])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+    }
+
+    @Test("the device hears of it before the provider does")
+    func announcedFirst() {
+        // So that what the provider sends once it has the answer comes after it on the device's stream, too.
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned)
+        #expect(rig.stored([1]).first == .announce(1, version: 10, offer: nil))
+    }
+
+    // MARK: Acknowledged while it is being stored
+
+    @Test("acknowledged before its batch went, it is answered at once and not stored")
+    func acknowledgedBeforeBatch() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 2)
+        _ = rig.accept(.taken)
+        #expect(rig.deadline() == [])  // The store is busy with the first.
+        #expect(rig.acknowledged(2) == [.accepted(2)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("acknowledged after its batch went, it is answered at once and removed once stored")
+    func acknowledgedAfterBatch() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        #expect(rig.deadline() == [.store([1])])
+        #expect(rig.acknowledged(1) == [.accepted(1)])
+        #expect(rig.stored([1]) == [.remove(app: 1, version: 10)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("acknowledged while it is being stored, it does not come back")
+    func acknowledgedThenReturned() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.deadline()
+        _ = rig.acknowledged(1)
+        #expect(rig.returned(1) == [])
+        #expect(rig.stored([1]) == [.remove(app: 1, version: 10)])
+    }
+
+    // MARK: Older and newer
+
+    @Test("an older one that comes back after a newer one was stored is answered with it, not stored over it")
+    func olderAfterStored() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        #expect(rig.accept(.returned) == [.store([2])])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+        #expect(rig.returned(1) == [.accepted(1)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("an older one that comes back while a newer one is being stored is answered when that is")
+    func olderWhileStoring() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.accept(.returned)
+        #expect(rig.returned(1) == [])
+        let steps = rig.stored([2])
+        #expect(Set(steps) == [.announce(2, version: 20, offer: nil), .accepted(1), .accepted(2)])
+        #expect(steps.count == 3)
+    }
+
+    @Test("an older one that waits for a newer one is answered when the device acknowledges it")
+    func olderAcknowledged() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.accept(.returned)
+        #expect(rig.deadline() == [])  // The older one's deadline: it waits for the newer one.
+        #expect(rig.acknowledged(1) == [.accepted(1)])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+    }
+
+    @Test("an older one is answered with a newer one that the device acknowledged while it was being stored")
+    func olderWithAcknowledged() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.accept(.taken)
+        #expect(rig.returned(2) == [.store([2])])
+        _ = rig.returned(1)
+        #expect(rig.acknowledged(2) == [.accepted(2)])
+        #expect(rig.stored([2]) == [.accepted(1), .remove(app: 1, version: 20)])
+    }
+
+    @Test("an older one is not answered with a newer one that could not be stored")
+    func olderWithFailure() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.accept(.returned)
+        _ = rig.returned(1)
+        #expect(Set(rig.stored([2], failing: [2])) == [.unavailable(1), .unavailable(2)])
+    }
+
+    @Test("an older one that comes back after storing a newer one failed is stored")
+    func olderAfterFailure() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.accept(.returned)
+        _ = rig.stored([2], failing: [2])
+        #expect(rig.returned(1) == [.store([1])])
+    }
+
+    @Test("a newer one is stored whatever becomes of the older one")
+    func newerAfterOlder() {
+        var rig = AcceptancesRig()
+        #expect(rig.accept(.returned) == [.store([1])])
+        #expect(rig.accept(.returned) == [])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1), .store([2])])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+    }
+
+    @Test("notifications to other apps have nothing to do with it")
+    func otherDestinations() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken, app: 1)
+        _ = rig.accept(.returned, app: 2)
+        #expect(rig.returned(1) == [])  // It waits for the store, not for the other.
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2), .store([1])])
+    }
+
+    // MARK: The store
+
+    @Test("a store that fails is answered with ServiceUnavailable")
+    func failure() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned)
+        #expect(rig.stored([1], failing: [1]) == [.unavailable(1)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("a store that fails does not matter to what was acknowledged meanwhile")
+    func failureAfterAcknowledgement() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        _ = rig.deadline()
+        #expect(rig.acknowledged(1) == [.accepted(1)])
+        #expect(rig.stored([1], failing: [1]) == [])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("each item of a batch has its own outcome")
+    func mixedBatch() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 9)
+        for app in 1...3 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
+        _ = rig.stored([1])
+        #expect(
+            rig.stored([2, 3, 4], failing: [3]) == [
+                .announce(2, version: 20, offer: nil), .accepted(2), .unavailable(3),
+                .announce(4, version: 40, offer: nil), .accepted(4),
+            ])
+    }
+
+    @Test("one batch is stored at a time, and the next holds everything that came meanwhile, in order")
+    func oneBatch() {
+        var rig = AcceptancesRig()
+        #expect(rig.accept(.returned, app: 1) == [.store([1])])
+        for app in [2, 1, 2, 3] as [UInt32] { #expect(rig.accept(.returned, app: app) == []) }
+        #expect(rig.stored([1]).last == .store([3, 4, 5]))
+        #expect(rig.accept(.returned, app: 1) == [])
+        #expect(rig.stored([3, 4, 5]).last == .store([6]))
+    }
+
+    @Test("of several to one destination that wait for the store only the newest is stored, and answers for all")
+    func newestOfBatch() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 9)
+        for _ in 0..<3 { _ = rig.accept(.returned) }
+        #expect(rig.stored([1]).last == .store([4]))
+        let steps = rig.stored([4])
+        #expect(steps.first == .announce(4, version: 40, offer: nil))
+        #expect(Set(steps.dropFirst()) == [.accepted(2), .accepted(3), .accepted(4)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("the newest of a batch that cannot be stored is answered for all, except for what a device acknowledged")
+    func newestOfBatchFails() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 9)
+        for _ in 0..<3 { _ = rig.accept(.taken) }
+        _ = rig.deadline()
+        #expect(rig.stored([1]).last == .store([4]))
+        #expect(rig.acknowledged(2) == [.accepted(2)])
+        #expect(Set(rig.stored([4], failing: [4])) == [.unavailable(3), .unavailable(4)])
+    }
+
+    @Test("while one is on its way to the mailbox and on no stream, the next to its destination has to follow it")
+    func mustFollow() {
+        var rig = AcceptancesRig()
+        #expect(rig.mustFollow() == false)
+        _ = rig.accept(.taken)
+        #expect(rig.mustFollow() == false)
+        _ = rig.deadline()  // It goes to the mailbox, and is on a stream, too.
+        #expect(rig.mustFollow() == false)
+        _ = rig.returned(1)
+        #expect(rig.mustFollow() == true)
+        #expect(rig.mustFollow(app: 2) == false)
+        _ = rig.stored([1])
+        #expect(rig.mustFollow() == false)
+    }
+
+    @Test("a batch of which nothing is left to store does not hold up the next")
+    func emptyBatch() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 1)
+        _ = rig.accept(.taken, app: 2)
+        _ = rig.deadline()
+        _ = rig.acknowledged(2)
+        _ = rig.stored([1])
+        #expect(rig.accept(.returned, app: 3) == [.store([3])])
+    }
+
+    @Test("more than may wait for the store is answered with ServiceUnavailable")
+    func bound() {
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 2
+        var rig = AcceptancesRig(limits)
+        #expect(rig.accept(.returned, app: 1) == [.store([1])])
+        #expect(rig.accept(.returned, app: 2) == [])
+        #expect(rig.accept(.returned, app: 3) == [])
+        #expect(rig.accept(.returned, app: 4) == [.unavailable(4)])
+        #expect(rig.stored([1]).last == .store([2, 3]))
+        #expect(rig.accept(.returned, app: 5) == [])
+    }
+
+    @Test("what waits for a newer one takes no room in the store's queue")
+    func boundAndReplaced() {
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 1
+        var rig = AcceptancesRig(limits)
+        _ = rig.accept(.taken)
+        _ = rig.accept(.returned)
+        _ = rig.accept(.returned, app: 2)
+        #expect(rig.returned(1) == [])
+        #expect(Set(rig.stored([2])).isSuperset(of: [.accepted(1), .accepted(2)]))
+    }
+
+    // MARK: Draining
+
+    @Test("a drain stores at once what waits for an acknowledgement")
+    func drains() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken, app: 1)
+        _ = rig.accept(.taken, app: 2)
+        #expect(rig.drain() == [.store([1, 2])])
+        #expect(rig.drain() == [])
+        #expect(Set(rig.stored([1, 2])).isSuperset(of: [.accepted(1), .accepted(2)]))
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test("every submission is answered exactly once, whatever happens", arguments: 1...50 as ClosedRange<UInt64>)
+    func answersOnce(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 3
+        var rig = AcceptancesRig(limits)
+        var batches: [[UInt64]] = []
+        var answered: [UInt64: Int] = [:]
+        var count: UInt64 = 0
+        func note(_ steps: [AcceptancesRig.Step]) {
+            for step in steps {
+                switch step {
+                case .accepted(let number), .unavailable(let number): answered[number, default: 0] += 1
+                case .store(let numbers): batches.append(numbers)
+                case .announce, .remove: break
+                case .other: Issue.record("seed \(seed): an action nobody expects")
+                }
+            }
+            #expect(batches.count <= 1, "seed \(seed)")
+        }
+        for _ in 0..<300 {
+            let number = UInt64.random(in: 1...max(1, count), using: &generator)
+            switch Int.random(in: 0..<7, using: &generator) {
+            case 0, 1:
+                count += 1
+                note(
+                    rig.accept(
+                        Bool.random(using: &generator) ? .taken : .returned, app: .random(in: 1...2, using: &generator))
+                )
+            case 2: note(rig.acknowledged(number))
+            case 3: note(rig.returned(number))
+            case 4: note(rig.deadline())
+            default:
+                guard !batches.isEmpty else { continue }
+                let batch = batches.removeFirst()
+                let failing = Set(batch.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 })
+                note(rig.stored(batch, failing: failing))
+            }
+        }
+        note(rig.drain())
+        while !batches.isEmpty { note(rig.stored(batches.removeFirst())) }
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty, "seed \(seed)")
+        #expect(answered == Dictionary(uniqueKeysWithValues: (1...count).map { ($0, 1) }), "seed \(seed)")
+    }
+}

@@ -1,0 +1,160 @@
+import Delivery
+import Notifications
+import Testing
+
+/// What happens at the same time is tried in every order.
+@Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
+struct DeliveryInterleavingTests {
+    /// Every order in which the sequences may mix.
+    private static func mixes(_ first: [DeliveryEvent], _ second: [DeliveryEvent]) -> [[DeliveryEvent]] {
+        guard let one = first.first, let other = second.first else { return [first + second] }
+        return mixes(Array(first.dropFirst()), second).map { [one] + $0 }
+            + mixes(first, Array(second.dropFirst())).map { [other] + $0 }
+    }
+
+    private static let connections = mixes(
+        [.submitted, .committed, .storeAnswered], [.attached, .snapshotTaken, .readAnswered])
+
+    @Test("what is stored while the device connects is delivered, and once", arguments: connections)
+    func connecting(_ events: [DeliveryEvent]) async throws {
+        let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
+        let stream = RecordingStream()
+        // A device that was there first takes the notification: then nothing is stored.
+        let isTaken = events.first == .attached
+        for event in events {
+            switch event {
+            case .submitted:
+                rig.submit(1)
+                if !isTaken && !attachedBefore(.submitted, events) { await rig.store.arrival(.store) }
+            case .committed where !attachedBefore(.submitted, events):
+                rig.store.pass(.store)
+                await rig.store.arrival(.storeAnswer)
+            case .storeAnswered where !attachedBefore(.submitted, events):
+                rig.store.pass(.storeAnswer)
+                _ = await rig.switchboard.announced.first(1)
+            case .attached:
+                rig.switchboard.attach(stream, of: Example.device)
+                await rig.store.arrival(.read)
+            case .snapshotTaken:
+                rig.store.pass(.read)
+                await rig.store.arrival(.readAnswer)
+            case .readAnswered:
+                rig.store.pass(.readAnswer)
+            default:
+                break
+            }
+        }
+        rig.store.open()
+        _ = await stream.sendings.first(1)
+        rig.acknowledge(1, on: stream)
+        await rig.answered(1)
+        if !attachedBefore(.submitted, events) { _ = await rig.store.removals.first(1) }
+        #expect(rig.answers.accepted == [1])
+        #expect(stream.numbers == [1])
+        #expect(try await rig.mailboxes() == [])
+    }
+
+    private func attachedBefore(_ event: DeliveryEvent, _ events: [DeliveryEvent]) -> Bool {
+        guard let attached = events.firstIndex(of: .attached), let other = events.firstIndex(of: event) else {
+            return false
+        }
+        return attached < other
+    }
+
+    @Test(
+        "what is acknowledged while it is being stored is answered once, and does not stay stored",
+        arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
+    func acknowledging(_ events: [DeliveryEvent]) async throws {
+        let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
+        let stream = await rig.online()
+        rig.submit(1)
+        let draining = Task { await rig.delivery.drain() }  // Stores it as its deadline does.
+        await rig.store.arrival(.store)
+        for event in events {
+            switch event {
+            case .committed:
+                rig.store.pass(.store)
+                await rig.store.arrival(.storeAnswer)
+            case .storeAnswered:
+                rig.store.pass(.storeAnswer)
+                await draining.value
+            case .acknowledged:
+                rig.acknowledge(1, on: stream)
+                await rig.answered(1)
+            default: break
+            }
+        }
+        _ = await rig.store.removals.first(1)
+        #expect(rig.answers.accepted == [1000, 1])
+        #expect(stream.numbers == [1000, 1])
+        #expect(try await rig.mailboxes() == [])
+    }
+
+    @Test(
+        "what was on a stream that broke while it was being stored is on the next one",
+        arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
+    func reconnecting(_ events: [DeliveryEvent]) async throws {
+        let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
+        let first = await rig.online()
+        let second = RecordingStream()
+        rig.submit(1)
+        let draining = Task { await rig.delivery.drain() }
+        await rig.store.arrival(.store)
+        for event in events {
+            switch event {
+            case .committed:
+                rig.store.pass(.store)
+                await rig.store.arrival(.storeAnswer)
+            case .storeAnswered:
+                rig.store.pass(.storeAnswer)
+                await draining.value
+            case .detached: rig.switchboard.detach(first, of: Example.device)
+            case .attached: rig.switchboard.attach(second, of: Example.device)
+            default: break
+            }
+        }
+        _ = await second.sendings.first(1)
+        rig.acknowledge(1, on: second)
+        _ = await rig.store.removals.first(1)
+        #expect(rig.answers.accepted == [1000, 1])
+        #expect(second.numbers == [1])
+        #expect(try await rig.mailboxes() == [])
+    }
+
+    @Test(
+        "of two notifications the newer one is delivered last, or alone",
+        arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
+    func twoNotifications(_ events: [DeliveryEvent]) async throws {
+        let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
+        let stream = RecordingStream()
+        rig.submit(1)
+        await rig.store.arrival(.store)
+        for event in events {
+            switch event {
+            case .committed:
+                rig.store.pass(.store)
+                await rig.store.arrival(.storeAnswer)
+            case .storeAnswered:
+                rig.store.pass(.storeAnswer)
+                await rig.answered(1)
+            case .attached: rig.switchboard.attach(stream, of: Example.device)
+            case .submitted: rig.submit(2)
+            default: break
+            }
+        }
+        rig.store.open()
+        await stream.sendings.wait { $0.contains { $0.notification.number == 2 } }
+        await rig.delivery.drain()
+        #expect(stream.numbers.last == 2)
+        #expect(stream.numbers == stream.numbers.sorted())
+    }
+}
+
+/// One thing that happens to a notification or to the device's connection.
+enum DeliveryEvent: String, CustomStringConvertible {
+    case submitted, committed, storeAnswered
+    case attached, snapshotTaken, readAnswered
+    case acknowledged, detached
+
+    var description: String { rawValue }
+}

@@ -1,0 +1,74 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+
+/// Delivery over a store whose calls can be held, a local switchboard and a clock that a test sets.
+struct DeliveryRig: Sendable {
+    let store: HeldStore
+    let clock = SettableClock()
+    let switchboard: WatchedSwitchboard
+    let delivery: Delivery
+    let answers = RecordingAnswers()
+
+    /// - Parameters:
+    ///   - gates: where calls to the store stop.
+    ///   - registrations: the store's own, unless a test has another.
+    init(
+        holding gates: Set<HeldStore.Gate> = [],
+        limits: DeliveryLimits = DeliveryLimits(),
+        registrations: (any Registrations)? = nil,
+    ) async throws {
+        let (store, clock) = (HeldStore(holding: gates), self.clock)
+        self.store = store
+        switchboard = WatchedSwitchboard(LocalSwitchboard(mailboxes: store, limits: limits, clock: { clock.now }))
+        delivery = Delivery(
+            registrations: registrations ?? store.memory,
+            mailboxes: store,
+            switchboard: switchboard,
+            limits: limits,
+            clock: { clock.now },
+        )
+        for app in 1...3 as ClosedRange<UInt32> { try await register(Example.destination(app: app)) }
+    }
+
+    func register(_ destination: Destination) async throws {
+        _ = try await store.memory.register(destination, tokenKeyID: 1, at: Example.moment)
+    }
+
+    func submit(_ number: UInt64, app: UInt32 = 1, _ expiration: Expiration = .unspecified, generation: UInt32 = 1) {
+        let submission = Example.submission(
+            number, to: Example.destination(app: app), expiration, generation: generation)
+        delivery.submit([submission], answers: answers)
+    }
+
+    /// Connects the device.
+    func attach() -> RecordingStream {
+        let stream = RecordingStream()
+        switchboard.attach(stream, of: Example.device)
+        return stream
+    }
+
+    /// Connects the device, whose mailboxes are empty; returns once they have been read.
+    func online() async -> RecordingStream {
+        let stream = attach()
+        submit(1000, app: 3, .immediately)
+        _ = await stream.sendings.first(1)
+        return stream
+    }
+
+    /// The device acknowledges the notifications of these numbers.
+    func acknowledge(_ numbers: UInt64..., on stream: RecordingStream) {
+        let sendings = stream.sendings.values.filter { numbers.contains($0.notification.number) }.map(\.number)
+        switchboard.acknowledge(sendings, by: Example.device)
+    }
+
+    /// Returns once the submission is answered.
+    func answered(_ ticket: UInt64) async {
+        await answers.answers.wait { $0.contains { $0.ticket == ticket } }
+    }
+
+    /// What the device's mailboxes hold, by the notifications' numbers.
+    func mailboxes() async throws -> [UInt64] {
+        try await store.memory.entries(of: Example.device).map(\.entry.notification.number).sorted()
+    }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+/// Quality of service (Guide, 2.1.3) under thousands of random events a seed.
+@Suite("Delivery simulated")
+struct DeliverySimulationTests {
+    private static let rounds = 20
+    private static let steps = 150
+
+    @Test("what must hold holds", arguments: 1...16 as ClosedRange<UInt64>)
+    func holds(seed: UInt64) {
+        let problems = DeliverySimulation(seed: seed).run(rounds: Self.rounds, steps: Self.steps)
+        #expect(problems.isEmpty, "seed \(seed)")
+    }
+
+    @Test("the same seed does the same")
+    func isRepeatable() {
+        let (first, second) = (DeliverySimulation(seed: 1), DeliverySimulation(seed: 1))
+        _ = first.run(rounds: 2, steps: Self.steps)
+        _ = second.run(rounds: 2, steps: Self.steps)
+        #expect(first.numbers == second.numbers)
+        #expect(first.now == second.now)
+    }
+
+    @Test("a planted defect is found", arguments: DeliverySimulation.Fault.allCases)
+    func finds(_ fault: DeliverySimulation.Fault) {
+        let isFound = (1...20 as ClosedRange<UInt64>).contains { seed in
+            !DeliverySimulation(seed: seed, fault: fault).run(rounds: Self.rounds, steps: Self.steps).isEmpty
+        }
+        #expect(isFound)
+    }
+}

@@ -1,0 +1,331 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Testing
+
+/// From a submission to its answer, with everything real but the disk.
+@Suite("Delivery", .timeLimit(.minutes(1)))
+struct DeliveryTests {
+    // MARK: Online
+
+    @Test("what a connected device acknowledges is accepted, and never stored")
+    func online() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.submit(1)
+        #expect(stream.numbers == [1000, 1])
+        #expect(rig.answers.accepted == [1000])
+        rig.acknowledge(1, on: stream)
+        #expect(rig.answers.accepted == [1000, 1])
+        #expect(rig.store.batches.values.isEmpty)
+    }
+
+    @Test("what a connected device does not acknowledge in time is stored, accepted, and removed when it does")
+    func late() async throws {
+        var limits = DeliveryLimits()
+        limits.acknowledgementGrace = .milliseconds(1)
+        let rig = try await DeliveryRig(limits: limits)
+        let stream = await rig.online()
+        let running = Task { await rig.delivery.run() }
+        rig.submit(1)
+        rig.clock.advance(by: .milliseconds(1))
+        await rig.answered(1)
+        #expect(try await rig.mailboxes() == [1])
+        rig.acknowledge(1, on: stream)
+        _ = await rig.store.removals.first(1)
+        #expect(try await rig.mailboxes() == [])
+        #expect(stream.numbers == [1000, 1])
+        running.cancel()
+        await running.value
+    }
+
+    @Test("several submissions are taken in their order")
+    func batch() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        let submissions = (1...5 as ClosedRange<UInt64>).map { number in
+            Example.submission(number, to: Example.destination(app: UInt32(number % 2 + 1)))
+        }
+        rig.delivery.submit(submissions, answers: rig.answers)
+        #expect(stream.numbers == [1000, 1, 2, 3, 4, 5])
+    }
+
+    // MARK: Offline
+
+    @Test("what nobody takes is stored, accepted once it is, and delivered when the device connects")
+    func offline() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(1)
+        await rig.store.arrival(.store)
+        #expect(rig.answers.accepted.isEmpty)
+        rig.store.open()
+        await rig.answered(1)
+        #expect(try await rig.mailboxes() == [1])
+        let stream = rig.attach()
+        _ = await stream.sendings.first(1)
+        rig.acknowledge(1, on: stream)
+        _ = await rig.store.removals.first(1)
+        #expect(try await rig.mailboxes() == [])
+    }
+
+    @Test("the newest of each app waits for a device that is offline")
+    func newestPerApp() async throws {
+        let rig = try await DeliveryRig()
+        for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
+            rig.submit(number, app: app)
+            await rig.answered(number)
+        }
+        #expect(rig.answers.accepted == [1, 2, 3, 4])
+        #expect(try await rig.mailboxes() == [2, 4])
+        let stream = rig.attach()
+        #expect(Set(await stream.sendings.first(2).map(\.notification.number)) == [2, 4])
+    }
+
+    @Test("what a stream had is stored and sent on the one that takes over")
+    func takeover() async throws {
+        let rig = try await DeliveryRig()
+        let first = await rig.online()
+        rig.submit(1)
+        let second = rig.attach()
+        await rig.answered(1)
+        await second.sendings.wait { $0.contains { $0.notification.number == 1 } }
+        rig.acknowledge(1, on: second)
+        _ = await rig.store.removals.first(1)
+        #expect(try await rig.mailboxes() == [])
+        #expect(first.ends.values == [.takenOver])
+        #expect(second.numbers == [1])
+    }
+
+    // MARK: Expiration
+
+    private static let passed: [Expiration] = [.immediately, .at(1), .at(Example.moment.seconds)]
+
+    @Test("what expires at once is tried once and never stored", arguments: passed)
+    func oneAttempt(_ expiration: Expiration) async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, expiration)
+        #expect(rig.answers.accepted == [1])
+        let stream = await rig.online()
+        rig.submit(2, expiration)
+        #expect(rig.answers.accepted == [1, 1000, 2])
+        #expect(stream.numbers == [1000, 2])
+        rig.switchboard.detach(stream, of: Example.device)
+        await rig.delivery.drain()
+        #expect(rig.store.batches.values.isEmpty)
+    }
+
+    @Test("what expires before the device connects is not delivered")
+    func expires() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, .at(Example.moment.seconds + 1))
+        await rig.answered(1)
+        rig.clock.advance(by: .seconds(1))
+        let stream = await rig.online()
+        _ = await rig.store.removals.first(1)
+        #expect(stream.numbers == [1000])
+    }
+
+    @Test("what expires while the disk is slow is not delivered either")
+    func expiresWhileStored() async throws {
+        let rig = try await DeliveryRig(holding: [.storeAnswer])
+        rig.submit(1, .at(Example.moment.seconds + 1))
+        await rig.store.arrival(.storeAnswer)
+        let stream = RecordingStream()
+        rig.clock.advance(by: .seconds(1))
+        rig.switchboard.attach(stream, of: Example.device)
+        rig.submit(1000, app: 3, .immediately)
+        _ = await stream.sendings.first(1)
+        rig.store.open()
+        _ = await rig.switchboard.announced.first(1)
+        #expect(stream.numbers == [1000])
+    }
+
+    @Test("what has expired is swept out of the store")
+    func sweeps() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, .at(Example.moment.seconds + 1))
+        await rig.answered(1)
+        rig.clock.advance(by: .seconds(2))
+        let running = Task { await rig.delivery.run() }
+        await rig.store.sweeps.wait { $0.contains { $0 > 0 } }
+        #expect(try await rig.mailboxes() == [])
+        running.cancel()
+        await running.value
+    }
+
+    // MARK: Registrations
+
+    @Test("a device token without a registration is bad")
+    func neverRegistered() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, app: 9)
+        #expect(rig.answers.reason(of: 1) == .badDeviceToken)
+    }
+
+    @Test("a device token of an older generation, or of an app that is gone, is unregistered")
+    func unregistered() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, generation: 0)
+        #expect(rig.answers.reason(of: 1) == .unregistered)
+        rig.submit(2, generation: 2)
+        #expect(rig.answers.reason(of: 2) == .badDeviceToken)
+        _ = try await rig.store.memory.end(Example.destination(), at: Example.moment)
+        rig.submit(3)
+        #expect(rig.answers.reason(of: 3) == .unregistered)
+        #expect(rig.store.batches.values.isEmpty)
+    }
+
+    @Test("a registration that has to be looked up is", arguments: [1, 9] as [UInt32])
+    func looksUp(app: UInt32) async throws {
+        let registrations = RegistrationsElsewhere()
+        let rig = try await DeliveryRig(registrations: registrations)
+        _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1, app: app)
+        await rig.answered(1)
+        #expect(rig.answers.accepted == (app == 1 ? [1] : []))
+        #expect(rig.answers.reason(of: 1) == (app == 1 ? nil : .badDeviceToken))
+    }
+
+    @Test("a registration that cannot be looked up is answered with ServiceUnavailable")
+    func cannotLookUp() async throws {
+        let registrations = RegistrationsElsewhere(isReachable: false)
+        let rig = try await DeliveryRig(registrations: registrations)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
+    }
+
+    // MARK: A store that fails
+
+    @Test(
+        "what cannot be stored is answered with ServiceUnavailable",
+        arguments: [.unavailable, .conflict] as [StoreError.Code])
+    func storeFails(_ code: StoreError.Code) async throws {
+        let rig = try await DeliveryRig()
+        rig.store.fail(.store, code)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
+        #expect(rig.store.batches.values == [[1]])
+    }
+
+    @Test("what may have been stored is stored again")
+    func storeIsUnknown() async throws {
+        let rig = try await DeliveryRig()
+        rig.store.fail(.store, .unknown)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.answers.accepted == [1])
+        #expect(rig.store.batches.values == [[1], [1]])
+    }
+
+    @Test("what may have been stored twice over is answered with ServiceUnavailable")
+    func storeStaysUnknown() async throws {
+        let rig = try await DeliveryRig()
+        rig.store.fail(.store, .unknown)
+        rig.store.fail(.store, .unknown)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
+    }
+
+    @Test("what is stored again does not take the place of something newer")
+    func doubtfulIsNotNewer() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(1, app: 2)
+        await rig.store.arrival(.store)
+        rig.submit(2)
+        rig.submit(3)
+        rig.store.pass(.store)
+        await rig.store.arrival(.store, 2)
+        rig.store.fail(.store, .unknown)  // Hits the first item of the batch.
+        rig.store.open()
+        for ticket in 1...3 as ClosedRange<UInt64> { await rig.answered(ticket) }
+        #expect(rig.answers.accepted.contains(3))
+        #expect(try await rig.mailboxes() == [1, 3])
+    }
+
+    // MARK: Order
+
+    @Test("what comes while an older one is on its way to the mailbox does not overtake it")
+    func doesNotOvertake() async throws {
+        let rig = try await DeliveryRig(holding: [.storeAnswer])
+        rig.submit(1)
+        await rig.store.arrival(.storeAnswer)
+        // The store has it, and has not said so; the device connects, and its reading is let see nothing.
+        let reference = MailboxReference(
+            destination: Example.destination(),
+            version: try #require(try await rig.store.memory.entries(of: Example.device).first).version,
+        )
+        _ = await rig.store.memory.remove([reference])
+        let stream = await rig.online()
+        rig.submit(2)
+        rig.store.open()
+        await stream.sendings.wait { sendings in Set(sendings.map(\.notification.number)).isSuperset(of: [1, 2]) }
+        #expect(stream.numbers == [1000, 1, 2])
+    }
+
+    @Test("each submitter's notifications keep their order, whoever else submits", arguments: [true, false])
+    func concurrentSubmitters(isOnline: Bool) async throws {
+        let rig = try await DeliveryRig()
+        let stream = isOnline ? await rig.online() : nil
+        await withTaskGroup { group in
+            for submitter in 1...4 as ClosedRange<UInt64> {
+                group.addTask {
+                    for number in 1...50 as ClosedRange<UInt64> { rig.submit(submitter * 10_000 + number) }
+                }
+            }
+        }
+        if let stream {
+            let numbers = stream.numbers.dropFirst()
+            #expect(numbers.count == 200)
+            for submitter in 1...4 as ClosedRange<UInt64> {
+                let own = numbers.filter { $0 / 10_000 == submitter }
+                #expect(own == own.sorted())
+            }
+            let sendings = stream.sendings.values.map(\.number)
+            #expect(sendings == sendings.sorted())
+        } else {
+            await rig.delivery.drain()
+            #expect(rig.answers.accepted.count == 200)
+            let held = try #require(try await rig.mailboxes().first)
+            #expect(held % 10_000 == 50)
+        }
+    }
+
+    // MARK: Draining
+
+    @Test("a drain stores what is not acknowledged")
+    func drains() async throws {
+        let rig = try await DeliveryRig()
+        _ = await rig.online()
+        for number in 1...10 as ClosedRange<UInt64> { rig.submit(number, app: UInt32(number % 2 + 1)) }
+        await rig.delivery.drain()
+        #expect(Set(rig.answers.accepted) == Set(1...10).union([1000]))
+        #expect(try await rig.mailboxes() == [9, 10])
+    }
+
+    @Test("a drain of nothing returns")
+    func drainsNothing() async throws {
+        try await DeliveryRig().delivery.drain()
+    }
+
+    @Test("a drain waits for a store that is slow, and for what fails")
+    func drainsSlowStore() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(1)
+        rig.submit(2, app: 2)
+        await rig.store.arrival(.store)
+        rig.store.fail(.store, .unavailable)
+        let drained = Recorder<Void>()
+        let draining = Task {
+            await rig.delivery.drain()
+            drained.record(())
+        }
+        #expect(drained.values.isEmpty)
+        rig.store.open()
+        await draining.value
+        #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
+        #expect(rig.answers.accepted == [2])
+    }
+}

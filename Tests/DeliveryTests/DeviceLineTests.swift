@@ -1,0 +1,303 @@
+@testable import Delivery
+import Notifications
+import Testing
+
+/// What one device's stream does with offers, mailboxes and acknowledgements.
+@Suite("DeviceLine")
+struct DeviceLineTests {
+    // MARK: Reading
+
+    @Test("a new line reads its mailboxes")
+    func firstAction() {
+        let line = DeviceLine(now: Example.moment, after: 0, limit: 1)
+        let (action, epoch) = (line.firstAction, line.newestNumber)
+        #expect(action == .readMailboxes(epoch: epoch))
+    }
+
+    @Test("what the mailboxes hold is sent in their order")
+    func sendsMailboxes() {
+        var rig = LineRig()
+        let entries = [Example.stored(7, app: 2, version: 1), Example.stored(5, app: 1, version: 2)]
+        #expect(rig.read(entries) == [.send(1, notification: 7), .send(2, notification: 5)])
+    }
+
+    @Test("offers are held while the mailboxes are being read, and sent after what these hold")
+    func holdsOffers() {
+        var rig = LineRig()
+        #expect(rig.offer(2) == (.taken, nil))
+        #expect(rig.offer(3, app: 2) == (.taken, nil))
+        #expect(
+            rig.read([Example.stored(1, version: 1)]) == [
+                .send(1, notification: 1), .send(2, notification: 2), .send(3, notification: 3),
+            ])
+    }
+
+    @Test("an offer to an open line is sent at once")
+    func sendsOffers() {
+        var rig = LineRig.open()
+        #expect(rig.offer(1) == (.taken, .send(1, notification: 1)))
+        #expect(rig.offer(2) == (.taken, .send(2, notification: 2)))
+    }
+
+    @Test("mailboxes in which something was stored while they were being read are read again")
+    func readsAgain() {
+        var rig = LineRig()
+        #expect(rig.stored(Example.stored(1, version: 1)) == [])
+        #expect(rig.offer(2) == (.taken, nil))
+        #expect(rig.read([]) == [.read])
+        #expect(rig.offer(3) == (.taken, nil))
+        #expect(
+            rig.read([Example.stored(1, version: 1)]) == [
+                .send(1, notification: 1), .send(2, notification: 2), .send(3, notification: 3),
+            ])
+    }
+
+    @Test("mailboxes are read again as often as something is stored meanwhile")
+    func readsAgainAndAgain() {
+        var rig = LineRig()
+        for version in 1...3 as ClosedRange<UInt64> {
+            _ = rig.stored(Example.stored(version, version: version))
+            #expect(rig.read([]) == [.read])
+        }
+        #expect(rig.read([Example.stored(3, version: 3)]) == [.send(1, notification: 3)])
+    }
+
+    @Test("a held offer that was stored meanwhile is sent once, and its acknowledgement empties the mailbox")
+    func heldAndStored() {
+        var rig = LineRig()
+        _ = rig.offer(1)
+        #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [])
+        #expect(rig.read([Example.stored(1, version: 10)]) == [.send(1, notification: 1)])
+        #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
+    }
+
+    @Test("what has expired is removed and not sent")
+    func expired() {
+        var rig = LineRig()
+        let past = rig.now
+        let next = rig.now.advanced(by: .milliseconds(1))
+        let entries = [
+            Example.stored(1, app: 1, version: 1, expires: past), Example.stored(2, app: 2, version: 2, expires: next),
+        ]
+        #expect(rig.read(entries) == [.remove(app: 1, version: 1), .send(1, notification: 2)])
+    }
+
+    @Test("what had expired when it was stored is removed and not sent")
+    func expiredWhenStored() {
+        var rig = LineRig.open()
+        #expect(rig.stored(Example.stored(1, version: 1, expires: rig.now)) == [.remove(app: 1, version: 1)])
+    }
+
+    @Test("an offer that expired while it was held goes back, one that is to be tried once does not")
+    func expiredWhileHeld() {
+        var rig = LineRig()
+        let next = rig.now.seconds + 1
+        _ = rig.offer(Example.offer(1, .at(next)))
+        _ = rig.offer(Example.offer(2, .at(next + 1)))
+        _ = rig.offer(Example.offer(3, .unspecified))
+        _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(4, .at(1))))
+        rig.now = Timestamp(seconds: next)
+        #expect(
+            rig.read([]) == [
+                .returned(1), .send(1, notification: 2), .send(2, notification: 3), .send(3, notification: 4),
+            ])
+    }
+
+    @Test("a reading begun for an older line is ignored")
+    func olderReading() {
+        let older = DeviceLine(now: Example.moment, after: 0, limit: 10)
+        let number = older.newestNumber
+        var rig = LineRig()
+        rig.line = DeviceLine(now: Example.moment, after: number, limit: 10)
+        #expect(rig.read([Example.stored(1, version: 1)], epoch: number) == [])
+        #expect(rig.offer(2) == (.taken, nil))
+    }
+
+    @Test("a reading that nobody asked for is ignored")
+    func secondReading() {
+        var rig = LineRig.open()
+        #expect(rig.read([Example.stored(1, version: 1)]) == [])
+    }
+
+    // MARK: Stored
+
+    @Test("what is stored is sent on an open line")
+    func storedOnOpenLine() {
+        var rig = LineRig.open()
+        #expect(rig.stored(Example.stored(1, version: 1)) == [.send(1, notification: 1)])
+        #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1)])
+    }
+
+    @Test("what is under way as an offer is not sent again when it is stored")
+    func storedUnderWay() {
+        var rig = LineRig.open()
+        _ = rig.offer(1)
+        #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [])
+        #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
+    }
+
+    @Test("what is stored with an offer of another line is sent")
+    func storedWithUnknownOffer() {
+        var rig = LineRig.open()
+        #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [.send(1, notification: 1)])
+    }
+
+    @Test("the same version is not sent twice")
+    func sameVersion() {
+        var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
+        #expect(rig.stored(Example.stored(1, version: 1)) == [])
+        _ = rig.acknowledged(1)
+        #expect(rig.stored(Example.stored(1, version: 1)) == [])
+        #expect(rig.stored(Example.stored(2, version: 2)) == [.send(2, notification: 2)])
+    }
+
+    // MARK: Acknowledgements
+
+    @Test("an acknowledgement removes exactly the version of its sending")
+    func removesItsVersion() {
+        var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
+        _ = rig.stored(Example.stored(2, version: 2))
+        #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1)])
+        #expect(rig.acknowledged(2) == [.remove(app: 1, version: 2)])
+    }
+
+    @Test("what only was offered has nothing to remove")
+    func offerHasNoVersion() {
+        var rig = LineRig.open()
+        _ = rig.offer(1)
+        #expect(rig.acknowledged(1) == [.acknowledged(1)])
+    }
+
+    @Test("numbers that are not under way mean nothing")
+    func unknownNumbers() {
+        var rig = LineRig.open()
+        _ = rig.offer(1)
+        #expect(rig.acknowledged(0, 2, 1000) == [])
+        #expect(rig.acknowledged(1, 1) == [.acknowledged(1)])
+        #expect(rig.acknowledged(1) == [])
+    }
+
+    @Test("several sendings may be acknowledged at once, in any order")
+    func manyAtOnce() {
+        var rig = LineRig.open()
+        for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        #expect(rig.acknowledged(3, 1) == [.acknowledged(3), .acknowledged(1)])
+        let count = rig.line.underWayCount
+        #expect(count == 1)
+    }
+
+    // MARK: The limit
+
+    @Test("beyond the limit offers are returned", arguments: [true, false])
+    func limit(isReading: Bool) {
+        var rig = isReading ? LineRig(limit: 2) : LineRig.open(limit: 2)
+        #expect(rig.offer(1).answer == .taken)
+        #expect(rig.offer(2).answer == .taken)
+        #expect(rig.offer(3) == (.returned, nil))
+    }
+
+    @Test("what finds no room is read again when half of it is free, and not before")
+    func readsWhenHalfFree() {
+        var rig = LineRig.open(limit: 4)
+        for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        #expect(rig.stored(Example.stored(5, app: 2, version: 50)) == [])
+        #expect(rig.acknowledged(1) == [.acknowledged(1)])
+        #expect(rig.acknowledged(2) == [.acknowledged(2), .read])
+        #expect(rig.acknowledged(3) == [.acknowledged(3)])
+        #expect(rig.read([Example.stored(5, app: 2, version: 50)]) == [.send(5, notification: 5)])
+    }
+
+    @Test("a line on which nothing waits is not read again")
+    func doesNotReadAgain() {
+        var rig = LineRig.open(limit: 2)
+        _ = rig.offer(1)
+        _ = rig.offer(2)
+        #expect(rig.acknowledged(1, 2) == [.acknowledged(1), .acknowledged(2)])
+    }
+
+    @Test("an app whose mailbox waits gets no offers past it")
+    func waitingApp() {
+        var rig = LineRig.open(limit: 3)
+        for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        _ = rig.stored(Example.stored(4, app: 2, version: 40))
+        _ = rig.acknowledged(1)
+        #expect(rig.offer(5, app: 2) == (.returned, nil))
+        #expect(rig.offer(6, app: 1) == (.taken, .send(4, notification: 6)))
+    }
+
+    @Test("a mailbox that finds no room when read waits, and is read again")
+    func noRoomWhenRead() {
+        var rig = LineRig(limit: 1)
+        let entries = [Example.stored(1, app: 1, version: 1), Example.stored(2, app: 2, version: 2)]
+        #expect(rig.read(entries) == [.send(1, notification: 1)])
+        #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1), .read])
+        #expect(rig.read([entries[1]]) == [.send(2, notification: 2)])
+    }
+
+    @Test("a held offer does not overtake what waits in its app's mailbox")
+    func heldDoesNotOvertake() {
+        var rig = LineRig(limit: 1)
+        _ = rig.offer(2)
+        // The older one finds no room, because the newer one has it: the newer one goes to the mailbox.
+        #expect(rig.read([Example.stored(1, version: 1)]) == [.returned(2), .read])
+    }
+
+    // MARK: The end
+
+    @Test("offers go back in the order in which they came, sent before held")
+    func endReturns() {
+        var rig = LineRig.open(limit: 4)
+        for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        _ = rig.stored(Example.stored(9, app: 2, version: 90))
+        _ = rig.acknowledged(2, 3)  // It reads: what is offered now is held.
+        _ = rig.offer(5)
+        _ = rig.offer(6)
+        #expect(rig.end() == [.returned(1), .returned(4), .returned(5), .returned(6)])
+    }
+
+    @Test("what only the mailboxes hold does not go back, nor what nobody waits for")
+    func endKeepsStored() {
+        var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
+        _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(2)))
+        #expect(rig.end() == [])
+    }
+
+    @Test("a line that ended has nothing more to give")
+    func endsOnce() {
+        var rig = LineRig.open()
+        _ = rig.offer(1)
+        _ = rig.end()
+        #expect(rig.end() == [])
+        #expect(rig.acknowledged(1) == [])
+    }
+
+    // MARK: Numbers
+
+    @Test("numbers grow from one line to the next, also within the same millisecond and when the clock goes back")
+    func numbersGrow() {
+        var previous: UInt64 = 0
+        let moments = [Example.moment, Example.moment, Example.moment.advanced(by: .seconds(-1)), Example.moment]
+        for moment in moments {
+            var line = DeviceLine(now: moment, after: previous, limit: 10)
+            let first = line.newestNumber
+            #expect(first > previous)
+            _ = line.read([], epoch: first, now: moment)
+            for number in 1...3 as ClosedRange<UInt64> { _ = line.offer(Example.offer(number)) }
+            previous = line.newestNumber
+            #expect(previous == first + 3)
+        }
+    }
+
+    @Test("a line of a later millisecond begins above an older one that nobody here knows")
+    func numbersFollowTime() {
+        let older = DeviceLine(now: Example.moment, after: 0, limit: 10).newestNumber
+        let newer = DeviceLine(now: Example.moment.advanced(by: .milliseconds(1)), after: 0, limit: 10).newestNumber
+        #expect(newer == older + DeviceLine.numbersPerMillisecond)
+    }
+
+    @Test("numbers stay within what every JSON reader can hold for two centuries")
+    func numbersAreExact() {
+        let year2226 = Timestamp(seconds: 8_078_400_000)
+        #expect(DeviceLine(now: year2226, after: 0, limit: 10).newestNumber < 1 << 53)
+    }
+}

@@ -1,0 +1,119 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Synchronization
+
+/// A device's stream that keeps what it was given.
+final class RecordingStream: NotificationStream {
+    let sendings = Recorder<Sending>()
+    let ends = Recorder<StreamEnd>()
+
+    private let events = Recorder<Void>()
+
+    func send(_ sending: Sending) {
+        sendings.record(sending)
+        events.record(())
+    }
+
+    func end(_ reason: StreamEnd) {
+        ends.record(reason)
+        events.record(())
+    }
+
+    /// Returns once anything has happened to it.
+    func isSentOrEnded() async { _ = await events.first(1) }
+
+    /// What was sent, by the notifications' numbers.
+    var numbers: [UInt64] { sendings.values.map(\.notification.number) }
+}
+
+/// A gateway that keeps its answers.
+final class RecordingAnswers: SubmissionAnswers {
+    let answers = Recorder<(ticket: UInt64, outcome: Outcome)>()
+
+    func answer(_ ticket: UInt64, with outcome: Outcome) { answers.record((ticket, outcome)) }
+
+    var accepted: [UInt64] { answers.values.filter { $0.outcome == .accepted }.map(\.ticket) }
+
+    /// The reason for which a submission was rejected.
+    func reason(of ticket: UInt64) -> Rejection.Reason? {
+        for answer in answers.values where answer.ticket == ticket {
+            if case .rejected(let rejection) = answer.outcome { return rejection.reason }
+        }
+        return nil
+    }
+}
+
+/// What became of offers.
+final class RecordingOutcomes: OfferOutcomes {
+    enum Event: Hashable {
+        case acknowledged(UInt64)
+        case returned(UInt64)
+    }
+
+    let events = Recorder<Event>()
+
+    func acknowledged(_ offer: OfferID, of destination: Destination) { events.record(.acknowledged(offer.rawValue)) }
+    func returned(_ offer: OfferID, of destination: Destination) { events.record(.returned(offer.rawValue)) }
+}
+
+/// A switchboard that also says when it has been told of something stored.
+final class WatchedSwitchboard: Switchboard {
+    let switchboard: LocalSwitchboard
+    let announced = Recorder<StoredMailboxEntry>()
+
+    init(_ switchboard: LocalSwitchboard) { self.switchboard = switchboard }
+
+    func offer(_ offer: Offer) -> OfferAnswer { switchboard.offer(offer) }
+    func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
+        switchboard.stored(entry, offer: offer)
+        announced.record(entry)
+    }
+    func attach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.attach(stream, of: device) }
+    func detach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.detach(stream, of: device) }
+    func acknowledge(_ sendings: [UInt64], by device: DeviceKey) { switchboard.acknowledge(sendings, by: device) }
+    func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
+    func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }
+}
+
+/// A clock that stands still until it is set.
+final class SettableClock: Sendable {
+    private let moment = Mutex(Example.moment)
+    var now: Timestamp { moment.withLock { $0 } }
+    func advance(by duration: Duration) { moment.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+/// Registrations of which nothing is known at once.
+final class RegistrationsElsewhere: Registrations {
+    let memory = InMemoryStore()
+    private let isReachable: Bool
+
+    init(isReachable: Bool = true) { self.isReachable = isReachable }
+
+    func known(_ destination: Destination) -> KnownRegistration? { nil }
+
+    func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        guard isReachable else { throw StoreError(.unavailable, "A test wants it so.") }
+        return try await memory.lookUp(destinations)
+    }
+
+    func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        try await memory.register(destination, tokenKeyID: tokenKeyID, at: moment)
+    }
+
+    func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        try await memory.end(destination, at: moment)
+    }
+
+    func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError) {
+        try await memory.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+    }
+
+    func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        try await memory.registrations(of: device)
+    }
+}

@@ -1,0 +1,134 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Synchronization
+
+/// Mailboxes whose calls stop at gates: once on the way in and once on the way out, so that a test decides when a
+/// call takes effect and when its caller hears of it.
+final class HeldStore: Mailboxes {
+    enum Gate: Hashable, CaseIterable {
+        case store, storeAnswer
+        case read, readAnswer
+        case remove
+    }
+
+    private struct State {
+        var held: Set<Gate>
+        /// How many calls may still pass a gate that is held.
+        var passes: [Gate: Int] = [:]
+        var waiting: [Gate: [CheckedContinuation<Void, Never>]] = [:]
+        var failing: [Gate: [StoreError]] = [:]
+    }
+
+    let memory = InMemoryStore()
+    /// Calls that came to a gate, and removals that were done.
+    let arrivals = Recorder<Gate>()
+    let removals = Recorder<MailboxReference>()
+    /// The batches that were handed in, by the notifications' numbers.
+    let batches = Recorder<[UInt64]>()
+    let failures = Recorder<Gate>()
+    /// How many each sweep removed.
+    let sweeps = Recorder<Int>()
+    private let state: Mutex<State>
+
+    init(holding gates: Set<Gate> = []) { state = Mutex(State(held: gates)) }
+
+    /// Waits for the given call to come to the gate, counted from 1.
+    func arrival(_ gate: Gate, _ count: Int = 1) async {
+        await arrivals.wait { arrivals in arrivals.count { $0 == gate } >= count }
+    }
+
+    /// Lets one call pass, the one that waits or the next that comes.
+    func pass(_ gate: Gate) {
+        let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard var waiting = state.waiting[gate], !waiting.isEmpty else {
+                state.passes[gate, default: 0] += 1
+                return nil
+            }
+            let first = waiting.removeFirst()
+            state.waiting[gate] = waiting
+            return first
+        }
+        continuation?.resume()
+    }
+
+    /// Lets every call pass from now on.
+    func open() {
+        let waiting = state.withLock { state in
+            state.held = []
+            let waiting = state.waiting.values.flatMap(\.self)
+            state.waiting = [:]
+            return waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// The next call of that kind fails once it has come through the gate: storing, item by item; reading, as a whole.
+    func fail(_ gate: Gate, _ code: StoreError.Code) {
+        state.withLock { $0.failing[gate, default: []].append(StoreError(code, "A test wants it so.")) }
+    }
+
+    private func come(to gate: Gate) async {
+        await withCheckedContinuation { continuation in
+            let passes = state.withLock { state -> Bool in
+                guard state.held.contains(gate) else { return true }
+                if let passes = state.passes[gate], passes > 0 {
+                    state.passes[gate] = passes - 1
+                    return true
+                }
+                state.waiting[gate, default: []].append(continuation)
+                return false
+            }
+            arrivals.record(gate)
+            if passes { continuation.resume() }
+        }
+    }
+
+    private func failure(_ gate: Gate) -> StoreError? {
+        let error = state.withLock { state -> StoreError? in
+            guard var errors = state.failing[gate], !errors.isEmpty else { return nil }
+            let first = errors.removeFirst()
+            state.failing[gate] = errors
+            return first
+        }
+        if error != nil { failures.record(gate) }
+        return error
+    }
+
+    func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
+        batches.record(entries.map(\.notification.number))
+        await come(to: .store)
+        var results: [Result<MailboxVersion, StoreError>] = []
+        for entry in entries {
+            // A failure hits the first item that comes.
+            if let error = failure(.store) {
+                results.append(.failure(error))
+            } else {
+                results += await memory.store([entry])
+            }
+        }
+        await come(to: .storeAnswer)
+        return results
+    }
+
+    func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
+        await come(to: .remove)
+        let results = await memory.remove(references)
+        for reference in references { removals.record(reference) }
+        return results
+    }
+
+    func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        await come(to: .read)
+        let entries = try await memory.entries(of: device)
+        await come(to: .readAnswer)
+        if let error = failure(.read) { throw error }
+        return entries
+    }
+
+    func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        let count = try await memory.removeExpired(before: moment, limit: limit)
+        sweeps.record(count)
+        return count
+    }
+}

@@ -1,0 +1,199 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Testing
+
+@Suite("LocalSwitchboard", .timeLimit(.minutes(1)))
+struct LocalSwitchboardTests {
+    private let store = HeldStore()
+    private let clock = SettableClock()
+    private let outcomes = RecordingOutcomes()
+    private let switchboard: LocalSwitchboard
+
+    init() {
+        let clock = self.clock
+        switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
+        switchboard.report(to: outcomes)
+    }
+
+    /// Attaches a stream; returns once its mailboxes have been read, which a first notification shows.
+    private func attached(_ first: UInt64 = 1000) async -> RecordingStream {
+        let stream = RecordingStream()
+        switchboard.attach(stream, of: Example.device)
+        _ = switchboard.offer(
+            Offer(id: nil, destination: Example.destination(app: 99), notification: Example.notification(first)))
+        await stream.sendings.wait { $0.contains { $0.notification.number == first } }
+        return stream
+    }
+
+    @Test("an offer to a device that is not connected is returned")
+    func nobody() {
+        #expect(switchboard.offer(Example.offer(1)) == .returned)
+        #expect(switchboard.connectedDevices == 0)
+    }
+
+    @Test("an offer to a connected device is sent, and its acknowledgement reported")
+    func acknowledged() async {
+        let stream = await attached()
+        #expect(switchboard.offer(Example.offer(1)) == .taken)
+        #expect(stream.numbers == [1000, 1])
+        switchboard.acknowledge([stream.sendings.values[1].number], by: Example.device)
+        #expect(outcomes.events.values == [.acknowledged(1)])
+    }
+
+    @Test("what the mailboxes hold is sent to a device that connects, and removed when it acknowledges")
+    func mailboxes() async throws {
+        _ = await store.memory.store([Example.stored(1, version: 0).entry])
+        let stream = RecordingStream()
+        switchboard.attach(stream, of: Example.device)
+        let sending = try #require(await stream.sendings.first(1).first)
+        #expect(sending.notification.number == 1)
+        switchboard.acknowledge([sending.number], by: Example.device)
+        _ = await store.removals.first(1)
+        #expect(try await store.memory.entries(of: Example.device).isEmpty)
+    }
+
+    @Test("what has expired in a mailbox is removed and not sent")
+    func expired() async throws {
+        _ = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
+        let stream = await attached()
+        _ = await store.removals.first(1)
+        #expect(stream.numbers == [1000])
+        #expect(try await store.memory.entries(of: Example.device).isEmpty)
+    }
+
+    @Test("what expired before it was stored is removed and not sent")
+    func expiredWhenStored() async {
+        let stream = await attached()
+        let version = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
+        #expect(version.count == 1)
+        switchboard.stored(Example.stored(1, version: 1, expires: Example.moment), offer: nil)
+        #expect(stream.numbers == [1000])
+    }
+
+    @Test("a second stream takes over: the first ends, and what it had comes back")
+    func takeover() async {
+        let first = await attached()
+        _ = switchboard.offer(Example.offer(1))
+        let second = await attached(1001)
+        #expect(first.ends.values == [.takenOver])
+        #expect(outcomes.events.values == [.returned(1)])
+        #expect(switchboard.connectedDevices == 1)
+        _ = switchboard.offer(Example.offer(2))
+        #expect(first.numbers == [1000, 1])
+        #expect(second.numbers == [1001, 2])
+    }
+
+    @Test("that the old stream is gone after a takeover changes nothing")
+    func lateDetach() async {
+        let first = await attached()
+        let second = await attached(1001)
+        switchboard.detach(first, of: Example.device)
+        #expect(switchboard.connectedDevices == 1)
+        #expect(switchboard.offer(Example.offer(1)) == .taken)
+        #expect(second.numbers == [1001, 1])
+        #expect(second.ends.values.isEmpty)
+    }
+
+    @Test("when a stream is gone its offers come back, and the next are returned")
+    func detach() async {
+        let stream = await attached()
+        for number in 1...3 as ClosedRange<UInt64> { _ = switchboard.offer(Example.offer(number)) }
+        switchboard.detach(stream, of: Example.device)
+        #expect(outcomes.events.values == [.returned(1), .returned(2), .returned(3)])
+        #expect(switchboard.offer(Example.offer(4)) == .returned)
+        #expect(switchboard.connectedDevices == 0)
+    }
+
+    @Test("an acknowledgement that comes after its stream is gone does not touch the next stream's sendings")
+    func lateAcknowledgement() async throws {
+        let first = await attached()
+        _ = switchboard.offer(Example.offer(1))
+        let old = first.sendings.values.map(\.number)
+        switchboard.detach(first, of: Example.device)
+        // Within the same millisecond.
+        let second = await attached(1001)
+        _ = switchboard.offer(Example.offer(2))
+        switchboard.acknowledge(old, by: Example.device)
+        #expect(outcomes.events.values == [.returned(1)])
+        let numbers = second.sendings.values.map(\.number)
+        #expect(try #require(numbers.min()) > #require(old.max()))
+    }
+
+    @Test("numbers grow though the clock goes back between two connections")
+    func clockGoesBack() async throws {
+        let first = await attached()
+        switchboard.detach(first, of: Example.device)
+        clock.advance(by: .milliseconds(-10))
+        let second = await attached(1001)
+        let (old, new) = (first.sendings.values.map(\.number), second.sendings.values.map(\.number))
+        #expect(try #require(new.min()) > #require(old.max()))
+    }
+
+    @Test("a device that is told to go goes, and its offers come back")
+    func disconnect() async {
+        let stream = await attached()
+        _ = switchboard.offer(Example.offer(1))
+        switchboard.disconnect(Example.device, because: .shutdown)
+        #expect(stream.ends.values == [.shutdown])
+        #expect(outcomes.events.values == [.returned(1)])
+        switchboard.disconnect(Example.device, because: .shutdown)
+        #expect(stream.ends.values.count == 1)
+    }
+
+    @Test("all devices may be told to go")
+    func disconnectAll() {
+        let streams = (1...40 as ClosedRange<UInt64>).map { number in
+            let stream = RecordingStream()
+            let device = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
+            switchboard.attach(stream, of: device)
+            return stream
+        }
+        #expect(switchboard.connectedDevices == 40)
+        switchboard.disconnectAll(because: .shutdown)
+        #expect(switchboard.connectedDevices == 0)
+        #expect(streams.allSatisfy { $0.ends.values == [.shutdown] })
+    }
+
+    @Test("the same device number in the other environment is another device")
+    func environments() async {
+        let stream = await attached()
+        let twin = DeviceKey(environment: .development, device: Example.device.device)
+        let offer = Offer(
+            id: OfferID(1), destination: Example.destination(on: twin), notification: Example.notification(1))
+        #expect(switchboard.offer(offer) == .returned)
+        #expect(stream.numbers == [1000])
+    }
+
+    @Test("when the mailboxes cannot be read the stream ends, and what it held comes back")
+    func unreadable() async {
+        store.fail(.read, .unavailable)
+        let stream = RecordingStream()
+        switchboard.attach(stream, of: Example.device)
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(switchboard.connectedDevices == 0)
+    }
+
+    @Test("a reading that fails for a stream that is gone does not end the next one")
+    func unreadableForOlder() async {
+        let store = HeldStore(holding: [.readAnswer])
+        let clock = self.clock
+        let switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
+        let (first, second) = (RecordingStream(), RecordingStream())
+        switchboard.attach(first, of: Example.device)
+        await store.arrival(.readAnswer)
+        clock.advance(by: .milliseconds(1))
+        switchboard.attach(second, of: Example.device)
+        await store.arrival(.readAnswer, 2)
+        // The older stream's reading came first, so it is the first to pass, and fails.
+        store.fail(.read, .unavailable)
+        store.pass(.readAnswer)
+        _ = await store.failures.first(1)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(switchboard.offer(Example.offer(1)) == .taken)
+        store.pass(.readAnswer)
+        await second.isSentOrEnded()
+        #expect(second.ends.values.isEmpty)
+        #expect(switchboard.connectedDevices == 1)
+    }
+}

@@ -1,0 +1,127 @@
+import Delivery
+import Notifications
+import Testing
+
+/// The decisions that need no state of their own.
+@Suite("Rates, limits, standings and names")
+struct SmallDecisionsTests {
+    // MARK: Registration
+
+    private static func registration(isActive: Bool = true) -> Registration {
+        Registration(
+            generation: 3,
+            tokenKeyID: 7,
+            tokenSince: Timestamp(milliseconds: 1000),
+            isActive: isActive,
+            changed: Timestamp(milliseconds: 2000),
+        )
+    }
+
+    @Test("the present token of an active registration may be sent to")
+    func active() {
+        #expect(Self.registration().rejection(ofGeneration: 3) == nil)
+    }
+
+    @Test("a token that was never given out is bad", arguments: [true, false])
+    func newerGeneration(isActive: Bool) {
+        let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 4)
+        #expect(rejection?.reason == .badDeviceToken)
+        #expect(rejection?.timestamp == nil)
+    }
+
+    @Test("an older token is unregistered since the newer one began", arguments: [true, false])
+    func olderGeneration(isActive: Bool) {
+        let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 2)
+        #expect(rejection?.reason == .unregistered)
+        #expect(rejection?.timestamp == 1000)
+    }
+
+    @Test("the present token of an ended registration is unregistered since it ended")
+    func ended() {
+        let rejection = Self.registration(isActive: false).rejection(ofGeneration: 3)
+        #expect(rejection?.reason == .unregistered)
+        #expect(rejection?.timestamp == 2000)
+    }
+
+    // MARK: Expiry
+
+    private static func expiry(_ expiration: Expiration) -> Timestamp? {
+        DeliveryLimits().expiry(of: Example.notification(1, expiration), now: Example.moment)
+    }
+
+    private static let retained = Example.moment.advanced(by: DeliveryLimits().retention)
+
+    @Test("without an expiration a notification is kept for the retention")
+    func unspecifiedExpiry() {
+        #expect(Self.expiry(.unspecified) == Self.retained)
+    }
+
+    @Test("an expiration is kept to the second, within the retention")
+    func expiryAt() {
+        let seconds = Example.moment.seconds
+        #expect(Self.expiry(.at(seconds + 1)) == Timestamp(seconds: seconds + 1))
+        #expect(Self.expiry(.at(Self.retained.seconds)) == Self.retained)
+        #expect(Self.expiry(.at(Self.retained.seconds + 1)) == Self.retained)
+        #expect(Self.expiry(.at(.max)) == Self.retained)
+    }
+
+    @Test("what expires at once, now or in the past is not stored")
+    func noExpiry() {
+        let seconds = Example.moment.seconds
+        for expiration in [Expiration.immediately, .at(seconds), .at(seconds - 1), .at(1)] {
+            #expect(Self.expiry(expiration) == nil)
+        }
+    }
+
+    @Test("the limits are what the design says")
+    func defaults() {
+        let limits = DeliveryLimits()
+        #expect(limits.retention == .seconds(2_592_000))
+        #expect(limits.acknowledgementGrace == .milliseconds(50))
+        #expect(limits.unacknowledgedPerDevice == 1000)
+        #expect(limits.pendingStoresPerShard == 4096)
+        #expect(limits.sweepBatch == 1000)
+        #expect(limits.sweepInterval == .seconds(60))
+    }
+
+    // MARK: SecretName
+
+    private static let names: [String] = [
+        "a", "token-keys", "ca.production", "0", "-", "a..b", String(repeating: "a", count: 64),
+    ]
+    private static let notNames: [String] = [
+        "", ".", ".hidden", "..", "A", "a b", "a/b", "a_b", "é", "a\0", "a\n", String(repeating: "a", count: 65),
+    ]
+
+    @Test("a secret's name may become a file's", arguments: names)
+    func secretName(_ text: String) {
+        #expect(SecretName(rawValue: text)?.rawValue == text)
+    }
+
+    @Test("anything else is no secret's name", arguments: notNames)
+    func refusesSecretName(_ text: String) {
+        #expect(SecretName(rawValue: text) == nil)
+    }
+
+    // MARK: Topics
+
+    @Test("a topic leads to the app whose bundle ID it is or begins with")
+    func topics() throws {
+        let team = try #require(TeamID(rawValue: "TEAM000001"))
+        let bundleIDs = try ["com.example.app", "com.example.app.voip"].map { try #require(BundleID(rawValue: $0)) }
+        let apps = zip(bundleIDs, 1...).map { App(id: AppID(rawValue: UInt32($1)), bundleID: $0, team: team) }
+        let accounts = AccountsSnapshot(version: 1, teams: [], apps: apps, keys: [])
+        for kind in TopicKind.allCases {
+            // The second app's bundle ID is the first one's topic for calls: an app comes before another's service.
+            let expected: UInt32 = kind == .voip ? 2 : 1
+            let found = accounts.app(forTopic: bundleIDs[0].topic(kind))
+            #expect(found?.app.id.rawValue == expected)
+            #expect(found?.kind == (kind == .voip ? .app : kind))
+        }
+        for topic in [
+            "", ".voip", "com.example", "com.example.app.", "com.example.app.other", "com.example.other.voip",
+        ] {
+            #expect(accounts.app(forTopic: topic) == nil)
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Notifications
+import Testing
+
+/// What is taken as an identifier of each kind, and how it is written.
+@Suite("Identifiers")
+struct IdentifierTests {
+    // MARK: NotificationID
+
+    @Test("a notification's ID is read in either case and written in lower case")
+    func notificationID() throws {
+        let id = try #require(NotificationID("0123ABCD-ef01-2345-6789-abcdefABCDEF"))
+        #expect(id == NotificationID(high: 0x0123_abcd_ef01_2345, low: 0x6789_abcd_efab_cdef))
+        #expect(id.description == "0123abcd-ef01-2345-6789-abcdefabcdef")
+        #expect(String(decoding: id.utf8, as: UTF8.self) == id.description)
+    }
+
+    @Test(
+        "what is not a canonical UUID is refused",
+        arguments: [
+            "", "123e4567-e89b-12d3-a456-42665544000",  // The guide's example, which lacks a digit.
+            "123e4567-e89b-12d3-a456-4266554400000", "123e4567e89b12d3a456426655440000",
+            "123e4567-e89b-12d3-a456_426655440000", "123e4567-e89b-12d3a-456-426655440000",
+            "{23e4567-e89b-12d3-a456-42665544000}", "123e4567-e89b-12d3-a456-42665544000g",
+            " 23e4567-e89b-12d3-a456-426655440000", "-23e4567-e89b-12d3-a456-426655440000",
+            "123e45678e89b-12d3-a456-426655440000", "123e4567-e89b-12d3-a456-42665544é00",
+            "+23e4567-e89b-12d3-a456-426655440000", "123e4567--e89b-12d3-a456-42665544000",
+        ])
+    func refusesNotificationID(_ text: String) {
+        #expect(NotificationID(text) == nil)
+    }
+
+    @Test("any notification's ID reads back as it was written")
+    func notificationIDReadsBack() {
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<100 {
+            let id = NotificationID(high: generator.next(), low: generator.next())
+            #expect(NotificationID(id.description) == id)
+        }
+    }
+
+    @Test("a new notification's ID is a UUID of version 4 and of RFC 9562's variant")
+    func randomNotificationID() {
+        var generator = SeededGenerator(seed: 1)
+        var ids: Set<NotificationID> = []
+        for _ in 0..<100 {
+            let id = NotificationID.random(using: &generator)
+            #expect(id.high >> 12 & 0xf == 4)
+            #expect(id.low >> 62 == 0b10)
+            #expect(ids.insert(id).inserted)
+        }
+    }
+
+    // MARK: DeviceToken
+
+    private static let digits = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+
+    private static let notDeviceTokens: [String] = {
+        let (one, two) = (String(digits.dropLast()), String(digits.dropLast(2)))
+        let long = String(repeating: "0", count: 160)
+        return [
+            "", "00", one, two, "\(digits)0", "\(digits)00", long, "\(one)g", "g\(one)", "\(two)é", "0x\(two)",
+            "\(one) ",
+        ]
+    }()
+
+    @Test("a device token is 64 digits in either case")
+    func deviceToken() throws {
+        let token = try #require(DeviceToken(Self.digits))
+        #expect(token.description == Self.digits)
+        #expect(DeviceToken(Self.digits.uppercased()) == token)
+        #expect(token.array.count == DeviceToken.byteCount)
+        #expect(Array(token.array.prefix(3)) == [0x00, 0xfc, 0x13])
+        #expect(DeviceToken(token.array) == token)
+    }
+
+    @Test(
+        "any other number of digits, and anything that is no digit, is no device token",
+        arguments: notDeviceTokens)
+    func refusesDeviceToken(_ text: String) {
+        #expect(DeviceToken(text) == nil)
+    }
+
+    @Test("a device token of another number of bytes is refused", arguments: [0, 31, 33])
+    func refusesDeviceTokenBytes(_ count: Int) {
+        #expect(DeviceToken([UInt8](repeating: 0, count: count)) == nil)
+    }
+
+    // MARK: DeviceID
+
+    @Test("a device's ID is 16 hexadecimal digits")
+    func deviceID() throws {
+        let id = try #require(DeviceID("00fedCBA98765432"))
+        #expect(id.rawValue == 0xfe_dcba_9876_5432)
+        #expect(id.description == "00fedcba98765432")
+        #expect(DeviceID(rawValue: 0).description == "0000000000000000")
+        #expect(DeviceID(DeviceID(rawValue: .max).description) == DeviceID(rawValue: .max))
+    }
+
+    @Test(
+        "anything else is no device's ID",
+        arguments: [
+            "", "0", "000000000000000", "00000000000000000", "000000000000000g", "+000000000000000", "0x00000000000000",
+        ])
+    func refusesDeviceID(_ text: String) {
+        #expect(DeviceID(text) == nil)
+    }
+
+    // MARK: BundleID
+
+    @Test(
+        "a bundle ID holds letters, digits, hyphens and periods",
+        arguments: [
+            "a", "com.example.app", "com.example.My-App2", "A-Z.0-9", "-", "a..b", String(repeating: "a", count: 200),
+        ])
+    func bundleID(_ text: String) {
+        #expect(BundleID(rawValue: text)?.description == text)
+    }
+
+    @Test(
+        "any other text is no bundle ID",
+        arguments: [
+            "", ".", ".com", "com.", "com example", "com_example", "com/example", "com.exämple", "com.example\n", "a\0",
+            "*", "com.example.*", String(repeating: "a", count: 201),
+        ])
+    func refusesBundleID(_ text: String) {
+        #expect(BundleID(rawValue: text) == nil)
+    }
+
+    @Test("the topics of an app are its bundle ID and a suffix")
+    func topics() throws {
+        let app = try #require(BundleID(rawValue: "com.example.app"))
+        #expect(app.certificateTopics == ["com.example.app", "com.example.app.voip", "com.example.app.complication"])
+        let expected: [TopicKind: String] = [
+            .app: "com.example.app", .voip: "com.example.app.voip", .complication: "com.example.app.complication",
+            .fileProvider: "com.example.app.pushkit.fileprovider", .location: "com.example.app.location-query",
+            .liveActivity: "com.example.app.push-type.liveactivity", .pushToTalk: "com.example.app.voip-ptt",
+            .controls: "com.example.app.push-type.controls", .widgets: "com.example.app.push-type.widgets",
+        ]
+        #expect(expected.count == TopicKind.allCases.count)
+        for (kind, topic) in expected { #expect(app.topic(kind) == topic) }
+    }
+
+    @Test("the longest topic still fits a name of 255 bytes")
+    func longestTopic() throws {
+        let app = try #require(BundleID(rawValue: String(repeating: "a", count: BundleID.maximumBytes)))
+        for kind in TopicKind.allCases { #expect(app.topic(kind).utf8.count <= 255) }
+    }
+
+    // MARK: CollapseIdentifier
+
+    @Test(
+        "a collapse identifier is 1 to 64 bytes of anything",
+        arguments: ["a", " ", "é", String(repeating: "é", count: 32)])
+    func collapseIdentifier(_ text: String) {
+        #expect(CollapseIdentifier(rawValue: text)?.rawValue == text)
+    }
+
+    private static let notCollapseIdentifiers: [String] = [
+        "", String(repeating: "a", count: 65), "a\(String(repeating: "é", count: 32))",
+        String(repeating: "é", count: 33),
+    ]
+
+    @Test("a collapse identifier is counted in bytes", arguments: notCollapseIdentifiers)
+    func refusesCollapseIdentifier(_ text: String) {
+        #expect(CollapseIdentifier(rawValue: text) == nil)
+    }
+
+    // MARK: TeamID, KeyID
+
+    @Test(
+        "a team's or a key's ID is ten capital letters and digits",
+        arguments: ["ABCDEFGHIJ", "0123456789", "C86NV9JX3D"])
+    func tenCharacters(_ text: String) {
+        #expect(TeamID(rawValue: text)?.description == text)
+        #expect(KeyID(rawValue: text)?.description == text)
+    }
+
+    @Test(
+        "anything else is no team's or key's ID",
+        arguments: [
+            "", "C86NV9JX3", "C86NV9JX3DD", "c86NV9JX3D", "C86NV9JX3-", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3",
+        ])
+    func refusesTenCharacters(_ text: String) {
+        #expect(TeamID(rawValue: text) == nil)
+        #expect(KeyID(rawValue: text) == nil)
+    }
+
+    @Test("a new team's or key's ID is one")
+    func randomTenCharacters() {
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<100 {
+            let id = KeyID.random(using: &generator)
+            #expect(KeyID(rawValue: id.rawValue) == id)
+        }
+    }
+
+    // MARK: Hexadecimal
+
+    @Test("a digit has its value in either case, and no other byte has one", arguments: 0...255 as ClosedRange<UInt8>)
+    func hexadecimalDigit(_ byte: UInt8) {
+        #expect(Hexadecimal.value(of: byte) == Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init))
+    }
+
+    @Test("bytes are written as two lower-case digits each")
+    func hexadecimalText() {
+        #expect(Hexadecimal.string([]) == "")
+        #expect(Hexadecimal.string([0x00, 0x0f, 0xa0, 0xff]) == "000fa0ff")
+    }
+}

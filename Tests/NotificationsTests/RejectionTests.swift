@@ -1,0 +1,77 @@
+import Notifications
+import Testing
+
+/// The one table of reasons against the documents.
+@Suite("Rejections")
+struct RejectionTests {
+    /// The Guide's Table 8-6, row by row, then what the documents of today add.
+    private static let table: [(status: Int, reason: String)] = [
+        (400, "BadCollapseId"), (400, "BadDeviceToken"), (400, "BadExpirationDate"), (400, "BadMessageId"),
+        (400, "BadPriority"), (400, "BadTopic"), (400, "DeviceTokenNotForTopic"), (400, "DuplicateHeaders"),
+        (400, "IdleTimeout"), (400, "MissingDeviceToken"), (400, "MissingTopic"), (400, "PayloadEmpty"),
+        (400, "TopicDisallowed"),
+        (403, "BadCertificate"), (403, "BadCertificateEnvironment"), (403, "ExpiredProviderToken"), (403, "Forbidden"),
+        (403, "InvalidProviderToken"), (403, "MissingProviderToken"),
+        (404, "BadPath"), (405, "MethodNotAllowed"), (410, "Unregistered"), (413, "PayloadTooLarge"),
+        (429, "TooManyProviderTokenUpdates"), (429, "TooManyRequests"),
+        (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
+        (400, "InvalidPushType"), (403, "UnrelatedKeyIdInToken"), (403, "BadEnvironmentKeyIdInToken"),
+        (410, "ExpiredToken"),
+    ]
+
+    @Test("every reason of the documents has their status", arguments: table)
+    func statuses(_ status: Int, _ reason: String) throws {
+        #expect(try #require(Rejection.Reason(rawValue: reason)).status == status)
+    }
+
+    @Test("there is no reason that the documents do not name")
+    func complete() {
+        #expect(Set(Rejection.Reason.allCases.map(\.rawValue)) == Set(Self.table.map(\.reason)))
+    }
+
+    @Test("every reason has a sentence", arguments: Rejection.Reason.allCases)
+    func meanings(_ reason: Rejection.Reason) {
+        #expect(reason.row.meaning.hasSuffix("."))
+    }
+
+    @Test("what must never be sent again is not advised to be")
+    func finalReasons() {
+        // current.md, "Clients' duties".
+        let final: [Rejection.Reason] = [
+            .badDeviceToken, .deviceTokenNotForTopic, .forbidden, .expiredToken, .unregistered, .payloadTooLarge,
+        ]
+        for reason in final {
+            #expect([.mendRequest, .forgetDeviceToken, .mendCredentials].contains(reason.row.advice))
+        }
+    }
+
+    @Test("a fault of the service is advised to be tried again", arguments: Rejection.Reason.allCases)
+    func serverFaults(_ reason: Rejection.Reason) {
+        let isTriedAgain = [.retryLater, .reconnect].contains(reason.row.advice)
+        #expect(isTriedAgain == (reason.status >= 500 || reason.status == 429 || reason == .idleTimeout))
+    }
+
+    // MARK: Push types and priorities
+
+    @Test(
+        "a push type goes with its kind of topic",
+        arguments: [
+            ("alert", .app), ("background", .app), ("voip", .voip), ("complication", .complication),
+            ("fileprovider", .fileProvider), ("location", .location), ("liveactivity", .liveActivity),
+            ("pushtotalk", .pushToTalk), ("controls", .controls), ("widgets", .widgets), ("mdm", nil),
+        ] as [(String, TopicKind?)])
+    func pushTypes(_ text: String, _ kind: TopicKind?) throws {
+        #expect(try #require(PushType(rawValue: text)).topicKind == kind)
+    }
+
+    @Test("there are eleven push types", arguments: ["Alert", "", "passive", "file-provider"])
+    func otherPushTypes(_ text: String) {
+        #expect(PushType.allCases.count == 11)
+        #expect(PushType(rawValue: text) == nil)
+    }
+
+    @Test("a priority is 10, 5 or 1", arguments: 0...255 as ClosedRange<UInt8>)
+    func priorities(_ number: UInt8) {
+        #expect((Priority(rawValue: number) != nil) == [10, 5, 1].contains(number))
+    }
+}

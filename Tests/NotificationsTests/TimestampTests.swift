@@ -1,0 +1,60 @@
+import Notifications
+import Testing
+
+@Suite("Timestamp and expiration")
+struct TimestampTests {
+    @Test("seconds become milliseconds, and those of no clock the last moment there is")
+    func seconds() {
+        #expect(Timestamp(seconds: 0).milliseconds == 0)
+        #expect(Timestamp(seconds: 1_700_000_000).milliseconds == 1_700_000_000_000)
+        #expect(Timestamp(seconds: .max / 1000).milliseconds == 18_446_744_073_709_551_000)
+        #expect(Timestamp(seconds: .max / 1000 + 1).milliseconds == .max)
+        #expect(Timestamp(seconds: .max).milliseconds == .max)
+    }
+
+    @Test("whole seconds are rounded down")
+    func roundsDown() {
+        #expect(Timestamp(milliseconds: 1999).seconds == 1)
+        #expect(Timestamp(milliseconds: 999).seconds == 0)
+    }
+
+    private static let moves: [(start: UInt64, duration: Duration, end: UInt64)] = [
+        (1000, .milliseconds(1), 1001), (1000, .zero, 1000), (1000, .milliseconds(-1), 999),
+        (1000, .seconds(-1), 0), (1000, .seconds(-2), 0), (1000, .microseconds(1999), 1001),
+        (1000, .seconds(2_592_000), 2_592_001_000),
+        (.max, .milliseconds(1), .max), (.max - 1, .milliseconds(1), .max), (0, .milliseconds(-1), 0),
+        (1000, .seconds(Int64.max), .max), (1000, .seconds(Int64.min), 0),
+        (0, .seconds(Int64.max / 1000), 9_223_372_036_854_775_000), (0, .seconds(Int64.min / 1000), 0),
+    ]
+
+    @Test("a moment moves by a duration, and stops at the ends of time", arguments: moves)
+    func advances(_ start: UInt64, _ duration: Duration, _ end: UInt64) {
+        #expect(Timestamp(milliseconds: start).advanced(by: duration).milliseconds == end)
+    }
+
+    @Test("a duration just beyond what can be counted backwards leads to 1970, not to the end of time")
+    func advancesFarBack() {
+        let duration = Duration.seconds(Int64.min / 1000) - .milliseconds(900)
+        #expect(Timestamp(milliseconds: 1000).advanced(by: duration).milliseconds == 0)
+    }
+
+    @Test("moments are in order")
+    func order() {
+        #expect(Timestamp(milliseconds: 1) < Timestamp(milliseconds: 2))
+        #expect(!(Timestamp(milliseconds: 2) < Timestamp(milliseconds: 2)))
+    }
+
+    @Test("an expiration of 0 seconds is immediate, any other a date")
+    func expiration() {
+        #expect(Expiration(seconds: 0) == .immediately)
+        #expect(Expiration(seconds: 1) == .at(1))
+        #expect(Expiration(seconds: .max) == .at(.max))
+    }
+
+    @Test(
+        "an expiration says the seconds that the provider wrote",
+        arguments: [(.unspecified, nil), (.immediately, 0), (.at(1), 1), (.at(.max), .max)] as [(Expiration, UInt64?)])
+    func expirationSeconds(_ expiration: Expiration, _ seconds: UInt64?) {
+        #expect(expiration.seconds == seconds)
+    }
+}
