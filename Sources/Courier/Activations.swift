@@ -51,7 +51,7 @@ package final class Activations: Sendable {
         }
     }
 
-    /// Decides about one activation. A good code is used up.
+    /// Decides whether an activation may go on. A code is used up only by ``use(_:)``, once there is a certificate.
     func admit(
         code: String?,
         to environment: Environment,
@@ -59,9 +59,6 @@ package final class Activations: Sendable {
         now: Timestamp,
     ) throws(Rejection) {
         try state.withLock { state throws(Rejection) in
-            guard state.all.admits(Self.all, at: now.nanoseconds) else {
-                throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
-            }
             if let code {
                 guard let known = state.codes[code], known.environment == environment, known.expires > now else {
                     guard state.wrong.admits(Self.wrong, at: now.nanoseconds) else {
@@ -69,13 +66,21 @@ package final class Activations: Sendable {
                     }
                     throw Rejection(.forbidden, detail: "The activation code is unknown, used, or out of date.")
                 }
-                state.codes[code] = nil
-                return
+            } else {
+                guard environment == .development, isLocal else {
+                    throw Rejection(
+                        .forbidden, detail: "Activation takes a code here: carillon device invite makes one.")
+                }
             }
-            guard environment == .development, isLocal else {
-                throw Rejection(
-                    .forbidden, detail: "Activation takes a code here: carillon device invite makes one.")
+            // Counted last, so that nobody who is not admitted takes anybody's turn.
+            guard state.all.admits(Self.all, at: now.nanoseconds) else {
+                throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
             }
         }
+    }
+
+    /// Uses up the code of an activation that succeeded; false where somebody else was quicker.
+    func use(_ code: String) -> Bool {
+        state.withLock { $0.codes.removeValue(forKey: code) != nil }
     }
 }

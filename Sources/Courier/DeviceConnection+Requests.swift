@@ -47,19 +47,23 @@ extension DeviceConnection {
             code: request.activationCode, to: courier.environment, isLocal: isLocal, now: now)
         var random = SystemRandomNumberGenerator()
         let device = DeviceID(rawValue: random.next())
+        let issued: IssuedCertificate
         do {
-            let issued = try courier.authority.issueDeviceCertificate(
+            issued = try courier.authority.issueDeviceCertificate(
                 request: request.body,
                 device: device,
                 environment: courier.environment,
                 now: Double(now.milliseconds) / 1000,
                 using: &random,
             )
-            let answer = DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: issued.chainPEM)
-            respond(stream, answer, deviceID: device)
         } catch {
             throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
         }
+        if let code = request.activationCode, !courier.activations.use(code) {
+            throw Rejection(.forbidden, detail: "The activation code was used a moment ago.")
+        }
+        let answer = DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: issued.chainPEM)
+        respond(stream, answer, deviceID: device)
     }
 
     private func register(_ app: App, of device: DeviceKey, on stream: StreamID) {

@@ -79,10 +79,19 @@ final class DeviceConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
-        let overdue = requests.streams { request in
-            !request.isAnswered && request.began + courier.limits.requestTimeout < now
+        let overdue = requests.streams { $0.began + courier.limits.requestTimeout < now }
+        for stream in overdue where stream != listening?.stream {
+            guard let index = requests.index(of: stream) else { continue }
+            if requests[index].began + courier.limits.requestTimeout * 2 < now, requests[index].isAnswered {
+                // Not even the reset could be sent: the peer does not read.
+                return session?.close() ?? ()
+            } else if requests[index].isAnswered {
+                // It does not take its answer.
+                session?.reset(stream, .noError)
+            } else {
+                reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
+            }
         }
-        for stream in overdue { reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time.")) }
         if let listening, lastWrite + courier.limits.keepAlive < now {
             lastWrite = now
             session?.write(listening.stream, NotificationLine.keepAlive)

@@ -14,6 +14,8 @@ package final class Delivery: OfferOutcomes {
     private let shards: [Shard]
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
+    /// How many batches of submissions wait for their registrations.
+    private let lookUps = Atomic(0)
 
     /// - Parameter clock: tells the time, in milliseconds since 1970.
     package init(
@@ -36,12 +38,17 @@ package final class Delivery: OfferOutcomes {
     private final class Shard: Sendable {
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
-        /// How many batches are with the store, or on the way from there to those who wait for an answer.
-        let storing = Atomic<Int>(0)
+        /// How many threads carry out what was decided, which they do once they have given the lock back.
+        let performing = Atomic(0)
 
         init(limits: DeliveryLimits) {
             acceptances = Mutex(Acceptances(limits: limits))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
+        }
+
+        /// Whether anything is open, or decided and not yet carried out.
+        var isBusy: Bool {
+            acceptances.withLock { !$0.isEmpty || performing.load(ordering: .acquiring) > 0 }
         }
     }
 
@@ -64,12 +71,12 @@ package final class Delivery: OfferOutcomes {
 
     /// Ends what is still open: everything accepted is acknowledged, stored or answered when this returns.
     package func drain() async {
-        for shard in shards {
-            advance(shard) { $0.drain() }
-            while !shard.acceptances.withLock({ $0.isEmpty }) || shard.storing.load(ordering: .acquiring) > 0 {
-                advance(shard) { $0.drain() }
-                try? await Task.sleep(for: Self.drainPoll)  // Being cancelled does not end the wait for the disk.
-            }
+        while true {
+            for shard in shards { advance(shard) { $0.drain() } }
+            guard lookUps.load(ordering: .acquiring) > 0 || shards.contains(where: \.isBusy) else { return }
+            // In a task of its own, which nobody cancels: the wait for the disk does not end with the caller's task,
+            // nor turn into a loop that never gives its thread back.
+            await Task { try? await Task.sleep(for: Self.drainPoll) }.value
         }
     }
 
@@ -137,7 +144,9 @@ extension Delivery {
     }
 
     private func lookUp(_ submissions: [Submission], answers: any SubmissionAnswers) {
+        lookUps.add(1, ordering: .relaxed)
         Task {
+            defer { lookUps.subtract(1, ordering: .releasing) }
             do throws(StoreError) {
                 let found = try await registrations.lookUp(submissions.map(\.destination))
                 let now = clock()
@@ -154,9 +163,11 @@ extension Delivery {
     /// Lets something happen to a shard and does what it then wants done.
     private func advance(_ shard: Shard, _ event: (inout Acceptances) -> [Acceptances.Action]) {
         let actions = shard.acceptances.withLock { acceptances in
+            shard.performing.add(1, ordering: .relaxed)
             let actions = event(&acceptances)
             return actions + acceptances.nextBatch()
         }
+        defer { shard.performing.subtract(1, ordering: .releasing) }
         for action in actions {
             switch action {
             case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
@@ -168,7 +179,6 @@ extension Delivery {
     }
 
     private func store(_ offers: [OfferID], _ entries: [MailboxEntry], in shard: Shard) {
-        shard.storing.add(1, ordering: .relaxed)
         Task {
             var results = await mailboxes.store(entries)
             // It may have been stored: storing again is harmless and tells for certain.
@@ -177,9 +187,29 @@ extension Delivery {
                 let second = await mailboxes.store(doubtful.map { entries[$0] })
                 for (index, result) in zip(doubtful, second) { results[index] = result }
             }
+            results = await withdraw(entries, results)
             advance(shard) { $0.stored(offers, results: results) }
-            shard.storing.subtract(1, ordering: .releasing)
         }
+    }
+
+    /// Takes back what was stored for an app that was removed meanwhile: nothing of it is to reach the device when the
+    /// app comes again.
+    private func withdraw(
+        _ entries: [MailboxEntry],
+        _ results: [Result<MailboxVersion, StoreError>],
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        var results = results
+        var references: [MailboxReference] = []
+        for (index, entry) in entries.enumerated() {
+            guard case .success(let version) = results[index],
+                case .registered(let registration) = registrations.known(entry.destination), !registration.isActive
+            else { continue }
+            references.append(MailboxReference(destination: entry.destination, version: version))
+            results[index] = .failure(StoreError(.ended(at: registration.changed), "The app was removed."))
+        }
+        // What cannot be removed now expires.
+        if !references.isEmpty { _ = await mailboxes.remove(references) }
+        return results
     }
 
     private func remove(_ references: [MailboxReference]) {

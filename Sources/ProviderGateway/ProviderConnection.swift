@@ -20,8 +20,6 @@ final class ProviderConnection: HTTP2Connection {
     private var response: ProviderResponse
     private var memory = ProviderMemory()
     private var random: IdentifierRandom
-    /// The team that the connection's first good provider token named; it serves no other.
-    private var team: TeamID?
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
     /// Since when the client owes an acknowledgement of SETTINGS.
@@ -62,7 +60,7 @@ final class ProviderConnection: HTTP2Connection {
     func headersEnded(_ stream: StreamID, endStream: Bool) {
         guard let index = requests.index(of: stream) else { return }
         do throws(Rejection) {
-            requests[index].verdict = .success(try gateway.rules.check(requests[index], of: team))
+            requests[index].verdict = .success(try gateway.rules.check(requests[index]))
         } catch {
             requests[index].verdict = .failure(error)
         }
@@ -73,8 +71,7 @@ final class ProviderConnection: HTTP2Connection {
     /// one closes it again until the next good one (Guide, 2.3.3).
     private func judge(_ authorization: ProviderRequest.Authorization) {
         switch authorization {
-        case .verified(let token):
-            team = team ?? token.team
+        case .verified:
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
             guard rejection.reason != .tooManyProviderTokenUpdates else {
@@ -149,8 +146,11 @@ final class ProviderConnection: HTTP2Connection {
         let overdue = requests.streams { $0.began + gateway.limits.requestTimeout < now }
         for stream in overdue {
             guard let index = requests.index(of: stream) else { continue }
-            if requests[index].isAnswered {
-                // It has its answer, and goes on sending for too long.
+            if requests[index].began + gateway.limits.requestTimeout * 2 < now, requests[index].isAnswered {
+                // Not even the reset could be sent: the peer does not read.
+                return session?.close() ?? ()
+            } else if requests[index].isAnswered {
+                // It does not take its answer, or goes on sending after it.
                 session?.reset(stream, .noError)
             } else if !requests[index].isSettled {
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))

@@ -9,6 +9,8 @@ struct ProviderMemory {
     private var accounts: AccountsSnapshot?
     private var authorization: [UInt8] = []
     private var updates = RateBucket()
+    /// The team that the connection's first good provider token named; it serves no other.
+    private var team: TeamID?
     private var token: VerifiedProviderToken?
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
@@ -33,6 +35,11 @@ struct ProviderMemory {
         }
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, now: now)
+        guard team == nil || team == verified.team else {
+            let detail = "This connection sends for another team; one connection serves one team."
+            throw Rejection(.invalidProviderToken, detail: detail)
+        }
+        team = verified.team
         let isUpdate = !authorization.isEmpty && !value.isEqual(to: authorization)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."

@@ -12,9 +12,9 @@ struct RequestRules: Sendable {
     let tokenKeys: TokenKeys
 
     /// Decides all that the headers alone can decide.
-    func check(_ request: ProviderRequest, of team: TeamID?) throws(Rejection) -> ProviderRequest.Addressed {
+    func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
         try checkShape(request)
-        let token = try checkTrust(request, of: team)
+        let token = try checkTrust(request)
         try checkFields(request)
         let topic = try checkTopic(request, token)
         let contents = try open(request.path)
@@ -57,21 +57,14 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The provider token, and that the connection stays with one team.
-    private func checkTrust(
-        _ request: ProviderRequest,
-        of team: TeamID?,
-    ) throws(Rejection) -> VerifiedProviderToken {
+    /// The provider token, as the connection has judged it.
+    private func checkTrust(_ request: ProviderRequest) throws(Rejection) -> VerifiedProviderToken {
         switch request.authorization {
         case .absent:
             throw Rejection(.missingProviderToken, detail: "There is no authorization header with a provider token.")
         case .rejected(let rejection):
             throw rejection
         case .verified(let token):
-            guard team == nil || team == token.team else {
-                let detail = "This connection sends for another team; one connection serves one team."
-                throw Rejection(.invalidProviderToken, detail: detail)
-            }
             return token
         }
     }

@@ -69,7 +69,10 @@ private struct ServiceBuilder {
 
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(from: store.secrets, now: clock())
-        try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
+        // Only where it differs, so that a full disk does not keep a service from starting.
+        if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
+            try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
+        }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let switchboard = LocalSwitchboard(mailboxes: store, limits: settings.delivery, clock: clock)
         let delivery = Delivery(
@@ -182,6 +185,23 @@ private struct ServiceBuilder {
         }
     }
 
+    /// Removes the socket of a service that was killed, and nothing else.
+    private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw ServiceError(
+                .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
+        }
+        // Whoever answers is alive; whoever does not has left it behind.
+        if let client = try? await HTTP2Client.connect(to: .unix(path: path), group: group) {
+            await client.close()
+            throw ServiceError(
+                .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
+        }
+        unlink(path)
+    }
+
     private static func remedy(_ error: any Error) -> String {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."
@@ -202,8 +222,7 @@ private struct ServiceBuilder {
                 "The socket's path \(path) has \(path.utf8.count) bytes, and the system allows \(limit); "
                     + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
         }
-        // What a service that was killed left behind; nobody serves it, because the folder is locked.
-        try? FileManager.default.removeItem(atPath: path)
+        try await removeAbandonedSocket(path)
         do {
             let administration = Administration(accounts: store, activations: activations, clock: clock)
             let listener = try await HTTP2Listener.bind(

@@ -73,7 +73,7 @@ package final class CarillonService: Sendable {
         switchboard.disconnectAll(because: .shutdown)
         await delivery.drain()
         await administration.shutDown(within: .seconds(1))
-        try? FileManager.default.removeItem(atPath: description.socket)
+        unlink(description.socket)
     }
 
     private static func shutDown(_ listeners: [HTTP2Listener], within limit: TimeAmount) async {

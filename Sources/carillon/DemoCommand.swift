@@ -7,6 +7,7 @@ import NIOPosix
 import Notifications
 import Service
 import Trust
+import UnixSignals
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,16 +35,30 @@ struct DemoCommand: AsyncParsableCommand {
         logger.logLevel = .warning
         let service = try await CarillonService.start(settings, logger: logger)
         let serving = Task { await service.run() }
-        let output = Output(isJSON: common.json)
-        do {
-            try await demonstrate(service.description, output)
-        } catch {
-            serving.cancel()
-            await serving.value
-            throw error
-        }
+        let result = await self.result(service.description, Output(isJSON: common.json))
         serving.cancel()
         await serving.value
+        try result.get()
+    }
+
+    /// Runs the demonstration, unless a signal ends it first: the scratch folder holds keys and is not to stay behind.
+    private func result(_ description: ServiceDescription, _ output: Output) async -> Result<Void, any Error> {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        return await withTaskGroup(of: Result<Void, any Error>.self) { group in
+            group.addTask {
+                do {
+                    return .success(try await demonstrate(description, output))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                for await _ in signals { break }
+                return .failure(CommandError("Interrupted."))
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .success(())
+        }
     }
 
     private func demonstrate(_ description: ServiceDescription, _ output: Output) async throws {

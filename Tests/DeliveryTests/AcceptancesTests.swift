@@ -77,11 +77,11 @@ struct AcceptancesTests {
 
     // MARK: A device that is not
 
-    @Test("what nobody takes is stored at once, announced without an offer, and answered")
+    @Test("what nobody takes is stored at once, announced, and answered")
     func returnedAtOnce() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
-        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
         let isEmpty = rig.isEmpty
         #expect(isEmpty)
     }
@@ -91,16 +91,16 @@ struct AcceptancesTests {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.returned(1) == [.store([1])])
-        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
-    @Test("what comes back while it is being stored is announced without an offer")
+    @Test("what comes back while it is being stored is announced with its offer")
     func returnedWhileStoring() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.deadline()
         #expect(rig.returned(1) == [])
-        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
     @Test("the device hears of it before the provider does")
@@ -108,7 +108,7 @@ struct AcceptancesTests {
         // So that what the provider sends once it has the answer comes after it on the device's stream, too.
         var rig = AcceptancesRig()
         _ = rig.accept(.returned)
-        #expect(rig.stored([1]).first == .announce(1, version: 10, offer: nil))
+        #expect(rig.stored([1]).first == .announce(1, version: 10, offer: 1))
     }
 
     // MARK: Acknowledged while it is being stored
@@ -120,7 +120,7 @@ struct AcceptancesTests {
         _ = rig.accept(.taken)
         #expect(rig.deadline() == [])  // The store is busy with the first.
         #expect(rig.acknowledged(2) == [.accepted(2)])
-        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
         let isEmpty = rig.isEmpty
         #expect(isEmpty)
     }
@@ -153,7 +153,7 @@ struct AcceptancesTests {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.accept(.returned) == [.store([2])])
-        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
         #expect(rig.returned(1) == [.accepted(1)])
         let isEmpty = rig.isEmpty
         #expect(isEmpty)
@@ -166,7 +166,7 @@ struct AcceptancesTests {
         _ = rig.accept(.returned)
         #expect(rig.returned(1) == [])
         let steps = rig.stored([2])
-        #expect(Set(steps) == [.announce(2, version: 20, offer: nil), .accepted(1), .accepted(2)])
+        #expect(Set(steps) == [.announce(2, version: 20, offer: 2), .accepted(1), .accepted(2)])
         #expect(steps.count == 3)
     }
 
@@ -177,7 +177,7 @@ struct AcceptancesTests {
         _ = rig.accept(.returned)
         #expect(rig.deadline() == [])  // The older one's deadline: it waits for the newer one.
         #expect(rig.acknowledged(1) == [.accepted(1)])
-        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
     @Test("an older one is answered with a newer one that the device acknowledged while it was being stored")
@@ -214,8 +214,8 @@ struct AcceptancesTests {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
         #expect(rig.accept(.returned) == [])
-        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: nil), .accepted(1), .store([2])])
-        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2)])
+        #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1), .store([2])])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
     @Test("notifications to other apps have nothing to do with it")
@@ -224,7 +224,7 @@ struct AcceptancesTests {
         _ = rig.accept(.taken, app: 1)
         _ = rig.accept(.returned, app: 2)
         #expect(rig.returned(1) == [])  // It waits for the store, not for the other.
-        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: nil), .accepted(2), .store([1])])
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2), .store([1])])
     }
 
     // MARK: The store
@@ -257,8 +257,8 @@ struct AcceptancesTests {
         _ = rig.stored([1])
         #expect(
             rig.stored([2, 3, 4], failing: [3]) == [
-                .announce(2, version: 20, offer: nil), .accepted(2), .unavailable(3),
-                .announce(4, version: 40, offer: nil), .accepted(4),
+                .announce(2, version: 20, offer: 2), .accepted(2), .unavailable(3),
+                .announce(4, version: 40, offer: 4), .accepted(4),
             ])
     }
 
@@ -279,7 +279,7 @@ struct AcceptancesTests {
         for _ in 0..<3 { _ = rig.accept(.returned) }
         #expect(rig.stored([1]).last == .store([4]))
         let steps = rig.stored([4])
-        #expect(steps.first == .announce(4, version: 40, offer: nil))
+        #expect(steps.first == .announce(4, version: 40, offer: 4))
         #expect(Set(steps.dropFirst()) == [.accepted(2), .accepted(3), .accepted(4)])
         let isEmpty = rig.isEmpty
         #expect(isEmpty)

@@ -1,5 +1,6 @@
 import Delivery
 import DeliveryTesting
+import Foundation
 import Notifications
 import Testing
 
@@ -303,6 +304,52 @@ struct DeliveryTests {
         await rig.delivery.drain()
         #expect(Set(rig.answers.accepted) == Set(1...10).union([1000]))
         #expect(try await rig.mailboxes() == [9, 10])
+    }
+
+    @Test("when a drain returns everything has been answered")
+    func drainsAnswers() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        let answers = SlowAnswers()
+        rig.delivery.submit([Example.submission(1)], answers: answers)
+        // On a thread of its own, because it is blocked while it gives the answer.
+        Thread.detachNewThread { rig.acknowledge(1, on: stream) }
+        _ = await answers.arrivals.first(1)
+        let drained = Recorder<Void>()
+        let draining = Task {
+            await rig.delivery.drain()
+            drained.record(())
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(drained.values.isEmpty)
+        answers.release()
+        await draining.value
+    }
+
+    @Test("a drain waits for registrations that are being looked up")
+    func drainsLookUps() async throws {
+        let registrations = RegistrationsElsewhere(isHeld: true)
+        let rig = try await DeliveryRig(registrations: registrations)
+        _ = try await registrations.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1)
+        async let drained: Void = rig.delivery.drain()
+        for _ in 0..<100 { await Task.yield() }
+        registrations.release()
+        await drained
+        #expect(rig.answers.accepted == [1])
+    }
+
+    @Test("a drain that is cancelled waits for the store all the same")
+    func drainsCancelled() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(1)
+        await rig.store.arrival(.store)
+        let draining = Task { await rig.delivery.drain() }
+        draining.cancel()
+        for _ in 0..<100 { await Task.yield() }
+        rig.store.open()
+        await draining.value
+        #expect(rig.answers.accepted == [1])
     }
 
     @Test("a drain of nothing returns")

@@ -1,5 +1,6 @@
 import Delivery
 import DeliveryTesting
+import Dispatch
 import Notifications
 import Synchronization
 
@@ -42,6 +43,19 @@ final class RecordingAnswers: SubmissionAnswers {
         }
         return nil
     }
+}
+
+/// A gateway that takes its time to take an answer.
+final class SlowAnswers: SubmissionAnswers {
+    let arrivals = Recorder<UInt64>()
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func answer(_ ticket: UInt64, with outcome: Outcome) {
+        arrivals.record(ticket)
+        semaphore.wait()
+    }
+
+    func release() { semaphore.signal() }
 }
 
 /// What became of offers.
@@ -87,12 +101,21 @@ final class SettableClock: Sendable {
 final class RegistrationsElsewhere: Registrations {
     let memory = InMemoryStore()
     private let isReachable: Bool
+    private let isHeld: Bool
+    private let releases = Recorder<Void>()
 
-    init(isReachable: Bool = true) { self.isReachable = isReachable }
+    /// - Parameter isHeld: whether a look-up waits for ``release()``.
+    init(isReachable: Bool = true, isHeld: Bool = false) {
+        self.isReachable = isReachable
+        self.isHeld = isHeld
+    }
+
+    func release() { releases.record(()) }
 
     func known(_ destination: Destination) -> KnownRegistration? { nil }
 
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        if isHeld { _ = await releases.first(1) }
         guard isReachable else { throw StoreError(.unavailable, "A test wants it so.") }
         return try await memory.lookUp(destinations)
     }

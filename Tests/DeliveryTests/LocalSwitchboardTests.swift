@@ -115,9 +115,23 @@ struct LocalSwitchboardTests {
         let second = await attached(1001)
         _ = switchboard.offer(Example.offer(2))
         switchboard.acknowledge(old, by: Example.device)
-        #expect(outcomes.events.values == [.returned(1)])
+        #expect(outcomes.events.values == [.returned(1), .acknowledged(1)])
         let numbers = second.sendings.values.map(\.number)
         #expect(try #require(numbers.min()) > #require(old.max()))
+    }
+
+    @Test("an acknowledgement just after the end of its stream empties the mailbox that what it means went to")
+    func acknowledgementAfterTheEnd() async throws {
+        let first = await attached()
+        _ = switchboard.offer(Example.offer(1))
+        let numbers = first.sendings.values.map(\.number)
+        switchboard.detach(first, of: Example.device)
+        let stored = Example.stored(1, version: 10)
+        switchboard.stored(stored, offer: OfferID(rawValue: 1))
+        switchboard.acknowledge(numbers, by: Example.device)
+        let reference = MailboxReference(destination: stored.entry.destination, version: stored.version)
+        await store.removals.wait { $0.contains(reference) }
+        #expect(outcomes.events.values == [.returned(1), .acknowledged(1)])
     }
 
     @Test("numbers grow though the clock goes back between two connections")

@@ -1,5 +1,7 @@
 import Foundation
 import HTTP2
+import NIOCore
+import ProviderGateway
 import Service
 import Testing
 
@@ -19,6 +21,23 @@ struct HostileTests {
             _ = try await ending
             #expect(try await other.send(headers).status == 200)
             await other.close()
+        }
+    }
+
+    @Test func `A client that never takes its answers is given up`() async throws {
+        try await TestService.run {
+            $0.provider.requestTimeout = .milliseconds(100)
+            $0.provider.idleTimeout = .milliseconds(200)
+        } _: { test in
+            let client = try await WireClient.connect(
+                port: test.port(\.provider), authorityFile: test.description.ca, windowBytes: 0)
+            async let answers = (0..<20).asyncMap { _ in
+                try await client.send(ProviderHeaders("00", token: nil).fields)
+            }
+            let goAways = try await client.goAways()
+            #expect(goAways == [#"{"reason":"IdleTimeout"}"#])
+            let bodies = try await answers.map(\.body)
+            #expect(bodies.allSatisfy { $0.isEmpty })
         }
     }
 

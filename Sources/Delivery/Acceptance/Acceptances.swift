@@ -171,9 +171,10 @@ struct Acceptances: ~Copyable {
         case .acknowledgedWhileStoring:
             let reference = MailboxReference(destination: stored.entry.destination, version: version)
             return answers + [.remove(reference)]
-        case .storing(let isOut):
+        case .storing:
             // Before the answer, so that what the provider sends once it has that comes after this on the stream.
-            return [.announce(stored, offer: isOut ? offer : nil)] + answers
+            // With its offer even where that came back: a late acknowledgement may still mean it.
+            return [.announce(stored, offer: offer)] + answers
         case .offered, .replaced:
             return answers
         }
@@ -181,6 +182,10 @@ struct Acceptances: ~Copyable {
 
     private mutating func notStored(_ offer: OfferID, _ acceptance: Acceptance, _ error: StoreError) -> [Action] {
         if case .acknowledgedWhileStoring = acceptance.state { return finish(offer, .accepted) }
+        if case .ended(let moment) = error.code {
+            let rejection = Rejection(.unregistered, timestamp: moment.milliseconds, detail: error.cause)
+            return finish(offer, .rejected(rejection))
+        }
         return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: error.cause)))
     }
 

@@ -7,7 +7,7 @@ import Notifications
 /// in the order of acceptance. A pure state machine: what happened goes in, what is to be done comes out.
 struct DeviceLine: ~Copyable {
     private var phase = Phase.reading(isStale: false)
-    private var underWay: [UInt64: UnderWay] = [:]
+    private(set) var underWay: [UInt64: UnderWay] = [:]
     /// Offers that came while the mailboxes were being read.
     private var held = Deque<Offer>()
     /// The mailbox contents that are known for offers still held.
@@ -27,10 +27,18 @@ struct DeviceLine: ~Copyable {
         case reading(isStale: Bool)
     }
 
-    private struct UnderWay {
+    struct UnderWay {
         let destination: Destination
         let offer: OfferID?
         var version: MailboxVersion?
+
+        /// What follows when the device has taken it.
+        var acknowledgement: [Action] {
+            var actions: [Action] = []
+            if let offer { actions.append(.acknowledged(offer, destination)) }
+            if let version { actions.append(.remove(MailboxReference(destination: destination, version: version))) }
+            return actions
+        }
     }
 
     enum Action: Equatable {
@@ -145,10 +153,7 @@ struct DeviceLine: ~Copyable {
         var actions: [Action] = []
         for number in numbers {
             guard let sending = underWay.removeValue(forKey: number) else { continue }
-            if let offer = sending.offer { actions.append(.acknowledged(offer, sending.destination)) }
-            if let version = sending.version {
-                actions.append(.remove(MailboxReference(destination: sending.destination, version: version)))
-            }
+            actions += sending.acknowledgement
         }
         return actions + readAgain()
     }

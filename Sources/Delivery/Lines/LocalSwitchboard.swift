@@ -50,27 +50,35 @@ package final class LocalSwitchboard: Switchboard {
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
         let now = clock()
-        advance(entry.entry.destination.deviceKey) { $0.stored(entry, offer: offer, now: now) }
+        let device = entry.entry.destination.deviceKey
+        if let offer {
+            let reference = MailboxReference(destination: entry.entry.destination, version: entry.version)
+            shard(device).lines.withLock { $0.stored(reference, offer: offer, of: device) }
+        }
+        advance(device) { $0.stored(entry, offer: offer, now: now) }
     }
 
     package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
         advance(device) { $0.acknowledged(sendings) }
+        let late = shard(device).lines.withLock { $0.acknowledgedLate(sendings, by: device) }
+        perform(late, for: device)
     }
 
     package func attach(_ stream: any NotificationStream, of device: DeviceKey) {
         let now = clock()
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             lines.attached[device]?.stream.end(.takenOver)
-            let ended = lines.end(device)
+            let ended = lines.end(device, now: now)
             return ended + [lines.begin(device, stream, now: now, limit: limits.unacknowledgedPerDevice)]
         }
         perform(actions, for: device)
     }
 
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
+        let now = clock()
         let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             guard lines.attached[device]?.stream === stream else { return [] }
-            return lines.end(device)
+            return lines.end(device, now: now)
         }
         perform(ended, for: device)
     }
@@ -103,10 +111,11 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Ends a device's stream if its line is such.
     private func end(_ device: DeviceKey, because end: StreamEnd, where condition: (borrowing DeviceLine) -> Bool) {
+        let now = clock()
         let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             guard let attached = lines.attached[device], condition(attached.line) else { return [] }
             attached.stream.end(end)
-            return lines.end(device)
+            return lines.end(device, now: now)
         }
         perform(ended, for: device)
     }
@@ -159,6 +168,11 @@ private struct Lines {
     /// The highest number of any line that has ended. Each line begins above it, even within the same millisecond or
     /// after the clock was set back: a late acknowledgement must not mean a sending of the device's next stream.
     private var newestNumber: UInt64 = 0
+    /// What each device's last stream left unacknowledged.
+    private var ended: [DeviceKey: EndedSendings] = [:]
+
+    /// How many are kept before those that are over are looked for.
+    private static let sweepAt = 1024
 
     /// - Returns: What the new line does first.
     mutating func begin(
@@ -173,10 +187,20 @@ private struct Lines {
     }
 
     /// - Returns: What comes back from the line, if there was one.
-    mutating func end(_ device: DeviceKey) -> [DeviceLine.Action] {
-        guard let ended = attached.removeValue(forKey: device) else { return [] }
-        newestNumber = max(newestNumber, ended.line.newestNumber)
-        return ended.line.end()
+    mutating func end(_ device: DeviceKey, now: Timestamp) -> [DeviceLine.Action] {
+        guard let gone = attached.removeValue(forKey: device) else { return [] }
+        newestNumber = max(newestNumber, gone.line.newestNumber)
+        if ended.count >= Self.sweepAt { ended = ended.filter { $0.value.expires > now } }
+        ended[device] = gone.line.underWayCount > 0 ? EndedSendings(gone.line.underWay, now: now) : nil
+        return gone.line.end()
+    }
+
+    mutating func stored(_ reference: MailboxReference, offer: OfferID, of device: DeviceKey) {
+        ended[device]?.stored(reference, offer: offer)
+    }
+
+    mutating func acknowledgedLate(_ numbers: [UInt64], by device: DeviceKey) -> [DeviceLine.Action] {
+        ended[device]?.acknowledged(numbers) ?? []
     }
 }
 

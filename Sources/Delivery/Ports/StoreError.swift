@@ -1,3 +1,5 @@
+package import Notifications
+
 /// Why a port could not do what was asked.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
@@ -11,6 +13,8 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case exists
         /// What was named is not there.
         case missing
+        /// The registration that it was for has ended.
+        case ended(at: Timestamp)
         /// What is stored cannot be read: damaged, made by a newer version, or not ours.
         case unreadable
     }

@@ -87,6 +87,20 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         }
     }
 
+    /// A resumed TLS session brings the certificate of the one before it, and no verification: it is judged again here,
+    /// because it may have expired or been revoked since.
+    private func admitResumed(_ context: ChannelHandlerContext) -> Bool {
+        guard Service.Peer.self != Never.self, peer == nil, let service else { return true }
+        do {
+            guard let certificate = try context.pipeline.syncOperations.nioSSL_peerCertificate() else { return true }
+            peer = try service.admit([certificate.toDERBytes()])
+            return true
+        } catch {
+            report("A client certificate was refused", "\(error)")
+            return false
+        }
+    }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if context.channel.isActive { begin(context) }
@@ -110,6 +124,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         if case .handshakeCompleted(let negotiated) = event as? TLSUserEvent {
             // A client that did not negotiate may still know beforehand (RFC 9113, 3.3): its preface tells.
             if negotiated == nil || negotiated == "h2" {
+                guard admitResumed(context) else { return context.close(promise: nil) }
                 startSession(context)
             } else {
                 report("A client wants another protocol than HTTP/2", negotiated ?? "")

@@ -17,7 +17,10 @@ package struct Settings: Sendable {
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
     package var hostnames: [String] = []
-    package var environments: [Environment] = Environment.allCases
+    /// Which environments it serves; naming one twice means no more than once.
+    package var environments: [Environment] = Environment.allCases {
+        didSet { environments = Environment.allCases.filter(environments.contains) }
+    }
     package var conformance = Conformance.apple
     package var ports = PortPlan.standard
     /// Where the administration's socket is; nil for the data folder.

@@ -28,6 +28,9 @@ package struct DataFolder: Sendable {
                 throw ServiceError(.dataFolder, "\(path) is a file; name a folder with --data.")
             }
             try checkContents()
+            // A folder that was made beforehand is closed to others, as one that is made here is. Where that is not
+            // allowed, the files in it are closed themselves.
+            chmod(path, 0o700)
         } else {
             do {
                 try manager.createDirectory(
@@ -53,7 +56,9 @@ package struct DataFolder: Sendable {
             throw ServiceError(.dataFolder, "The data folder \(path) cannot be read: \(Self.reason(error)).")
         }
         let visible = names.filter { !$0.hasPrefix(".") }
-        guard visible.isEmpty || visible.contains("lock") || visible.contains("carillon.sqlite") else {
+        // A first start that broke off may have left no more than these.
+        let beginnings: Set<String> = ["lock", "carillon.sqlite.new", "secrets"]
+        guard visible.contains("carillon.sqlite") || Set(visible).isSubset(of: beginnings) else {
             throw ServiceError(
                 .dataFolder,
                 "\(path) holds other files (\(visible.sorted()[0]) for one); name an empty or a new folder with --data.")

@@ -5,7 +5,7 @@ import Notifications
 import Trust
 
 /// What makes a new service useful at once: a team, an app and a signing key, so that somebody can send a notification
-/// with the next command.
+/// with the next command. A file in the data folder says which they are.
 struct FirstStart {
     static let teamName = "Development"
     static let bundleID = "com.example.app"
@@ -13,67 +13,83 @@ struct FirstStart {
     let accounts: any Accounts
     let folder: DataFolder
 
+    /// What the file says.
+    private struct Record: Codable {
+        var teamID: String
+        var keyID: String
+    }
+
+    private var recordFile: String { folder.path + "/development.json" }
+
     /// Makes what is missing, and tells which key `carillon send` signs with. What a first start left half done, the
-    /// next one finishes.
+    /// next one finishes; a key that was revoked is replaced.
     func prepare() async throws(ServiceError) -> ServiceDescription.DevelopmentKey? {
+        guard var record = try readRecord(), let team = TeamID(rawValue: record.teamID) else { return nil }
         do throws(StoreError) {
-            let team = try await team()
-            guard let team else { return developmentKey() }
+            if accounts.current.teams[team] == nil {
+                _ = try await accounts.apply(.createTeam(Team(id: team, name: Self.teamName)))
+            }
             if !accounts.current.apps.values.contains(where: { $0.team == team }),
                 let bundleID = BundleID(rawValue: Self.bundleID), accounts.current.apps[bundleID] == nil
             {
                 _ = try await accounts.apply(.createApp(bundleID: bundleID, team: team))
             }
-            if !accounts.current.keys.values.contains(where: { $0.team == team }) {
-                let key = newKey()
-                do {
-                    // The file first: a key that nobody can sign with is of no use.
-                    try DataFolder.write(key.pem, to: path(key.id))
-                } catch {
-                    throw StoreError(.unavailable, error.cause)
-                }
-                let publicKey = Array(key.privateKey.publicKey.x963Representation)
-                _ = try await accounts.apply(
-                    .createKey(
-                        TeamKey(id: key.id, team: team, publicKey: publicKey, environments: Set(Environment.allCases))
-                    ))
-            }
-            return developmentKey()
         } catch {
             throw ServiceError(.store, error.cause)
         }
-    }
-
-    /// The development team: made when there is no team at all.
-    private func team() async throws(StoreError) -> TeamID? {
-        let teams = accounts.current.teams
-        if teams.isEmpty {
-            var random = SystemRandomNumberGenerator()
-            let team = Team(id: .random(using: &random), name: Self.teamName)
-            _ = try await accounts.apply(.createTeam(team))
-            return team.id
-        }
-        return teams.values.first { $0.name == Self.teamName }?.id
-    }
-
-    private func newKey() -> SigningKey {
-        var random = SystemRandomNumberGenerator()
-        return SigningKey.create(using: &random)
-    }
-
-    private func path(_ id: KeyID) -> String { folder.path + "/AuthKey_\(id).p8" }
-
-    /// A good key whose private half is in the data folder.
-    private func developmentKey() -> ServiceDescription.DevelopmentKey? {
-        let snapshot = accounts.current
-        let good = snapshot.keys.values.filter { $0.revoked == nil }.sorted { $0.id.rawValue < $1.id.rawValue }
-        guard let key = good.first(where: { FileManager.default.fileExists(atPath: path($0.id)) }) else { return nil }
-        let apps = snapshot.apps.values.filter { $0.team == key.team }.sorted { $0.id.rawValue < $1.id.rawValue }
+        if !isGood(record.keyID) { record.keyID = try await makeKey(of: team) }
+        let apps = accounts.current.apps.values.filter { $0.team == team }.sorted { $0.id.rawValue < $1.id.rawValue }
         return ServiceDescription.DevelopmentKey(
-            teamID: key.team.rawValue,
-            keyID: key.id.rawValue,
-            path: path(key.id),
+            teamID: record.teamID,
+            keyID: record.keyID,
+            path: path(record.keyID),
             bundleID: apps.first?.bundleID.rawValue,
         )
     }
+
+    /// The file's record; a new one where there is no team at all, which is what a first start looks like.
+    private func readRecord() throws(ServiceError) -> Record? {
+        if let data = FileManager.default.contents(atPath: recordFile) {
+            do {
+                return try JSONDecoder().decode(Record.self, from: data)
+            } catch {
+                throw ServiceError(.dataFolder, "\(recordFile) cannot be read; mend it, or remove it to do without.")
+            }
+        }
+        guard accounts.current.teams.isEmpty else { return nil }
+        var random = SystemRandomNumberGenerator()
+        let record = Record(teamID: TeamID.random(using: &random).rawValue, keyID: "")
+        try write(record)
+        return record
+    }
+
+    private func write(_ record: Record) throws(ServiceError) {
+        let text = #"{"teamID":"\#(record.teamID)","keyID":"\#(record.keyID)"}"#
+        try DataFolder.write(text + "\n", to: recordFile)
+    }
+
+    /// Whether the key is there, not revoked, and its private half in the folder.
+    private func isGood(_ name: String) -> Bool {
+        guard let id = KeyID(rawValue: name), let key = accounts.current.keys[id] else { return false }
+        return key.revoked == nil && FileManager.default.fileExists(atPath: path(name))
+    }
+
+    /// The files first: a key that nobody can sign with is of no use.
+    private func makeKey(of team: TeamID) async throws(ServiceError) -> String {
+        var random = SystemRandomNumberGenerator()
+        let key = SigningKey.create(using: &random)
+        try DataFolder.write(key.pem, to: path(key.id.rawValue))
+        try write(Record(teamID: team.rawValue, keyID: key.id.rawValue))
+        let publicKey = Array(key.privateKey.publicKey.x963Representation)
+        let known = TeamKey(
+            id: key.id, team: team, publicKey: publicKey, environments: Set(Environment.allCases))
+        do {
+            _ = try await accounts.apply(.createKey(known))
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
+        return key.id.rawValue
+    }
+
+    private func path(_ keyID: String) -> String { folder.path + "/AuthKey_\(keyID).p8" }
 }

@@ -24,7 +24,8 @@ final class WireClient: Sendable {
         }
     }
 
-    static func connect(port: Int, authorityFile: String) async throws -> WireClient {
+    /// - Parameter windowBytes: how much of an answer's body the service may send before it is taken.
+    static func connect(port: Int, authorityFile: String, windowBytes: Int = 65_535) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["h2"]
         tls.trustRoots = .file(authorityFile)
@@ -37,8 +38,9 @@ final class WireClient: Sendable {
                     try channel.pipeline.syncOperations.addHandler(handler)
                     let recorder = WireRecorder()
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
-                    let session = HTTP2Session(
-                        role: .client, configuration: HTTP2Configuration(), application: recorder)
+                    var configuration = HTTP2Configuration()
+                    configuration.streamWindowBytes = windowBytes
+                    let session = HTTP2Session(role: .client, configuration: configuration, application: recorder)
                     try channel.pipeline.syncOperations.addHandler(session)
                 }
             }

@@ -1,0 +1,95 @@
+import Foundation
+import Logging
+import Notifications
+import Service
+import Testing
+
+/// What a start may touch, and what it leaves alone.
+@Suite(.timeLimit(.minutes(2)))
+struct StartTests {
+    /// Calls `body` with an empty folder, and with settings that name a data folder in it.
+    private func withFolder(_ body: (URL, Settings) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var settings = Settings()
+        settings.dataFolder = folder.appendingPathComponent("data").path
+        settings.ports = .ephemeral
+        settings.eventLoops = 1
+        settings.environments = [.development]
+        try await body(folder, settings)
+    }
+
+    /// Starts a service and ends it; gives back what a running one says of itself.
+    private func start(_ settings: Settings) async throws -> ServiceDescription {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let service = try await CarillonService.start(settings, logger: logger)
+        let serving = Task { await service.run() }
+        serving.cancel()
+        await serving.value
+        return service.description
+    }
+
+    @Test func `A folder in the place of the socket is left alone`() async throws {
+        try await withFolder { folder, settings in
+            var settings = settings
+            let victim = folder.appendingPathComponent("victim")
+            try FileManager.default.createDirectory(at: victim, withIntermediateDirectories: true)
+            try Data("precious".utf8).write(to: victim.appendingPathComponent("file"))
+            settings.socketPath = victim.path
+            await #expect(throws: ServiceError.self) { _ = try await start(settings) }
+            let kept = try Data(contentsOf: victim.appendingPathComponent("file"))
+            #expect(kept == Data("precious".utf8))
+        }
+    }
+
+    @Test func `A socket at which another service answers is left alone`() async throws {
+        try await TestService.run { test in
+            try await withFolder { _, settings in
+                var settings = settings
+                settings.socketPath = test.description.socket
+                await #expect(throws: ServiceError.self) { _ = try await start(settings) }
+                #expect(FileManager.default.fileExists(atPath: test.description.socket))
+            }
+        }
+    }
+
+    @Test func `A foreign folder with a file named lock is left alone`() async throws {
+        try await withFolder { _, settings in
+            let data = URL(fileURLWithPath: settings.dataFolder)
+            try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+            for name in ["lock", "payroll.db"] { try Data().write(to: data.appendingPathComponent(name)) }
+            await #expect(throws: ServiceError.self) { _ = try await start(settings) }
+            let names = try FileManager.default.contentsOfDirectory(atPath: data.path)
+            #expect(names.sorted() == ["lock", "payroll.db"])
+        }
+    }
+
+    @Test func `An environment that is named twice is served once`() async throws {
+        try await withFolder { _, settings in
+            var settings = settings
+            settings.environments = [.development, .development]
+            let description = try await start(settings)
+            #expect(description.development != nil)
+        }
+    }
+
+    @Test func `The development team, its key and its app are the same after a restart`() async throws {
+        try await withFolder { _, settings in
+            let first = try await start(settings)
+            #expect(first.key?.bundleID == "com.example.app")
+            let second = try await start(settings)
+            #expect(second.key == first.key)
+        }
+    }
+
+    @Test func `A folder that was open to others is closed`() async throws {
+        try await withFolder { _, settings in
+            try FileManager.default.createDirectory(
+                atPath: settings.dataFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+            _ = try await start(settings)
+            let attributes = try FileManager.default.attributesOfItem(atPath: settings.dataFolder)
+            #expect(attributes[.posixPermissions] as? Int == 0o700)
+        }
+    }
+}
