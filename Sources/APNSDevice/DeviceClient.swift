@@ -18,7 +18,8 @@ package struct DeviceClient: Sendable {
         let tls = try courier.tls(identity)
         do throws(HTTP2ClientError) {
             connection = try await HTTP2Client.connect(
-                to: .tcp(host: courier.host, port: courier.port, tls: tls, serverName: courier.serverName), group: group)
+                to: .tcp(host: courier.host, port: courier.port, tls: tls, serverName: courier.serverName), group: group
+            )
         } catch {
             throw DeviceError(error)
         }
@@ -45,7 +46,8 @@ package struct DeviceClient: Sendable {
             HTTP2Request("POST", "/1/activations", headers: headers, body: ByteBuffer(string: request)))
         await client.close()
         return DeviceIdentityFile(
-            environment: environment, deviceID: response.headers["device-id"] ?? "", keyPEM: key.pemRepresentation, chainPEM: String(buffer: response.body))
+            environment: environment, deviceID: response.headers["device-id"] ?? "", keyPEM: key.pemRepresentation,
+            chainPEM: String(buffer: response.body))
     }
 
     /// Registers an app, and gives its device token in hexadecimal digits.

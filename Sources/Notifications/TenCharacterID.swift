@@ -1,5 +1,6 @@
 /// An identifier of ten capital letters and digits, as the developer account gives them out (Guide, 2.3.1).
-package protocol TenCharacterID: RawRepresentable, Sendable, Hashable, CustomStringConvertible where RawValue == String {
+package protocol TenCharacterID: RawRepresentable, Sendable, Hashable, CustomStringConvertible
+where RawValue == String {
     /// Takes a text that has been checked.
     init(checked: String)
 }

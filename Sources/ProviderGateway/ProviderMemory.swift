@@ -62,7 +62,9 @@ struct ProviderMemory {
             return .bad("apns-topic is \(value.count) bytes; no topic has more than \(Self.maximumTopicBytes).")
         }
         let name = value.text
-        guard BundleID(rawValue: name) != nil else { return .bad("apns-topic is not a bundle ID, with or without suffix.") }
+        guard BundleID(rawValue: name) != nil else {
+            return .bad("apns-topic is not a bundle ID, with or without suffix.")
+        }
         let addressed = AddressedTopic(name: name, in: snapshot)
         topic = addressed
         topicName = value.array

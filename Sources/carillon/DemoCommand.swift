@@ -25,7 +25,8 @@ struct DemoCommand: AsyncParsableCommand {
     private static let patience = Duration.seconds(10)
 
     func run() async throws {
-        let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString.prefix(8))")
+        let scratch = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "carillon-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: scratch) }  // It is in the system's own folder for such.
         var settings = Settings()
         settings.dataFolder = common.data ?? scratch.path

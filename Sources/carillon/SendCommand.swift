@@ -82,14 +82,17 @@ struct SendCommand: AsyncParsableCommand {
             serverName = service.description.serverName(environment)
         }
         return try await ProviderClient(
-            host: server.host, port: server.port, serverName: serverName, authorityFile: authority, credentials: credentials,
+            host: server.host, port: server.port, serverName: serverName, authorityFile: authority,
+            credentials: credentials,
             group: MultiThreadedEventLoopGroup.singleton)
     }
 
     private func body() throws -> [UInt8] {
         if let alert { return Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8) }
         guard let payload else { return [] }
-        let data = payload == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: payload)
+        let data =
+            payload == "-"
+            ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: payload)
         guard let data else { throw CommandError("The payload \(payload) cannot be read.") }
         return Array(data)
     }

@@ -36,7 +36,9 @@ struct ConformanceTests {
     }
 
     private func check(_ row: Row, _ conformance: Conformance, _ reason: String?) async throws {
-        try await TestService.run { $0.conformance = conformance } _: { test in
+        try await TestService.run {
+            $0.conformance = conformance
+        } _: { test in
             var headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
             for (name, value) in row.headers { headers = headers.with(name, value) }
             let client = try await test.connectProvider()

@@ -31,7 +31,9 @@ struct LimitsTests {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
-            let tokens = try (0..<3).map { try test.providerToken(issuedAt: Date(timeIntervalSinceNow: -60 * Double($0))) }
+            let tokens = try (0..<3).map {
+                try test.providerToken(issuedAt: Date(timeIntervalSinceNow: -60 * Double($0)))
+            }
             #expect(try await client.send(ProviderHeaders(token, token: tokens[0]).fields).status == 200)
             #expect(try await client.send(ProviderHeaders(token, token: tokens[1]).fields).status == 200)
             let refused = try await client.send(ProviderHeaders(token, token: tokens[2]).fields)

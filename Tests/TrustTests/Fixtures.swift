@@ -25,7 +25,12 @@ enum Fixture {
     static let now: Double = 1_437_179_036
     static let day: Double = 86_400
     static let device = DeviceID(rawValue: 0x0123_4567_89ab_cdef)
-    static let bundleID = BundleID(rawValue: "com.yourcompany.yourexampleapp")!
+    static let bundleID: BundleID = {
+        guard let bundleID = BundleID(rawValue: "com.yourcompany.yourexampleapp") else {
+            preconditionFailure("The guide's example is a bundle ID.")
+        }
+        return bundleID
+    }()
 
     static func authority(now: Double = now) throws -> CertificateAuthority {
         var generator = SystemRandomNumberGenerator()

@@ -7,8 +7,8 @@ import Trust
 struct TokenFixture {
     static let now: Double = 1_437_179_036
 
-    let team = TeamID(rawValue: "DEF123GHIJ")!
-    let keyID = KeyID(rawValue: "ABC123DEFG")!
+    let team = TeamID(checked: "DEF123GHIJ")
+    let keyID = KeyID(checked: "ABC123DEFG")
     let privateKey = P256.Signing.PrivateKey()
 
     var key: ProviderKey { ProviderKey(id: keyID, team: team, publicKey: privateKey.publicKey) }

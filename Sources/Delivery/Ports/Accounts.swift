@@ -35,7 +35,7 @@ extension Accounts {
         for _ in 1..<Self.attempts {
             do throws(StoreError) {
                 return try await apply(change, to: current.version)
-            } catch where error.code == .conflict {
+            } catch  where error.code == .conflict {
                 continue
             }
         }

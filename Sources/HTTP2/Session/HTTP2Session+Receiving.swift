@@ -129,7 +129,9 @@ extension HTTP2Session {
         return Self.go
     }
 
-    func headerReceived(_ stream: StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>)
+    func headerReceived(
+        _ stream: StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    )
         -> Int32
     {
         // Neither count can pass the frame's 24 bits times the table's 4 KiB: no overflow within one block.

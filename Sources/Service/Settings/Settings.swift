@@ -95,7 +95,8 @@ package struct Settings: Sendable {
         guard let number = Int(text), range.contains(number) else {
             throw ServiceError(
                 .badSetting,
-                "The setting \(key) is \(text); it takes a whole number from \(range.lowerBound) to \(range.upperBound).")
+                "The setting \(key) is \(text); it takes a whole number from \(range.lowerBound) to \(range.upperBound)."
+            )
         }
         return number
     }

@@ -61,7 +61,8 @@ package struct DataFolder: Sendable {
         guard visible.contains("carillon.sqlite") || Set(visible).isSubset(of: beginnings) else {
             throw ServiceError(
                 .dataFolder,
-                "\(path) holds other files (\(visible.sorted()[0]) for one); name an empty or a new folder with --data.")
+                "\(path) holds other files (\(visible.sorted()[0]) for one); name an empty or a new folder with --data."
+            )
         }
     }
 

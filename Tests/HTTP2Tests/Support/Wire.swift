@@ -94,7 +94,9 @@ extension WireFrame {
         WireFrame(type: data, flags: endStream ? Self.endStream : 0, stream: stream, payload: Array(text.utf8))
     }
 
-    static func headers(_ stream: Int32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true)
+    static func headers(
+        _ stream: Int32, _ block: [UInt8], endStream: Bool = false, endHeaders: Bool = true
+    )
         -> WireFrame
     {
         WireFrame(

@@ -24,8 +24,15 @@ final class WireClient: Sendable {
         }
     }
 
-    /// - Parameter windowBytes: how much of an answer's body the service may send before it is taken.
-    static func connect(port: Int, authorityFile: String, windowBytes: Int = 65_535) async throws -> WireClient {
+    /// - Parameters:
+    ///   - windowBytes: how much of an answer's body the service may send before it is taken.
+    ///   - burst: requests that go out with the preface, before anything of the service can have come.
+    static func connect(
+        port: Int,
+        authorityFile: String,
+        windowBytes: Int = 65_535,
+        burst: [[(String, String)]] = [],
+    ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["h2"]
         tls.trustRoots = .file(authorityFile)
@@ -36,7 +43,7 @@ final class WireClient: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let handler = try NIOSSLClientHandler(context: context, serverHostname: nil)
                     try channel.pipeline.syncOperations.addHandler(handler)
-                    let recorder = WireRecorder()
+                    let recorder = WireRecorder(burst: burst, eventLoop: channel.eventLoop)
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
                     var configuration = HTTP2Configuration()
                     configuration.streamWindowBytes = windowBytes
@@ -57,6 +64,13 @@ final class WireClient: Sendable {
     func send(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Answer {
         try await channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
+        }.get()
+    }
+
+    /// The answers to the burst.
+    func burst() async throws -> [Answer] {
+        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+            EventLoopFuture.whenAllSucceed(recorder.value.burstAnswers, on: channel.eventLoop)
         }.get()
     }
 
@@ -99,8 +113,16 @@ final class WireRecorder: HTTP2Application {
     private var session: HTTP2Session?
     private var answers: [StreamID: (answer: WireClient.Answer, promise: EventLoopPromise<WireClient.Answer>)] = [:]
     private var waiting: [(streams: Int, promise: EventLoopPromise<Void>)] = []
+    private let burst: [[(String, String)]]
+    private let eventLoop: any EventLoop
+    private(set) var burstAnswers: [EventLoopFuture<WireClient.Answer>] = []
     private(set) var announcements: [Int] = []
     private(set) var goAways: [String] = []
+
+    init(burst: [[(String, String)]], eventLoop: any EventLoop) {
+        self.burst = burst
+        self.eventLoop = eventLoop
+    }
 
     func send(
         _ headers: [(String, String)],
@@ -134,7 +156,14 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
-    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+        burstAnswers = burst.map { headers in
+            send(
+                headers, body: #"{"aps":{"alert":"Hello"}}"#, promise: eventLoop.makePromise(of: WireClient.Answer.self)
+            )
+        }
+    }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
