@@ -103,12 +103,13 @@ private struct ServiceBuilder {
                 registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
                 clock: clock)
         }
+        let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerListeners = try await listen(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerTLS,
-            ConnectGuard("provider", settings.providerConnects))
+            ConnectGuard("provider", settings.providerConnects, budget: budget))
         let courierListeners = try await listen(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), courierTLS,
-            ConnectGuard("courier", settings.courierConnects))
+            ConnectGuard("courier", settings.courierConnects, budget: budget))
         for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
                 provider: providerListeners.announced[environment]?.hostAndPort ?? "",

@@ -104,7 +104,7 @@ struct SendCommand: AsyncParsableCommand {
         } else {
             let detail = outcome.detail.map { ": " + $0 } ?? ""
             output.print(
-                Refused(status: outcome.status, reason: outcome.reason, timestamp: outcome.timestamp),
+                Refused(status: outcome.status, reason: outcome.reason),
                 "Refused: \(outcome.status) \(outcome.reason ?? "without a reason")\(detail)")
         }
     }
@@ -117,6 +117,5 @@ struct SendCommand: AsyncParsableCommand {
     private struct Refused: Encodable {
         let status: Int
         let reason: String?
-        let timestamp: UInt64?
     }
 }

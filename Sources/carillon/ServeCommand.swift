@@ -39,7 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
     var config: String?
 
     func run() async throws {
-        Limits.raiseOpenFiles()
+        OpenFiles.raise()
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
         let settings = try await settings()
         var logger = Logger(label: "carillon")

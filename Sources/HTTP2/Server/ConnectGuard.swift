@@ -8,6 +8,7 @@ package final class ConnectGuard: Sendable {
     /// Which connections it counts, for the log.
     let name: String
     private let limits: ConnectLimits
+    private let budget: ConnectionBudget
     private let state: Mutex<State>
 
     private struct State {
@@ -23,9 +24,11 @@ package final class ConnectGuard: Sendable {
     /// How many suspects are remembered; with more the oldest suspicion is not worth its memory.
     static let maximumSuspects = 10_000
 
-    package init(_ name: String, _ limits: ConnectLimits) {
+    /// - Parameter budget: what all listeners of the process have together.
+    package init(_ name: String, _ limits: ConnectLimits, budget: ConnectionBudget) {
         self.name = name
         self.limits = limits
+        self.budget = budget
         state = Mutex(State(connects: RateTable(limits.connects)))
     }
 
@@ -34,6 +37,7 @@ package final class ConnectGuard: Sendable {
         case admitted
         case tooManyConnects
         case tooManyOpen
+        case outOfFiles
     }
 
     /// Counts a connection. One that is admitted has to be ``closed(_:)`` once.
@@ -44,6 +48,7 @@ package final class ConnectGuard: Sendable {
             guard state.connects.admits(address, at: now, weight: isSuspect ? 2 : 1) else { return .tooManyConnects }
             let open = state.open[address, default: 0]
             guard limits.open == 0 || open < limits.open else { return .tooManyOpen }
+            guard budget.take() else { return .outOfFiles }
             state.open[address] = open + 1
             return .admitted
         }
@@ -53,6 +58,7 @@ package final class ConnectGuard: Sendable {
     func closed(_ address: PeerAddress) {
         state.withLock { state in
             guard let open = state.open[address] else { return }
+            budget.giveBack()
             state.open[address] = open > 1 ? open - 1 : nil
         }
     }

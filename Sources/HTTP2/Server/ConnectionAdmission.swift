@@ -20,6 +20,9 @@ struct ConnectionAdmission {
         case .tooManyOpen:
             log.struck("open-connections", peer: peer)
             throw TooManyConnections()
+        case .outOfFiles:
+            log.struck("open files of the process", peer: peer)
+            throw TooManyConnections()
         }
         (self.guardian, self.address) = (guardian, address)
         channel.closeFuture.whenComplete { _ in guardian.closed(address) }

@@ -1,0 +1,51 @@
+import NIOCore
+import Rates
+import Testing
+
+@testable import HTTP2
+
+@Suite struct ConnectGuardTests {
+    private let now = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    private func address(_ text: String) throws -> PeerAddress {
+        try #require(PeerAddress(try SocketAddress(ipAddress: text, port: 1)))
+    }
+
+    @Test func theBudgetOfTheProcessIsSharedAndGivenBack() throws {
+        let budget = ConnectionBudget(limit: 1)
+        let one = ConnectGuard("one", .off, budget: budget)
+        let other = ConnectGuard("other", .off, budget: budget)
+        let peer = try address("192.0.2.1")
+        #expect(one.admit(peer, at: now) == .admitted)
+        #expect(other.admit(peer, at: now) == .outOfFiles)
+        one.closed(peer)
+        #expect(other.admit(peer, at: now) == .admitted)
+    }
+
+    @Test func anAddressMayHaveSoManyOpen() throws {
+        let limits = ConnectLimits(connects: .off, open: 1)
+        let guardian = ConnectGuard("test", limits, budget: ConnectionBudget(limit: 10))
+        let (one, other) = (try address("192.0.2.1"), try address("192.0.2.2"))
+        #expect(guardian.admit(one, at: now) == .admitted)
+        #expect(guardian.admit(one, at: now) == .tooManyOpen)
+        #expect(guardian.admit(other, at: now) == .admitted)
+    }
+
+    @Test func aSuspectsConnectsCountDouble() throws {
+        let limits = ConnectLimits(connects: Rate(burst: 4, perSecond: 1), open: 0)
+        let guardian = ConnectGuard("test", limits, budget: ConnectionBudget(limit: 10))
+        let peer = try address("192.0.2.1")
+        guardian.suspect(peer, at: now)
+        let verdicts = (0..<3).map { _ in guardian.admit(peer, at: now) }
+        #expect(verdicts == [.admitted, .admitted, .tooManyConnects])
+    }
+
+    @Test func theAddressesOfOneIPv6NetworkAreOne() throws {
+        #expect(try address("2001:db8::1") == address("2001:db8::2:3"))
+        #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))
+    }
+
+    @Test func aMappedIPv4AddressIsThatAddress() throws {
+        #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
+    }
+}
