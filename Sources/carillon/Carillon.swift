@@ -13,4 +13,23 @@ struct Carillon: AsyncParsableCommand {
             DeviceCommand.self, SendCommand.self,
         ],
     )
+
+    /// Runs a subcommand. A wrong option ends in one line that says what is wrong, without the page of usage that would
+    /// push it out of sight.
+    static func main() async {
+        do {
+            let command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                var command = command
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            let message = message(for: error).split(separator: "\n").joined(separator: " ")
+            Output.note("Error: \(message) See the command's --help.")
+            exit(withError: ExitCode.validationFailure)
+        }
+    }
 }
