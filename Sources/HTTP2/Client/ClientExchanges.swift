@@ -5,8 +5,6 @@ final class ClientExchanges: HTTP2Application {
     private let eventLoop: any EventLoop
     private var session: HTTP2Session?
     private var exchanges = StreamTable<ClientExchange>()
-    private var pings: [UInt64: EventLoopPromise<Void>] = [:]
-    private var lastPing: UInt64 = 0
     private var goAwayReason = ""
 
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
@@ -23,21 +21,6 @@ final class ClientExchanges: HTTP2Application {
             exchanges.append(stream, exchange)
         } catch {
             exchange.fail(HTTP2ClientError(.connectionEnded, error.description))
-        }
-    }
-
-    func ping(_ promise: EventLoopPromise<Void>, timeout: TimeAmount) {
-        guard let session else {
-            return promise.fail(HTTP2ClientError(.connectionEnded, "The connection has ended."))
-        }
-        lastPing &+= 1
-        let payload = lastPing
-        pings[payload] = promise
-        session.ping(payload)
-        let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.scheduleTask(in: timeout) {
-            bound.value.pings.removeValue(forKey: payload)?.fail(
-                HTTP2ClientError(.timedOut, "The server did not answer a PING in time."))
         }
     }
 
@@ -118,17 +101,11 @@ final class ClientExchanges: HTTP2Application {
             exchange.failure ?? HTTP2ClientError(.streamReset, "The server gave up the request: \(error)\(reason)."))
     }
 
-    func pingAcknowledged(_ payload: UInt64) {
-        pings.removeValue(forKey: payload)?.succeed()
-    }
-
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
         goAwayReason = debugData.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
-        for ping in pings.values { ping.fail(HTTP2ClientError(.connectionEnded, "The connection ended: \(end).")) }
-        pings.removeAll()
     }
 }

@@ -93,22 +93,10 @@ package final class HTTP2Client: Sendable {
         return try await Self.result(of: promise)
     }
 
-    /// Asks whether the peer is still there.
-    package func ping(timeout: TimeAmount) async throws(HTTP2ClientError) {
-        let promise = channel.eventLoop.makePromise(of: Void.self)
-        channel.eventLoop.execute { [exchanges] in exchanges.value.ping(promise, timeout: timeout) }
-        try await Self.result(of: promise)
-    }
-
     /// Ends the connection.
     package func close() async {
         // It may have ended already.
         try? await channel.close()
-    }
-
-    /// Returns when the connection has ended.
-    package func closed() async {
-        try? await channel.closeFuture.get()  // How it ended, the requests tell.
     }
 
     private func begin(_ request: HTTP2Request, _ reader: ClientExchange.Reader, timeout: TimeAmount) {
