@@ -59,7 +59,7 @@ package final class SQLiteStore: Sendable {
                 (
                     VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
                     try Self.loadRegistrations(from: database),
-                    AccountsFeed(try Self.loadAccounts(from: database))
+                    AccountsFeed(try AccountRows.load(from: database))
                 )
             }
         } catch {

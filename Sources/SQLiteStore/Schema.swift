@@ -11,6 +11,9 @@ enum Schema {
         migrator.registerMigration("1") { database in
             try database.execute(sql: version1)
         }
+        migrator.registerMigration("trust") { database in
+            try database.execute(sql: trust)
+        }
         return migrator
     }
 
@@ -84,5 +87,29 @@ enum Schema {
             PRIMARY KEY (environment, device, app)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX mailbox_by_expiry ON mailbox (expires);
+        """
+
+    private static let trust = """
+        -- The bundle IDs that a key is restricted to, with spaces between; NULL for all of its team's.
+        ALTER TABLE signing_key ADD COLUMN bundle_ids TEXT;
+
+        -- serial: 16 bytes. Moments: milliseconds since 1970. revoked: NULL while the certificate is good.
+        CREATE TABLE provider_certificate (
+            serial BLOB PRIMARY KEY,
+            team TEXT NOT NULL REFERENCES team (id),
+            bundle_id TEXT NOT NULL,
+            development INTEGER NOT NULL,
+            production INTEGER NOT NULL,
+            valid_until INTEGER NOT NULL,
+            revoked INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX provider_certificate_by_team ON provider_certificate (team);
+
+        CREATE TABLE revoked_device (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            revoked INTEGER NOT NULL,
+            PRIMARY KEY (environment, device)
+        ) STRICT, WITHOUT ROWID;
         """
 }

@@ -61,18 +61,19 @@ extension CertificateAuthority {
     ///
     /// - Parameters:
     ///   - environments: one, or both for a universal certificate.
+    ///   - topics: what its extension lists.
     ///   - now: seconds since 1970.
     package func issueProviderCertificate(
         bundleID: BundleID,
         environments: Set<Environment>,
+        topics: CertificateTopicChoice = .app,
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
         try issueProvider(
-            Certificate.PublicKey(key.publicKey), bundleID, environments, keyPEM: key.pemRepresentation + "\n",
-            now: now,
-            using: &generator)
+            Certificate.PublicKey(key.publicKey), bundleID, environments, topics, keyPEM: key.pemRepresentation + "\n",
+            now: now, using: &generator)
     }
 
     /// Issues a provider certificate for the key of a request, which is read as for a device.
@@ -80,17 +81,20 @@ extension CertificateAuthority {
         request: [UInt8],
         bundleID: BundleID,
         environments: Set<Environment>,
+        topics: CertificateTopicChoice = .app,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
         try issueProvider(
-            SigningRequest.publicKey(pem: request), bundleID, environments, keyPEM: nil, now: now, using: &generator)
+            SigningRequest.publicKey(pem: request), bundleID, environments, topics, keyPEM: nil, now: now,
+            using: &generator)
     }
 
     private func issueProvider(
         _ publicKey: Certificate.PublicKey,
         _ bundleID: BundleID,
         _ environments: Set<Environment>,
+        _ choice: CertificateTopicChoice,
         keyPEM: String?,
         now: Double,
         using generator: inout some RandomNumberGenerator,
@@ -111,9 +115,9 @@ extension CertificateAuthority {
             extensions: {
                 let markers = try Environment.allCases.filter(environments.contains)
                     .map { try Certificate.Extension(markerFor: $0) }
-                let topics = CertificateTopics(list: bundleID.certificateTopicList)
-                return [try Certificate.Extension(topics), try Certificate.Extension(CertificateRole.provider)]
-                    + markers
+                let topics = choice.topics(of: bundleID)
+                let listed = topics.isEmpty ? [] : [try Certificate.Extension(CertificateTopics(list: topics))]
+                return listed + markers + [try Certificate.Extension(CertificateRole.provider)]
             },
             keyPEM: keyPEM,
             now: now,

@@ -81,11 +81,15 @@ extension CertificateAuthority {
     }
 
     private static func identity(of leaf: Certificate, serial: CertificateSerial) throws -> PeerIdentity {
-        guard let entry = leaf.extensions[oid: CertificateIdentifiers.role], entry.critical else {
+        guard let entry = leaf.extensions[oid: CertificateIdentifiers.role] else {
             throw TrustError(.wrongUse, "The certificate names no role.")
         }
+        let certified = try CertificateRole(derEncoded: entry.value)
+        guard entry.critical == certified.isCritical else {
+            throw TrustError(.wrongUse, "The certificate's role is not as it is issued here.")
+        }
         let validUntil = leaf.notValidAfter.timeIntervalSince1970
-        switch try CertificateRole(derEncoded: entry.value) {
+        switch certified {
         case .device(let device, let environment):
             return .device(
                 DeviceIdentity(

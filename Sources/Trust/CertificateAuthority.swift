@@ -126,7 +126,7 @@ package struct CertificateAuthority: Sendable {
             validity: CertificateValidity(now: now, life: CertificateLives.intermediate),
             extensions: [
                 Certificate.Extension(BasicConstraints.isCertificateAuthority(maxPathLength: 0), critical: true),
-                Certificate.Extension(KeyUsage(keyCertSign: true), critical: true),
+                Certificate.Extension(KeyUsage(keyCertSign: true, cRLSign: true), critical: true),
                 Certificate.Extension(ExtendedKeyUsage([usage]), critical: false),
             ],
         )

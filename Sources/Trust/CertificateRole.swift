@@ -2,11 +2,15 @@ import Notifications
 import SwiftASN1
 import X509
 
-/// What the holder of a client certificate is. It stands in a critical extension of ours, so that no software that
-/// does not know it takes the certificate for anything, and a certificate of one role never passes for the other.
+/// What the holder of a client certificate is, in an extension of ours, so that a certificate of one role never passes
+/// for the other. A device's is critical: no software that does not know it takes the certificate for anything. A
+/// provider's is not: ordinary tools read provider certificates (Guide, 2.3.2), and their intermediate says the same.
 enum CertificateRole: Sendable, Hashable {
     case device(DeviceID, Environment)
     case provider
+
+    /// Whether software that does not know the extension has to refuse the certificate (RFC 5280, 4.2).
+    var isCritical: Bool { kind == .device }
 
     var kind: PeerRole {
         switch self {
@@ -56,6 +60,6 @@ extension Certificate.Extension {
     init(_ role: CertificateRole) throws {
         var coder = DER.Serializer()
         try coder.serialize(role)
-        self.init(oid: CertificateIdentifiers.role, critical: true, value: coder.serializedBytes[...])
+        self.init(oid: CertificateIdentifiers.role, critical: role.isCritical, value: coder.serializedBytes[...])
     }
 }

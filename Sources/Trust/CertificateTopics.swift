@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 import SwiftASN1
 import X509
 
@@ -14,14 +14,24 @@ package struct CertificateTopic: Sendable, Hashable {
     }
 }
 
-extension BundleID {
-    /// What a new provider certificate for this app lists, in the order of the guide's example.
-    var certificateTopicList: [CertificateTopic] {
-        [
-            CertificateTopic(topic: topic(.app), kind: "app"),
-            CertificateTopic(topic: topic(.voip), kind: "voip"),
-            CertificateTopic(topic: topic(.complication), kind: "complication"),
-        ]
+/// What the topics extension of a new provider certificate lists.
+package enum CertificateTopicChoice: Sendable, Hashable {
+    /// The app and the services that belong to it (Guide, 2.3.2).
+    case app
+    /// Nothing: the only topic is the subject's UID, as in certificates for device management.
+    case none
+
+    /// In the order of the guide's example.
+    package func topics(of bundleID: BundleID) -> [CertificateTopic] {
+        switch self {
+        case .app:
+            [
+                CertificateTopic(topic: bundleID.topic(.app), kind: "app"),
+                CertificateTopic(topic: bundleID.topic(.voip), kind: "voip"),
+                CertificateTopic(topic: bundleID.topic(.complication), kind: "complication"),
+            ]
+        case .none: []
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+package import Notifications
+
 /// A new certificate as its holder keeps it.
 package struct IssuedCertificate: Sendable {
     /// The certificate and the intermediate that signed it, in this order, PEM. A peer needs no more than this and the

@@ -5,7 +5,7 @@ import Synchronization
 /// All ports over dictionaries behind one lock: for tests of what uses the ports. Nothing survives it.
 package final class InMemoryStore: Sendable {
     struct State {
-        var accounts = AccountsSnapshot(version: 0, teams: [], apps: [], keys: [])
+        var accounts = AccountsSnapshot()
         var lastAppID: UInt32 = 0
         var listeners: [AsyncStream<AccountsSnapshot>.Continuation] = []
         var registrations: [Destination: Registration] = [:]

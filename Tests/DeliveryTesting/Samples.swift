@@ -46,6 +46,16 @@ enum Samples {
             environments: [.production],
         )
     }
+    static func certificate(
+        _ team: TeamID,
+        _ bundleID: BundleID,
+        _ environments: Set<Environment>,
+    ) -> TeamCertificate {
+        var random = SystemRandomNumberGenerator()
+        return TeamCertificate(
+            serial: .random(using: &random), team: team, bundleID: bundleID, environments: environments,
+            validUntil: muchLater)
+    }
     static func secret(_ text: String = "token-keys") throws -> SecretName {
         try #require(SecretName(rawValue: text))
     }

@@ -18,6 +18,13 @@ extension StoreContract {
         Promise("a key reads back as it was", keyReadsBack),
         Promise("a revoked key says since when", revokes),
         Promise("revoking a revoked key is harmless", revokesAgain),
+        Promise("a key restricted to apps reads back as it was", restrictedKeyReadsBack),
+        Promise("a key cannot be restricted to another team's app", restrictionNeedsApp),
+        Promise("a certificate reads back as it was", certificateReadsBack),
+        Promise("a certificate is for an app of its team", certificateNeedsApp),
+        Promise("a revoked certificate says since when", revokesCertificate),
+        Promise("a certificate that is not there cannot be revoked", missesCertificate),
+        Promise("a revoked device is among the revoked, once", revokesDevice),
         Promise("changes begin with the present accounts", changesBeginWithPresent),
         Promise("changes bring each snapshot to who keeps up", changesFollow),
         Promise("a slow reader gets the newest snapshot", changesSkip),
@@ -209,6 +216,87 @@ extension StoreContract {
         _ = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.moment))
         let accounts = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.later))
         #expect(accounts.keys[key.id]?.revoked == Samples.moment)
+    }
+
+    @Sendable
+    private static func restrictedKeyReadsBack(_ ports: Ports) async throws {
+        let (team, apps) = try await teamWithApps(ports)
+        let id = try #require(KeyID(rawValue: "KEY0000001"))
+        let key = TeamKey(
+            id: id, team: team.id, publicKey: [4, 5], environments: [.production], bundleIDs: Set(apps))
+        #expect(try await ports.accounts.apply(.createKey(key)).keys[id] == key)
+    }
+
+    @Sendable
+    private static func restrictionNeedsApp(_ ports: Ports) async throws {
+        let (_, apps) = try await teamWithApps(ports)
+        let other = try Samples.team("TEAM000002")
+        _ = try await ports.accounts.apply(.createTeam(other))
+        let id = try #require(KeyID(rawValue: "KEY0000001"))
+        let key = TeamKey(id: id, team: other.id, publicKey: [4], environments: [.production], bundleIDs: [apps[0]])
+        await expectFailure(.missing) { _ = try await ports.accounts.apply(.createKey(key)) }
+    }
+
+    // MARK: Certificates and devices
+
+    @Sendable
+    private static func certificateReadsBack(_ ports: Ports) async throws {
+        let (team, apps) = try await teamWithApps(ports)
+        let sets: [Set<Environment>] = [[.development], [.production], [.development, .production]]
+        for environments in sets {
+            let certificate = Samples.certificate(team.id, apps[0], environments)
+            let accounts = try await ports.accounts.apply(.createCertificate(certificate))
+            #expect(accounts.certificates[certificate.serial] == certificate)
+            #expect(!accounts.isRevoked(certificate.serial))
+        }
+    }
+
+    @Sendable
+    private static func certificateNeedsApp(_ ports: Ports) async throws {
+        let (team, apps) = try await teamWithApps(ports)
+        let other = try Samples.team("TEAM000002")
+        _ = try await ports.accounts.apply(.createTeam(other))
+        for certificate in [
+            Samples.certificate(other.id, apps[0], [.production]),
+            Samples.certificate(team.id, try Samples.bundleID("com.example.none"), [.production]),
+        ] {
+            await expectFailure(.missing) { _ = try await ports.accounts.apply(.createCertificate(certificate)) }
+        }
+    }
+
+    @Sendable
+    private static func revokesCertificate(_ ports: Ports) async throws {
+        let (team, apps) = try await teamWithApps(ports)
+        let certificate = Samples.certificate(team.id, apps[0], [.production])
+        _ = try await ports.accounts.apply(.createCertificate(certificate))
+        _ = try await ports.accounts.apply(.revokeCertificate(certificate.serial, at: Samples.moment))
+        let accounts = try await ports.accounts.apply(.revokeCertificate(certificate.serial, at: Samples.later))
+        #expect(accounts.certificates[certificate.serial]?.revoked == Samples.moment)
+        #expect(accounts.isRevoked(certificate.serial))
+    }
+
+    @Sendable
+    private static func missesCertificate(_ ports: Ports) async throws {
+        let serial = Samples.certificate(try Samples.team().id, try Samples.bundleID("com.example.none"), []).serial
+        await expectFailure(.missing) {
+            _ = try await ports.accounts.apply(.revokeCertificate(serial, at: Samples.moment))
+        }
+    }
+
+    @Sendable
+    private static func revokesDevice(_ ports: Ports) async throws {
+        let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 7))
+        _ = try await ports.accounts.apply(.revokeDevice(device, at: Samples.moment))
+        let accounts = try await ports.accounts.apply(.revokeDevice(device, at: Samples.later))
+        #expect(accounts.revokedDevices == [device: Samples.moment])
+    }
+
+    private static func teamWithApps(_ ports: Ports) async throws -> (team: Team, apps: [BundleID]) {
+        let team = try Samples.team()
+        let apps = [try Samples.bundleID("com.example.app"), try Samples.bundleID("com.example.other")]
+        _ = try await ports.accounts.apply(.createTeam(team))
+        for app in apps { _ = try await ports.accounts.apply(.createApp(bundleID: app, team: team.id)) }
+        return (team, apps)
     }
 
     // MARK: Changes

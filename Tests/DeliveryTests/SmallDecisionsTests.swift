@@ -110,7 +110,7 @@ struct SmallDecisionsTests {
         let team = try #require(TeamID(rawValue: "TEAM000001"))
         let bundleIDs = try ["com.example.app", "com.example.app.voip"].map { try #require(BundleID(rawValue: $0)) }
         let apps = zip(bundleIDs, 1...).map { App(id: AppID(rawValue: UInt32($1)), bundleID: $0, team: team) }
-        let accounts = AccountsSnapshot(version: 1, teams: [], apps: apps, keys: [])
+        let accounts = AccountsSnapshot(version: 1, apps: apps)
         for kind in TopicKind.allCases {
             // The second app's bundle ID is the first one's topic for calls: an app comes before another's service.
             let expected: UInt32 = kind == .voip ? 2 : 1

@@ -37,28 +37,26 @@ struct DurabilityTests {
     func restartKeepsAccounts() async throws {
         try await withTemporaryFolder { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
-            let key = TeamKey(
-                id: try #require(KeyID(rawValue: "KEY0000001")),
-                team: team.id,
-                publicKey: [4, 5, 6],
-                environments: [.development],
-                revoked: Example.moment,
-            )
-            let store = try await SQLiteStore.open(folder: path)
             let (first, second) = (
                 try #require(BundleID(rawValue: "com.example.one")), try #require(BundleID(rawValue: "com.example.two"))
             )
+            let key = TeamKey(
+                id: try #require(KeyID(rawValue: "KEY0000001")), team: team.id, publicKey: [4, 5, 6],
+                environments: [.development], bundleIDs: [first], revoked: Example.moment)
+            let certificate = TeamCertificate(
+                serial: try #require(CertificateSerial("40000000000000000000000000000001")), team: team.id,
+                bundleID: first, environments: [.production], validUntil: Example.moment, revoked: Example.moment)
+            let store = try await SQLiteStore.open(folder: path)
             _ = try await store.apply(.createTeam(team))
+            _ = try await store.apply(.createApp(bundleID: first, team: team.id))
             _ = try await store.apply(.createKey(key))
-            let before = try await store.apply(.createApp(bundleID: first, team: team.id))
+            _ = try await store.apply(.createCertificate(certificate))
+            let before = try await store.apply(
+                .revokeDevice(Example.destination().deviceKey, at: Example.moment))
             await store.close()
 
             let reopened = try await SQLiteStore.open(folder: path)
-            let after = reopened.current
-            #expect(after.version == before.version)
-            #expect(after.teams == before.teams)
-            #expect(after.apps == before.apps)
-            #expect(after.keys == [key.id: key])
+            #expect(reopened.current == before)
             let next = try await reopened.apply(.createApp(bundleID: second, team: team.id))
             #expect(next.apps[second]?.id != next.apps[first]?.id)
             await reopened.close()

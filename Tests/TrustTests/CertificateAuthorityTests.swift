@@ -84,7 +84,7 @@ struct CertificateAuthorityTests {
         let root = try Certificate(pemEncoded: authority.rootPEM)
         let certificate = try Certificate(pemEncoded: secrets[keyPath: part.path].certificatePEM)
         #expect(try certificate.extensions.basicConstraints == .isCertificateAuthority(maxPathLength: 0))
-        #expect(try certificate.extensions.keyUsage == KeyUsage(keyCertSign: true))
+        #expect(try certificate.extensions.keyUsage == KeyUsage(keyCertSign: true, cRLSign: true))
         #expect(try certificate.extensions.extendedKeyUsage == ExtendedKeyUsage([usage]))
         #expect(
             try certificate.extensions.authorityKeyIdentifier?.keyIdentifier

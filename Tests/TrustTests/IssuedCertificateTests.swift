@@ -170,6 +170,33 @@ struct IssuedCertificateTests {
             ])
     }
 
+    @Test("Provider: ordinary software verifies it, with nothing to ignore")
+    func providerPlainly() throws {
+        let result = try OpenSSL.run(
+            [
+                "verify", "-x509_strict", "-purpose", "sslclient", "-attime", "\(Int(Fixture.now))", "-CAfile",
+                "ca.pem",
+                "-untrusted", "chain.pem", "chain.pem",
+            ],
+            files: ["ca.pem": authority.rootPEM, "chain.pem": try authority.providerChain().chainPEM])
+        #expect(result.status == 0, "\(result.output)")
+    }
+
+    @Test("Provider: for device management, nothing but the UID names a topic")
+    func providerWithoutTopics() throws {
+        var generator = SystemRandomNumberGenerator()
+        let issued = try authority.issueProviderCertificate(
+            bundleID: Fixture.bundleID, environments: [.production], topics: .none, now: Fixture.now, using: &generator)
+        #expect(try Fixture.leaf(issued).extensions[oid: [1, 2, 840, 113_635, 100, 6, 3, 6]] == nil)
+        let identity = try authority.verifyPeer(
+            chain: Fixture.der(issued.chainPEM), as: .provider, now: Fixture.now)
+        guard case .provider(let provider) = identity else {
+            Issue.record("It is no provider's.")
+            return
+        }
+        #expect(provider.uid == Fixture.bundleID.rawValue && provider.topics.isEmpty)
+    }
+
     @Test("Provider: from a request, the requester keeps the key")
     func providerFromRequest() throws {
         let key = P256.Signing.PrivateKey()

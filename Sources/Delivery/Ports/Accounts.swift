@@ -1,6 +1,5 @@
-package import Notifications
-
-/// Teams, their apps and their keys: a snapshot in memory, which requests read without waiting.
+/// Teams, their apps, keys and certificates, and who is trusted no more: a snapshot in memory, which requests read
+/// without waiting. What a change may do is decided by ``AccountsSnapshot/applying(_:nextAppID:)``.
 package protocol Accounts: Sendable {
     /// The accounts as this node knows them.
     var current: AccountsSnapshot { get }
@@ -13,15 +12,6 @@ package protocol Accounts: Sendable {
 
     /// Every snapshot from now on, the present one first; a reader that is slow sees the newest only.
     func changes() -> AsyncStream<AccountsSnapshot>
-}
-
-/// One step in the life of the accounts.
-package enum AccountChange: Sendable, Hashable {
-    case createTeam(Team)
-    /// The app's ``App/id`` is chosen by the store.
-    case createApp(bundleID: BundleID, team: TeamID)
-    case createKey(TeamKey)
-    case revokeKey(KeyID, at: Timestamp)
 }
 
 /// Applies changes whatever others do meanwhile.

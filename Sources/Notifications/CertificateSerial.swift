@@ -1,13 +1,10 @@
-import Notifications
-import X509
-
-/// Names one certificate of our authority: what a revocation refers to.
+/// Names one certificate of the service's authority: what a revocation refers to.
 package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
     /// In bytes. RFC 5280, 4.1.2.2, allows up to 20.
     package static let byteCount = 16
 
-    let high: UInt64
-    let low: UInt64
+    private let high: UInt64
+    private let low: UInt64
 
     /// A new one: 126 random bits under a first byte of 0x40 to 0x7f, so that it is positive and always 16 bytes.
     package static func random(using generator: inout some RandomNumberGenerator) -> CertificateSerial {
@@ -19,13 +16,12 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
         self.low = low
     }
 
-    /// - Returns: nil unless the bytes are a serial that we could have given.
-    init?(_ number: Certificate.SerialNumber) {
-        guard number.bytes.count == Self.byteCount, let first = number.bytes.first, first & 0xc0 == 0x40 else {
-            return nil
-        }
-        let word = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-        self.init(high: word(number.bytes.prefix(8)), low: word(number.bytes.suffix(8)))
+    /// - Parameter bytes: as they stand in a certificate, the highest first.
+    /// - Returns: nil unless they are a serial that the authority could have given.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount, let first = bytes.first, first & 0xc0 == 0x40 else { return nil }
+        let word = { (bytes: any Sequence<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        self.init(high: word(bytes.prefix(8)), low: word(bytes.suffix(8)))
     }
 
     /// - Parameter text: 32 hexadecimal digits in either case, with or without the colons that other tools write.
@@ -40,11 +36,8 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
         self.init(high: word(digits.prefix(16)), low: word(digits.suffix(16)))
     }
 
-    var number: Certificate.SerialNumber {
-        Certificate.SerialNumber(bytes: bytes)
-    }
-
-    private var bytes: [UInt8] {
+    /// 16 bytes, the highest first.
+    package var bytes: [UInt8] {
         [high, low].flatMap { word in
             withUnsafeBytes(of: word.bigEndian) { Array($0) }
         }

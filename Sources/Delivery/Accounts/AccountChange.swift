@@ -1,0 +1,76 @@
+package import Notifications
+
+/// One step in the life of the accounts.
+package enum AccountChange: Sendable, Hashable {
+    case createTeam(Team)
+    /// The app's ``App/id`` is chosen by the store.
+    case createApp(bundleID: BundleID, team: TeamID)
+    case createKey(TeamKey)
+    case revokeKey(KeyID, at: Timestamp)
+    case createCertificate(TeamCertificate)
+    case revokeCertificate(CertificateSerial, at: Timestamp)
+    case revokeDevice(DeviceKey, at: Timestamp)
+}
+
+extension AccountsSnapshot {
+    /// The accounts after a change, by the rules that every store keeps; nil where they are so already.
+    ///
+    /// - Parameter nextAppID: no app has or had it.
+    /// - Throws: ``StoreError/Code/exists`` or ``StoreError/Code/missing``.
+    package func applying(
+        _ change: AccountChange,
+        nextAppID: AppID,
+    ) throws(StoreError) -> AccountsSnapshot? {
+        var next = self
+        next.advance()
+        switch change {
+        case .createTeam(let team):
+            guard teams[team.id] == nil else { throw StoreError(.exists, "There is a team \(team.id) already.") }
+            next.teams[team.id] = team
+        case .createApp(let bundleID, let team):
+            try demand(team)
+            guard apps[bundleID] == nil else { throw StoreError(.exists, "There is an app \(bundleID) already.") }
+            next.insert(App(id: nextAppID, bundleID: bundleID, team: team))
+        case .createKey(let key):
+            try demand(key.team)
+            for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }
+            guard keys[key.id] == nil else { throw StoreError(.exists, "There is a key \(key.id) already.") }
+            next.keys[key.id] = key
+        case .revokeKey(let id, let moment):
+            guard let key = keys[id] else {
+                throw StoreError(.missing, "There is no key \(id); carillon key list shows those that there are.")
+            }
+            guard key.revoked == nil else { return nil }
+            next.keys[id]?.revoked = moment
+        case .createCertificate(let certificate):
+            try demand(certificate.team)
+            try demand(certificate.bundleID, of: certificate.team)
+            guard certificates[certificate.serial] == nil else {
+                throw StoreError(.exists, "There is a certificate \(certificate.serial) already.")
+            }
+            next.certificates[certificate.serial] = certificate
+        case .revokeCertificate(let serial, let moment):
+            guard let certificate = certificates[serial] else {
+                throw StoreError(
+                    .missing, "There is no certificate \(serial); carillon certificate list shows those that there are."
+                )
+            }
+            guard certificate.revoked == nil else { return nil }
+            next.certificates[serial]?.revoked = moment
+        case .revokeDevice(let device, let moment):
+            guard revokedDevices[device] == nil else { return nil }
+            next.revokedDevices[device] = moment
+        }
+        return next
+    }
+
+    private func demand(_ team: TeamID) throws(StoreError) {
+        guard teams[team] != nil else { throw StoreError(.missing, "There is no team \(team): create it first.") }
+    }
+
+    private func demand(_ bundleID: BundleID, of team: TeamID) throws(StoreError) {
+        guard apps[bundleID]?.team == team else {
+            throw StoreError(.missing, "The team \(team) has no app \(bundleID): create it first.")
+        }
+    }
+}
