@@ -156,8 +156,8 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "Service",
-                "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
+                "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging,
             ],
             swiftSettings: settings,
         ),

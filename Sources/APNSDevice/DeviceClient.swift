@@ -87,6 +87,11 @@ package struct DeviceClient: Sendable {
         _ = try await send(HTTP2Request("POST", "/1/acknowledgements", body: body))
     }
 
+    /// Asks for new device tokens for all apps of the device; each app gets its own when it registers again.
+    package func reset() async throws(DeviceError) {
+        _ = try await send(HTTP2Request("POST", "/1/reset"))
+    }
+
     /// Ends the connection.
     package func close() async { await connection.close() }
 

@@ -8,7 +8,7 @@ package import Trust
 package final class Courier: HTTP2Service {
     package let environment: Environment
     let authority: CertificateAuthority
-    let tokenKeys: TokenKeys
+    let tokenKeys: SharedTokenKeys
     let accounts: any Accounts
     let registrations: any Registrations
     let switchboard: any Switchboard
@@ -20,7 +20,7 @@ package final class Courier: HTTP2Service {
     package init(
         environment: Environment,
         authority: CertificateAuthority,
-        tokenKeys: TokenKeys,
+        tokenKeys: SharedTokenKeys,
         accounts: any Accounts,
         registrations: any Registrations,
         switchboard: any Switchboard,
@@ -39,7 +39,7 @@ package final class Courier: HTTP2Service {
         self.clock = clock
     }
 
-    package var sessionConfiguration: HTTP2Configuration {
+    package func sessionConfiguration(for peer: DeviceIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
@@ -52,6 +52,10 @@ package final class Courier: HTTP2Service {
         let now = Double(clock().milliseconds) / 1000
         guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a device's.")
+        }
+        let device = DeviceKey(environment: identity.environment, device: identity.device)
+        guard accounts.current.revokedDevices[device] == nil else {
+            throw TrustError(.revoked, "The device \(identity.device) was revoked.")
         }
         return identity
     }

@@ -17,6 +17,8 @@ extension DeviceConnection {
         case .listen: listen(stream, as: device)
         case .acknowledge: try acknowledge(request, as: device, on: stream)
         case .state: try changeState(request, on: stream)
+        case .renew: renew(request, of: device, on: stream)
+        case .reset: reset(device, on: stream)
         }
     }
 
@@ -31,6 +33,7 @@ extension DeviceConnection {
             let detail = "The device certificate is for the \(identity.environment.rawValue) environment."
             throw Rejection(.badCertificateEnvironment, detail: detail)
         }
+        try checkCertificate()
         return device
     }
 
@@ -41,38 +44,13 @@ extension DeviceConnection {
         return app
     }
 
-    private func activate(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        let now = courier.clock()
-        try courier.activations.admit(
-            code: request.activationCode, to: courier.environment, isLocal: isLocal, now: now)
-        var random = SystemRandomNumberGenerator()
-        let device = DeviceID(rawValue: random.next())
-        let issued: IssuedCertificate
-        do {
-            issued = try courier.authority.issueDeviceCertificate(
-                request: request.body,
-                device: device,
-                environment: courier.environment,
-                now: Double(now.milliseconds) / 1000,
-                using: &random,
-            )
-        } catch {
-            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
-        }
-        if let code = request.activationCode, !courier.activations.use(code) {
-            throw Rejection(.forbidden, detail: "The activation code was used a moment ago.")
-        }
-        let answer = DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: issued.chainPEM)
-        respond(stream, answer, deviceID: device)
-    }
-
     private func register(_ app: App, of device: DeviceKey, on stream: StreamID) {
         let destination = Destination(environment: device.environment, device: device.device, app: app.id)
         let courier = courier
         answer(stream) {
             do throws(StoreError) {
                 let registration = try await courier.registrations.register(
-                    destination, tokenKeyID: courier.tokenKeys.current.rawValue, at: courier.clock())
+                    destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
                 return courier.answer(registration, at: destination)
             } catch {
                 return DeviceAnswer(error)
@@ -115,7 +93,7 @@ extension Courier {
         let contents = DeviceTokenContents(
             device: destination.device, app: destination.app, generation: registration.generation)
         do {
-            let token = try tokenKeys.seal(
+            let token = try tokenKeys.current.seal(
                 contents, environment: destination.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
             return DeviceAnswer(status: 200, body: #"{"token":"\#(token)"}"#)
         } catch {

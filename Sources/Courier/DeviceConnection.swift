@@ -15,6 +15,8 @@ final class DeviceConnection: HTTP2Connection {
     private var requests = StreamTable<DeviceRequest>()
     private var listening: (stream: StreamID, line: DeviceStream)?
     private var response = DeviceResponse()
+    /// Why the connection is ending.
+    private var goneAway: Rejection.Reason?
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     private var lastWrite = NIODeadline.now()
@@ -97,6 +99,8 @@ final class DeviceConnection: HTTP2Connection {
             session?.write(listening.stream, NotificationLine.keepAlive)
         }
         if requests.isEmpty, lastRequest + courier.limits.idleTimeout < now { goAway(.idleTimeout) }
+        // What it throws is for a request; the connection ends all the same.
+        try? checkCertificate()
     }
 
     func drain() {
@@ -105,6 +109,9 @@ final class DeviceConnection: HTTP2Connection {
     }
 
     func goAway(_ reason: Rejection.Reason) {
+        guard goneAway != reason else { return }
+        goneAway = reason
+        if let listening, reason == .badCertificate { endStream(listening.stream, .revoked) }
         session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
     }
 }
@@ -136,10 +143,10 @@ extension DeviceConnection {
         respond(stream, DeviceAnswer(rejection))
     }
 
-    func respond(_ stream: StreamID, _ answer: DeviceAnswer, deviceID: DeviceID? = nil) {
+    func respond(_ stream: StreamID, _ answer: DeviceAnswer) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         requests[index].isAnswered = true
-        let headers = response.headers(answer, deviceID: deviceID)
+        let headers = response.headers(answer)
         session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
     }
 

@@ -20,6 +20,8 @@ struct DeviceRequest {
         case listen
         case acknowledge
         case state
+        case renew
+        case reset
     }
 
     /// - Throws: BadPath or MethodNotAllowed.
@@ -31,6 +33,8 @@ struct DeviceRequest {
         case "/1/notifications": return try only("GET", .listen)
         case "/1/acknowledgements": return try only("POST", .acknowledge)
         case "/1/state": return try only("POST", .state)
+        case "/1/renewals": return try only("POST", .renew)
+        case "/1/reset": return try only("POST", .reset)
         case _ where route.hasPrefix("\(app)"):
             let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
             switch method {

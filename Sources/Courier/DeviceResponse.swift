@@ -6,12 +6,11 @@ import Notifications
 struct DeviceResponse {
     private var block = HeaderBlock()
 
-    /// - Parameter deviceID: what a new device is called, for people who look for it in the log.
-    mutating func headers(_ answer: DeviceAnswer, deviceID: DeviceID? = nil) -> HeaderBlock {
+    mutating func headers(_ answer: DeviceAnswer) -> HeaderBlock {
         block.removeAll()
         block.append(":status", String(answer.status))
         if answer.body != nil { block.append("content-type", answer.contentType) }
-        if let deviceID { block.append("device-id", deviceID.description, indexing: .never) }
+        if let deviceID = answer.deviceID { block.append("device-id", deviceID.description, indexing: .never) }
         return block
     }
 
@@ -28,6 +27,8 @@ struct DeviceAnswer: Sendable {
     var status: Int
     var contentType = "application/json"
     var body: String?
+    /// What a device is called, for people who look for it in the log.
+    var deviceID: DeviceID?
 
     init(status: Int, contentType: String = "application/json", body: String? = nil) {
         self.status = status

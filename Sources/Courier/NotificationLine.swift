@@ -31,6 +31,7 @@ enum NotificationLine {
             switch reason {
             case .takenOver: "takenOver"
             case .shutdown: "shutdown"
+            case .revoked: "revoked"
             case .storeUnavailable: "storeUnavailable"
             }
         return ByteBuffer(string: #"{"end":"\#(word)"}"# + "\n")

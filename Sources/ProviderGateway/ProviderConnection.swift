@@ -13,6 +13,8 @@ import Trust
 final class ProviderConnection: HTTP2Connection {
     private let gateway: ProviderGateway
     private let eventLoop: any EventLoop
+    /// Who it is, where it presented a certificate; provider tokens are ignored then (Guide, Table 8-2).
+    private let certificate: ProviderIdentity?
     private let peer: String
     private var session: HTTP2Session?
     private var requests = StreamTable<ProviderRequest>()
@@ -22,6 +24,8 @@ final class ProviderConnection: HTTP2Connection {
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
+    /// Why the connection is ending.
+    private var goneAway: Rejection.Reason?
     /// Since when the client owes an acknowledgement of SETTINGS.
     private var unacknowledged: NIODeadline?
     private var second = NIODeadline.now()
@@ -29,8 +33,9 @@ final class ProviderConnection: HTTP2Connection {
     /// Answers that came on another thread and wait for the event loop.
     private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
 
-    init(gateway: ProviderGateway, channel: any Channel) {
+    init(gateway: ProviderGateway, certificate: ProviderIdentity?, channel: any Channel) {
         self.gateway = gateway
+        self.certificate = certificate
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         response = ProviderResponse(environment: gateway.environment)
@@ -49,9 +54,10 @@ final class ProviderConnection: HTTP2Connection {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let header = RequestHeader(name: name), let index = requests.index(of: stream) else { return }
+        if header == .authorization, certificate != nil { return }
         requests[index].note(header)
         switch header {
-        case .authorization: requests[index].authorization = authorization(value)
+        case .authorization: requests[index].sender = tokenSender(value)
         case .topic: requests[index].topic = memory.topic(value, in: gateway.accounts)
         default: requests[index].read(header, value)
         }
@@ -59,21 +65,24 @@ final class ProviderConnection: HTTP2Connection {
 
     func headersEnded(_ stream: StreamID, endStream: Bool) {
         guard let index = requests.index(of: stream) else { return }
+        if let certificate { identify(&requests[index], by: certificate) }
+        requests[index].accountsVersion = memory.current(gateway.accounts).version
         do throws(Rejection) {
             requests[index].verdict = .success(try gateway.rules.check(requests[index]))
         } catch {
             requests[index].verdict = .failure(error)
         }
-        judge(requests[index].authorization)
+        judge(requests[index].sender)
     }
 
-    /// What a request's provider token means for the connection: the first good one opens it for many requests, a bad
-    /// one closes it again until the next good one (Guide, 2.3.3).
-    private func judge(_ authorization: ProviderRequest.Authorization) {
-        switch authorization {
-        case .verified:
+    /// What the sender of a request means for the connection: the first good provider token opens it for many requests,
+    /// a bad one closes it again until the next good one (Guide, 2.3.3); a bad certificate ends it.
+    private func judge(_ sender: ProviderRequest.Sender) {
+        switch sender {
+        case .token:
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
+            guard certificate == nil else { return goAway(rejection.reason) }
             guard rejection.reason != .tooManyProviderTokenUpdates else {
                 return gateway.log.struck("token-update-rate", peer: peer)
             }
@@ -82,14 +91,14 @@ final class ProviderConnection: HTTP2Connection {
             isSuspect = true
             gateway.log.struck("failed-token-rate", peer: peer)
             goAway(rejection.reason)
-        case .absent:
+        case .certificate, .unknown:
             break
         }
     }
 
     /// The header list is longer than APNs takes; there is no reason for it in the table, so the nearest one says so.
     func headersTooLarge(_ stream: StreamID) -> Bool {
-        let limit = gateway.sessionConfiguration.maxHeaderListBytes
+        let limit = gateway.sessionConfiguration(for: certificate).maxHeaderListBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
         return true
     }
@@ -157,7 +166,19 @@ final class ProviderConnection: HTTP2Connection {
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        checkCertificate()
         checkSettings(now)
+    }
+
+    /// A certificate that is revoked or expires ends its connections, whether they send or not.
+    private func checkCertificate() {
+        guard let certificate else { return }
+        defer { memory.endBatch() }
+        do throws(Rejection) {
+            try check(certificate)
+        } catch {
+            if error.reason == .badCertificate { goAway(error.reason) }
+        }
     }
 
     /// A client that never acknowledges a smaller number of streams would keep the larger one.
@@ -171,7 +192,15 @@ final class ProviderConnection: HTTP2Connection {
         session?.drain(debugData: goAwayData(.shutdown))
     }
 
+    /// A request that did not end in time is answered, so that the provider knows to send it again elsewhere. What was
+    /// handed over already may yet be stored: of that nothing is said.
+    func abandon() {
+        for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, Rejection(.shutdown)) }
+    }
+
     private func goAway(_ reason: Rejection.Reason) {
+        guard goneAway != reason else { return }
+        goneAway = reason
         session?.goAway(.noError, debugData: goAwayData(reason))
     }
 
@@ -181,18 +210,52 @@ final class ProviderConnection: HTTP2Connection {
 }
 
 extension ProviderConnection {
-    private func authorization(_ value: Span<UInt8>) -> ProviderRequest.Authorization {
-        let now = Double(gateway.clock().milliseconds) / 1000
+    private func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
         do throws(Rejection) {
-            return .verified(try memory.token(value, gateway: gateway, now: now))
+            return .token(try memory.token(value, gateway: gateway, now: now))
         } catch {
             return .rejected(error)
+        }
+    }
+
+    /// What the connection's certificate says of a request: who sends it, and to what where it does not say so itself.
+    private func identify(_ request: inout ProviderRequest, by certificate: ProviderIdentity) {
+        do throws(Rejection) {
+            try check(certificate)
+            request.sender = .certificate(certificate)
+        } catch {
+            request.sender = .rejected(error)
+        }
+        if case .absent = request.topic, let topic = certificate.defaultTopic {
+            request.topic = .value(memory.topic(topic, in: gateway.accounts))
+        }
+    }
+
+    private func check(_ certificate: ProviderIdentity) throws(Rejection) {
+        let accounts = memory.current(gateway.accounts)
+        try certificate.check(
+            environment: gateway.environment, isRevoked: accounts.isRevoked(certificate.serial), now: now)
+    }
+
+    /// Seconds since 1970.
+    private var now: Double { Double(gateway.clock().milliseconds) / 1000 }
+
+    /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
+    private func checkAgain(_ request: ProviderRequest) throws(Rejection) {
+        let accounts = memory.current(gateway.accounts)
+        guard accounts.version != request.accountsVersion else { return }
+        switch request.sender {
+        case .certificate(let certificate): try check(certificate)
+        case .token(let token) where accounts.keys[token.key]?.revoked != nil:
+            throw Rejection(.invalidProviderToken, detail: "The key \(token.key) was revoked.")
+        default: break
         }
     }
 
     private func submission(_ stream: StreamID, _ request: ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
+        try checkAgain(request)
         let id = request.id.present ?? .random(using: &random)
         if request.id.present == nil, let index = requests.index(of: stream) { requests[index].id = .value(id) }
         return Submission(

@@ -9,6 +9,7 @@ package import Trust
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
+    let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
@@ -22,8 +23,9 @@ package final class ProviderGateway: HTTP2Service {
     package init(
         environment: Environment,
         conformance: Conformance,
+        authority: CertificateAuthority,
         tokens: ProviderTokens,
-        tokenKeys: TokenKeys,
+        tokenKeys: SharedTokenKeys,
         accounts: any Accounts,
         delivery: Delivery,
         limits: ProviderLimits = ProviderLimits(),
@@ -32,6 +34,7 @@ package final class ProviderGateway: HTTP2Service {
     ) {
         self.environment = environment
         rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
+        self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
         self.delivery = delivery
@@ -40,17 +43,30 @@ package final class ProviderGateway: HTTP2Service {
         self.clock = clock
     }
 
-    package var sessionConfiguration: HTTP2Configuration {
+    package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
-        // One until the first valid provider token (Guide, 2.3.3).
-        configuration.announcedConcurrentStreams = 1
+        // One until the first valid provider token; a certificate has shown already who it is (Guide, 2.3.3).
+        configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
         return configuration
     }
 
-    package func makeConnection(from peer: Never?, on channel: any Channel) -> any HTTP2Connection {
-        ProviderConnection(gateway: self, channel: channel)
+    /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
+    /// provider hears why.
+    package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
+        let now = Double(clock().milliseconds) / 1000
+        guard case .provider(let identity) = try authority.verifyPeer(chain: chain, as: .provider, now: now) else {
+            throw TrustError(.wrongUse, "The certificate is not a provider's.")
+        }
+        guard !accounts.current.isRevoked(identity.serial) else {
+            throw TrustError(.revoked, "The certificate \(identity.serial) was revoked.")
+        }
+        return identity
+    }
+
+    package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
+        ProviderConnection(gateway: self, certificate: peer, channel: channel)
     }
 }

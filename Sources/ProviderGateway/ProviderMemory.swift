@@ -71,8 +71,18 @@ struct ProviderMemory {
         return .value(addressed)
     }
 
+    /// What a certificate's default topic names.
+    mutating func topic(_ name: String, in accounts: any Accounts) -> AddressedTopic {
+        let snapshot = current(accounts)
+        if let topic, topic.name == name { return topic }
+        let addressed = AddressedTopic(name: name, in: snapshot)
+        topic = addressed
+        topicName = Array(name.utf8)
+        return addressed
+    }
+
     /// The accounts as of this batch. What was remembered of older ones is forgotten.
-    private mutating func current(_ source: any Accounts) -> AccountsSnapshot {
+    mutating func current(_ source: any Accounts) -> AccountsSnapshot {
         if let accounts { return accounts }
         let newest = source.current
         if newest.version != version {

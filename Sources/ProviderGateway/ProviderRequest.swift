@@ -21,16 +21,17 @@ struct ProviderRequest {
         case badDeviceToken(String)
     }
 
-    /// What the request may send, by its provider token.
-    enum Authorization {
-        case absent
-        case verified(VerifiedProviderToken)
+    /// Who sends it, by the connection's certificate or the request's provider token.
+    enum Sender {
+        case unknown
+        case token(VerifiedProviderToken)
+        case certificate(ProviderIdentity)
         case rejected(Rejection)
     }
 
     var isPost = false
     var path = Path.bad
-    var authorization = Authorization.absent
+    var sender = Sender.unknown
     var id = Field<NotificationID>.absent
     var expiration = Field<Expiration>.absent
     var priority = Field<Priority>.absent
@@ -47,6 +48,8 @@ struct ProviderRequest {
     let began: NIODeadline
     /// What the headers alone decided; nil until they have ended.
     var verdict: Result<Addressed, Rejection>?
+    /// The version of the accounts by which they did.
+    var accountsVersion: UInt64 = 0
     /// It has been answered, or handed over to be answered.
     var isSettled = false
     var isAnswered = false

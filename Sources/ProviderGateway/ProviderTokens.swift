@@ -58,6 +58,7 @@ extension ProviderKey {
         guard key.revoked == nil, let point = try? P256.Signing.PublicKey(x963Representation: key.publicKey) else {
             return nil
         }
-        self.init(id: key.id, team: key.team, publicKey: point, environments: key.environments)
+        self.init(
+            id: key.id, team: key.team, publicKey: point, environments: key.environments, bundleIDs: key.bundleIDs)
     }
 }

@@ -9,14 +9,14 @@ import Trust
 struct RequestRules: Sendable {
     let environment: Environment
     let conformance: Conformance
-    let tokenKeys: TokenKeys
+    let tokenKeys: SharedTokenKeys
 
     /// Decides all that the headers alone can decide.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
         try checkShape(request)
-        let token = try checkTrust(request)
+        try checkTrust(request)
         try checkFields(request)
-        let topic = try checkTopic(request, token)
+        let topic = try checkTopic(request)
         let contents = try open(request.path)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
@@ -57,15 +57,14 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The provider token, as the connection has judged it.
-    private func checkTrust(_ request: ProviderRequest) throws(Rejection) -> VerifiedProviderToken {
-        switch request.authorization {
-        case .absent:
-            throw Rejection(.missingProviderToken, detail: "There is no authorization header with a provider token.")
-        case .rejected(let rejection):
-            throw rejection
-        case .verified(let token):
-            return token
+    /// The certificate or the provider token, as the connection has judged it.
+    private func checkTrust(_ request: ProviderRequest) throws(Rejection) {
+        switch request.sender {
+        case .unknown:
+            let detail = "There is neither a provider certificate nor an authorization header with a provider token."
+            throw Rejection(.missingProviderToken, detail: detail)
+        case .rejected(let rejection): throw rejection
+        case .token, .certificate: break
         }
     }
 
@@ -78,37 +77,60 @@ struct RequestRules: Sendable {
         if case .bad(let detail) = request.pushType { throw Rejection(.invalidPushType, detail: detail) }
     }
 
-    /// The topic: that there is one, that it can be one, that it is the team's, and that the push type goes with it.
-    private func checkTopic(
-        _ request: ProviderRequest,
-        _ token: VerifiedProviderToken,
-    ) throws(Rejection) -> AddressedTopic {
+    /// The topic: that there is one, that it can be one, that the sender may send to it, and that the push type goes
+    /// with it.
+    private func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
         let topic: AddressedTopic
         switch request.topic {
-        case .absent:
-            throw Rejection(.missingTopic, detail: "With a provider token the apns-topic header is required.")
-        case .bad(let detail):
-            throw Rejection(.badTopic, detail: detail)
-        case .value(let value):
-            topic = value
+        case .absent: throw Rejection(.missingTopic, detail: Self.missingTopic(request.sender))
+        case .bad(let detail): throw Rejection(.badTopic, detail: detail)
+        case .value(let value): topic = value
         }
-        guard let app = topic.app, app.team == token.team else {
-            throw Rejection(.topicDisallowed, detail: "Team \(token.team) has no app with the topic \(topic.name).")
-        }
-        if let bundleIDs = token.bundleIDs, !bundleIDs.contains(app.bundleID) {
-            throw Rejection(.unrelatedKeyIDInToken, detail: "Key \(token.key) is not for the app \(app.bundleID).")
-        }
-        if case .value(let type) = request.pushType {
-            guard let kind = type.topicKind else {
-                let detail = "The push type mdm takes its topic from a provider certificate."
+        let app = try allowedApp(topic, request.sender)
+        guard case .value(let type) = request.pushType else { return topic }
+        guard let kind = type.topicKind else {
+            // Device management: the topic is the UID of the certificate's subject.
+            guard case .certificate(let certificate) = request.sender, topic.name == certificate.uid else {
+                let detail = "The push type mdm goes with the topic that is the UID of a provider certificate."
                 throw Rejection(.topicDisallowed, detail: detail)
             }
-            guard kind == topic.kind else {
-                let detail = "The push type \(type.rawValue) goes with the topic \(app.bundleID.topic(kind))."
-                throw Rejection(.topicDisallowed, detail: detail)
-            }
+            return topic
+        }
+        guard kind == topic.kind else {
+            let detail = "The push type \(type.rawValue) goes with the topic \(app.bundleID.topic(kind))."
+            throw Rejection(.topicDisallowed, detail: detail)
         }
         return topic
+    }
+
+    private static func missingTopic(_ sender: ProviderRequest.Sender) -> String {
+        if case .certificate = sender { return "The certificate is for several topics: apns-topic has to name one." }
+        return "With a provider token the apns-topic header is required."
+    }
+
+    /// The app that a topic reaches, where the sender may send to it.
+    private func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
+        switch sender {
+        case .token(let token):
+            guard let app = topic.app, app.team == token.team else {
+                throw Rejection(.topicDisallowed, detail: "Team \(token.team) has no app with the topic \(topic.name).")
+            }
+            if let bundleIDs = token.bundleIDs, !bundleIDs.contains(app.bundleID) {
+                throw Rejection(.unrelatedKeyIDInToken, detail: "Key \(token.key) is not for the app \(app.bundleID).")
+            }
+            return app
+        case .certificate(let certificate):
+            guard certificate.allows(topic.name) else {
+                throw Rejection(.topicDisallowed, detail: "The certificate is not for the topic \(topic.name).")
+            }
+            guard let app = topic.app else {
+                let detail = "The certificate is for the topic \(topic.name), and there is no such app here."
+                throw Rejection(.forbidden, detail: detail)
+            }
+            return app
+        case .unknown, .rejected:
+            throw Rejection(.forbidden)
+        }
     }
 
     /// Reads the body and puts the notification together.

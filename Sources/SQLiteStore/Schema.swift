@@ -111,5 +111,13 @@ enum Schema {
             revoked INTEGER NOT NULL,
             PRIMARY KEY (environment, device)
         ) STRICT, WITHOUT ROWID;
+
+        -- digest: SHA-256 of a code that lets a device in.
+        CREATE TABLE invitation (
+            digest BLOB PRIMARY KEY,
+            environment INTEGER NOT NULL,
+            expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX invitation_by_expiry ON invitation (expires);
         """
 }

@@ -19,7 +19,7 @@ struct ServiceParts {
     var settings: Settings
     var store: SQLiteStore
     var group: MultiThreadedEventLoopGroup
-    var certificates: [ServerCertificate]
+    var certificate: ServerCertificate
     var delivery: Delivery
     var switchboard: LocalSwitchboard
     var providerTokens: ProviderTokens
@@ -83,32 +83,31 @@ private struct ServiceBuilder {
         let names =
             settings.hostnames + settings.ports.serverNames
             + (Self.isNameForClients(settings.host) ? [settings.host] : [])
-        let providerTLS = try ServerCertificate(
-            authority: secrets.authority, hostnames: names, asksForCertificate: false, now: clock())
-        let courierTLS = try ServerCertificate(
-            authority: secrets.authority, hostnames: names, asksForCertificate: true, now: clock())
-        let activations = Activations()
+        let certificate = try ServerCertificate(authority: secrets.authority, hostnames: names, now: clock())
+        let activations = Activations(invitations: store)
         var description = ServiceDescription(
             processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(
-                environment: environment, conformance: settings.conformance, tokens: tokens,
-                tokenKeys: secrets.tokenKeys, accounts: store, delivery: delivery, limits: settings.provider,
+                environment: environment, conformance: settings.conformance, authority: secrets.authority,
+                tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
+                limits: settings.provider,
                 logger: logger, clock: clock)
         }
         let couriers = settings.environments.map { environment in
             Courier(
-                environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys, accounts: store,
+                environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
+                accounts: store,
                 registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
                 clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerListeners = try await listen(
-            .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerTLS,
+            .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), certificate,
             ConnectGuard("provider", settings.providerConnects, budget: budget))
         let courierListeners = try await listen(
-            .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), courierTLS,
+            .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), certificate,
             ConnectGuard("courier", settings.courierConnects, budget: budget))
         for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
@@ -120,11 +119,16 @@ private struct ServiceBuilder {
             case .production: description.production = addresses
             }
         }
-        let administration = try await openAdministration(activations, at: description.socket)
+        let administration = try await open(
+            Administration(
+                accounts: store, authority: secrets.authority, invitations: store,
+                devices: DeviceRevocation(accounts: store, registrations: store, switchboard: switchboard),
+                tokenKeys: secrets.tokenKeys, clock: clock),
+            at: description.socket)
         try description.write(to: folder)
         return ServiceParts(
             description: description, folder: folder, lock: lock, settings: settings, store: store, group: group,
-            certificates: [providerTLS, courierTLS], delivery: delivery, switchboard: switchboard,
+            certificate: certificate, delivery: delivery, switchboard: switchboard,
             providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
             administration: administration, logger: logger)
     }
@@ -211,8 +215,8 @@ private struct ServiceBuilder {
         }
     }
 
-    private func openAdministration(
-        _ activations: Activations,
+    private func open(
+        _ administration: Administration,
         at path: String,
     ) async throws(ServiceError) -> HTTP2Listener {
         // The system's limit, with the zero at the end (sys/un.h).
@@ -225,7 +229,6 @@ private struct ServiceBuilder {
         }
         try await removeAbandonedSocket(path)
         do {
-            let administration = Administration(accounts: store, activations: activations, clock: clock)
             let listener = try await HTTP2Listener.bind(
                 .always(administration), to: .unix(path: path), tls: nil, group: group, logger: logger)
             chmod(path, 0o600)

@@ -20,7 +20,7 @@ package final class CarillonService: Sendable {
     private let settings: Settings
     private let store: SQLiteStore
     private let group: MultiThreadedEventLoopGroup
-    private let certificates: [ServerCertificate]
+    private let certificate: ServerCertificate
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let providerTokens: ProviderTokens
@@ -36,7 +36,7 @@ package final class CarillonService: Sendable {
         settings = parts.settings
         store = parts.store
         group = parts.group
-        certificates = parts.certificates
+        certificate = parts.certificate
         delivery = parts.delivery
         switchboard = parts.switchboard
         providerTokens = parts.providerTokens
@@ -86,7 +86,7 @@ package final class CarillonService: Sendable {
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: ServerCertificate.checkEvery)
-                for certificate in certificates { try certificate.renew(now: .now()) }
+                try certificate.renew(now: .now())
             } catch is CancellationError {
                 return
             } catch {

@@ -37,15 +37,3 @@ package struct DeviceIdentity: Sendable, Hashable {
     /// Seconds since 1970.
     package let validUntil: Double
 }
-
-/// What a provider certificate says.
-package struct ProviderIdentity: Sendable, Hashable {
-    /// The subject's UID: the bundle ID, and the topic of the binary API and of feedback.
-    package let uid: String
-    /// What its extension lists; empty where there is none.
-    package let topics: [CertificateTopic]
-    package let environments: Set<Environment>
-    package let serial: CertificateSerial
-    /// Seconds since 1970.
-    package let validUntil: Double
-}

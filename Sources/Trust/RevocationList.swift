@@ -13,6 +13,8 @@ package struct RevocationList: Sendable, Hashable {
     /// DER (RFC 5280, 5.1; its media type is `application/pkix-crl`).
     package let der: [UInt8]
 
+    package init(der: [UInt8]) { self.der = der }
+
     package var pem: String { PEMDocument(type: "X509 CRL", derBytes: der).pemString + "\n" }
 }
 

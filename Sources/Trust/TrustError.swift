@@ -22,6 +22,8 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         case notYetValid
         /// A certificate after its last day.
         case expired
+        /// A certificate that is trusted no more.
+        case revoked
         /// A certificate of ours made for another use.
         case wrongUse
         /// A critical extension that we do not know (RFC 5280, 4.2).

@@ -3,7 +3,12 @@ import Service
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Apps, which notifications are for.", subcommands: [Create.self])
+        commandName: "app", abstract: "Apps, which notifications are for.",
+        subcommands: [Create.self, List.self, Show.self])
+
+    private static let listing = Listing<AdministrationMessages.App>(path: "/apps") { app in
+        "\(app.bundleID)  team \(app.teamID)  topics: \(app.topics.joined(separator: ", "))"
+    }
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make an app of a team.")
@@ -22,5 +27,24 @@ struct AppCommand: AsyncParsableCommand {
             let topics = made.topics.joined(separator: ", ")
             Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")
         }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all apps.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await listing.printAll(common) }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show an app and all of its topics.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The app's bundle ID.")
+        var bundleID: String
+
+        func run() async throws { try await listing.print(bundleID, common) }
     }
 }

@@ -9,7 +9,11 @@ struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
         abstract: "Devices, and the apps on them.",
-        subcommands: [Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self],
+        subcommands: [
+            Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
+            DeviceResetCommand.self,
+            DeviceRevokeCommand.self,
+        ],
     )
 
     struct Activate: AsyncParsableCommand {
@@ -48,7 +52,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Invite: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a one-time activation code, good for a day or until the service restarts.")
+            abstract: "Make a one-time activation code, good for a day.")
 
         @OptionGroup var common: CommonOptions
 

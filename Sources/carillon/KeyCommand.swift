@@ -10,8 +10,15 @@ struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
         abstract: "Keys, with which a team signs its provider tokens.",
-        subcommands: [Create.self, Revoke.self, Token.self],
+        subcommands: [Create.self, List.self, Show.self, Revoke.self, Token.self],
     )
+
+    private static let listing = Listing<AdministrationMessages.Key>(path: "/keys") { key in
+        let environments = key.environments.joined(separator: ", ")
+        let apps = key.bundleIDs.map { "only for \($0.joined(separator: ", "))" } ?? "for all apps"
+        let end = key.revoked.map { "  revoked \(shown($0))" } ?? ""
+        return "\(key.keyID)  team \(key.teamID)  \(environments)  \(apps)\(end)"
+    }
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -30,6 +37,11 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "The only environment the key is good for; both unless named.")
         var environment: Environment?
 
+        @Option(
+            name: .customLong("bundle-id"),
+            help: "An app the key is good for (repeatable); all of the team's unless named.")
+        var bundleIDs: [String] = []
+
         func run() async throws {
             let service = try common.runningService()
             let folder = DataFolder(out).path
@@ -43,7 +55,8 @@ struct KeyCommand: AsyncParsableCommand {
                 let made: AdministrationMessages.KeyMade = try await service.administer(
                     "POST", "/keys",
                     AdministrationMessages.NewKey(
-                        team: team, publicKey: publicKey, environment: environment?.rawValue))
+                        team: team, publicKey: publicKey, environment: environment?.rawValue,
+                        bundleIDs: bundleIDs.isEmpty ? nil : bundleIDs))
                 let path = folder + "/AuthKey_\(made.keyID).p8"
                 try FileManager.default.moveItem(atPath: unnamed, toPath: path)
                 Output(isJSON: common.json).print(
@@ -58,6 +71,25 @@ struct KeyCommand: AsyncParsableCommand {
             let keyID: String
             let path: String
         }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all signing keys.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await listing.printAll(common) }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a signing key.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The key's ID.")
+        var keyID: String
+
+        func run() async throws { try await listing.print(keyID, common) }
     }
 
     struct Revoke: AsyncParsableCommand {

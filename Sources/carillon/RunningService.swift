@@ -22,7 +22,13 @@ struct RunningService {
         _ path: String,
         _ message: some Encodable,
     ) async throws -> Answer {
-        let body = ByteBuffer(bytes: try JSONEncoder().encode(message))
+        let answer = try await administration(method, path, JSONEncoder().encode(message))
+        return try JSONDecoder().decode(Answer.self, from: answer)
+    }
+
+    /// The same with bytes both ways.
+    func administration(_ method: String, _ path: String, _ body: some Sequence<UInt8> & Sendable) async throws -> Data
+    {
         let client: HTTP2Client
         do {
             client = try await HTTP2Client.connect(
@@ -31,14 +37,14 @@ struct RunningService {
             throw CommandError(
                 "No service answers on \(folder.path); start one with: carillon serve --data \(folder.path)")
         }
-        let response = try await client.send(HTTP2Request(method, path, body: body))
+        let response = try await client.send(HTTP2Request(method, path, body: ByteBuffer(bytes: body)))
         await client.close()
         let data = Data(response.body.readableBytesView)
         guard response.status == 200 else {
             let failure = try? JSONDecoder().decode(AdministrationMessages.Failure.self, from: data)
             throw CommandError(failure?.error ?? "The service refused: status \(response.status).")
         }
-        return try JSONDecoder().decode(Answer.self, from: data)
+        return data
     }
 
     /// Where providers send to.

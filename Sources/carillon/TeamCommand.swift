@@ -3,7 +3,12 @@ import Service
 
 struct TeamCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "team", abstract: "Teams, the owners of apps and keys.", subcommands: [Create.self])
+        commandName: "team", abstract: "Teams, the owners of apps, keys and certificates.",
+        subcommands: [Create.self, List.self, Show.self])
+
+    private static let listing = Listing<AdministrationMessages.Team>(path: "/teams") { team in
+        "\(team.teamID)  \(team.name)  apps: \(team.bundleIDs.joined(separator: ", "))"
+    }
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a team.")
@@ -18,5 +23,24 @@ struct TeamCommand: AsyncParsableCommand {
                 "POST", "/teams", AdministrationMessages.NewTeam(name: name))
             Output(isJSON: common.json).print(made, "Made the team \(made.teamID).")
         }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all teams.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await listing.printAll(common) }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a team and what belongs to it.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The team's ID.")
+        var teamID: String
+
+        func run() async throws { try await listing.print(teamID, common) }
     }
 }

@@ -12,6 +12,7 @@ package final class InMemoryStore: Sendable {
         var mailboxes: [Destination: StoredMailboxEntry] = [:]
         var lastVersion: UInt64 = 0
         var secrets: [SecretName: [UInt8]] = [:]
+        var invitations: [[UInt8]: Invitation] = [:]
     }
 
     let state = Mutex(State())

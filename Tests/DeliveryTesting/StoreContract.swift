@@ -18,6 +18,7 @@ package struct StoreContract: Sendable {
         package let registrations: any Registrations
         package let mailboxes: any Mailboxes
         package let secrets: any Secrets
+        package let invitations: any Invitations
         /// Called when the check is over.
         package let close: @Sendable () async -> Void
 
@@ -26,12 +27,14 @@ package struct StoreContract: Sendable {
             registrations: any Registrations,
             mailboxes: any Mailboxes,
             secrets: any Secrets,
+            invitations: any Invitations,
             close: @escaping @Sendable () async -> Void = {},
         ) {
             self.accounts = accounts
             self.registrations = registrations
             self.mailboxes = mailboxes
             self.secrets = secrets
+            self.invitations = invitations
             self.close = close
         }
     }
@@ -50,7 +53,8 @@ package struct StoreContract: Sendable {
     }
 
     /// All of them.
-    package static let promises = mailboxPromises + registrationPromises + accountPromises + secretPromises
+    package static let promises =
+        mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
 
     private let makeStore: @Sendable () async throws -> Ports
 

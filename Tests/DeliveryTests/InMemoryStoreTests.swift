@@ -7,7 +7,8 @@ struct InMemoryStoreTests {
     func keeps(_ promise: StoreContract.Promise) async throws {
         try await StoreContract {
             let store = InMemoryStore()
-            return StoreContract.Ports(accounts: store, registrations: store, mailboxes: store, secrets: store)
+            return StoreContract.Ports(
+                accounts: store, registrations: store, mailboxes: store, secrets: store, invitations: store)
         }.check(promise)
     }
 }

@@ -15,6 +15,7 @@ struct SQLiteStoreContractTests {
                     registrations: store,
                     mailboxes: store,
                     secrets: store.secrets,
+                    invitations: store,
                     close: { await store.close() },
                 )
             }

@@ -86,6 +86,8 @@ package enum StreamEnd: Sendable, Hashable {
     case shutdown
     /// The mailboxes cannot be read now.
     case storeUnavailable
+    /// The device is trusted no more.
+    case revoked
 }
 
 /// A device's open connection: a courier's.

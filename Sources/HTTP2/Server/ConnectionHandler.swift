@@ -138,7 +138,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         guard session == nil, let service else { return }
         let connection = service.makeConnection(from: peer, on: context.channel)
         let session = HTTP2Session(
-            role: .server, configuration: service.sessionConfiguration, application: connection)
+            role: .server, configuration: service.sessionConfiguration(for: peer), application: connection)
         session.whenEnded = { [weak self] end in self?.ended(end) }
         self.connection = connection
         self.session = session
@@ -193,6 +193,12 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     func drain() {
         isDraining = true
         if let connection { connection.drain() } else { close() }
+    }
+
+    func abandon() {
+        guard let session else { return close() }
+        connection?.abandon()
+        session.close()
     }
 
     func close() {

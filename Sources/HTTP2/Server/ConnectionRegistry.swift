@@ -8,6 +8,9 @@ final class ConnectionRegistry {
     /// How often connections are looked at.
     static let interval = TimeAmount.seconds(1)
 
+    /// How long the last words of a connection that is given up may take to go out.
+    static let lastWords = TimeAmount.seconds(1)
+
     private let eventLoop: any EventLoop
     private var connections: [ObjectIdentifier: any ConnectionHandlerProtocol] = [:]
     private var clock: RepeatedTask?
@@ -56,9 +59,15 @@ final class ConnectionRegistry {
             for connection in registry.connections.values { connection.drain() }
             if registry.connections.isEmpty { promise.succeed() }
             let deadline = eventLoop.scheduleTask(in: limit) {
+                for connection in bound.value.connections.values { connection.abandon() }
+            }
+            let end = eventLoop.scheduleTask(in: limit + lastWords) {
                 for connection in bound.value.connections.values { connection.close() }
             }
-            return promise.futureResult.always { _ in deadline.cancel() }
+            return promise.futureResult.always { _ in
+                deadline.cancel()
+                end.cancel()
+            }
         }
         // An event loop that has ended has no connections.
         try? await finished.get()
@@ -69,5 +78,8 @@ final class ConnectionRegistry {
 protocol ConnectionHandlerProtocol: AnyObject {
     func tick(now: NIODeadline)
     func drain()
+    /// Says what there is left to say, and closes.
+    func abandon()
+    /// Closes at once.
     func close()
 }

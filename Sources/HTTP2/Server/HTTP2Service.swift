@@ -5,8 +5,8 @@ package protocol HTTP2Service: AnyObject, Sendable {
     /// What a client certificate says of its holder; `Never` where none is asked for.
     associatedtype Peer: Sendable = Never
 
-    /// The limits of a new connection's session.
-    var sessionConfiguration: HTTP2Configuration { get }
+    /// The limits of a new connection's session; nil in the place of the peer where it presented no certificate.
+    func sessionConfiguration(for peer: Peer?) -> HTTP2Configuration
 
     /// Judges the certificates of a client that presented some, in its TLS handshake; what it throws refuses them.
     /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
@@ -22,6 +22,7 @@ extension HTTP2Service where Peer == Never {
 
 extension HTTP2Connection {
     package var isSuspect: Bool { false }
+    package func abandon() {}
 }
 
 /// A client presented a certificate where none was asked for.
@@ -37,4 +38,8 @@ package protocol HTTP2Connection: HTTP2Application {
 
     /// The service goes down: what is open is finished, nothing new is taken. On the connection's event loop.
     func drain()
+
+    /// The time for finishing is over, and the connection is closed once what this writes has gone out. On the
+    /// connection's event loop.
+    func abandon()
 }

@@ -56,7 +56,7 @@ final class AdministrationConnection: HTTP2Connection {
         requests[index].isAnswered = true
         var headers = HeaderBlock()
         headers.append(":status", String(answer.status))
-        headers.append("content-type", "application/json")
+        headers.append("content-type", answer.contentType)
         session?.respond(stream, headers, body: ByteBuffer(bytes: answer.body))
     }
 

@@ -14,7 +14,6 @@ final class ServerCertificate: Sendable {
 
     private let authority: CertificateAuthority
     private let hostnames: [String]
-    private let clientCertificates: CertificateVerification
     private let state: Mutex<State>
 
     private struct State {
@@ -22,17 +21,14 @@ final class ServerCertificate: Sendable {
         var validUntil: Timestamp
     }
 
-    /// - Parameter asksForCertificate: whether clients are asked for a certificate, which they may do without.
     init(
         authority: CertificateAuthority,
         hostnames: [String],
-        asksForCertificate: Bool,
         now: Timestamp,
     ) throws(ServiceError) {
         self.authority = authority
         self.hostnames = hostnames
-        clientCertificates = asksForCertificate ? .optionalVerification : .none
-        state = Mutex(try Self.make(authority, hostnames, clientCertificates, now))
+        state = Mutex(try Self.make(authority, hostnames, now))
     }
 
     /// What new connections get.
@@ -41,14 +37,13 @@ final class ServerCertificate: Sendable {
     /// Replaces the certificate when its end is near.
     func renew(now: Timestamp) throws(ServiceError) {
         guard state.withLock({ $0.validUntil }) < now.advanced(by: Self.renewBefore) else { return }
-        let fresh = try Self.make(authority, hostnames, clientCertificates, now)
+        let fresh = try Self.make(authority, hostnames, now)
         state.withLock { $0 = fresh }
     }
 
     private static func make(
         _ authority: CertificateAuthority,
         _ hostnames: [String],
-        _ verification: CertificateVerification,
         _ now: Timestamp,
     ) throws(ServiceError) -> State {
         var random = SystemRandomNumberGenerator()
@@ -63,7 +58,9 @@ final class ServerCertificate: Sendable {
             // The guide asks for TLS 1.2 or higher (2.3.3).
             tls.minimumTLSVersion = .tlsv12
             tls.applicationProtocols = ["h2"]
-            tls.certificateVerification = verification
+            // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is
+            // not activated yet has nothing.
+            tls.certificateVerification = .optionalVerification
             return State(
                 context: try NIOSSLContext(configuration: tls),
                 validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),

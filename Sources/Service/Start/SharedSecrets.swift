@@ -6,7 +6,7 @@ import Trust
 /// The authority and the token keys as they are kept: made once, by whichever node comes first.
 struct SharedSecrets {
     let authority: CertificateAuthority
-    let tokenKeys: TokenKeys
+    let tokenKeys: TokenKeyRotation
 
     /// Reads them from the store, or makes them at the first start.
     static func load(from secrets: any Secrets, now: Timestamp) async throws(ServiceError) -> SharedSecrets {
@@ -20,14 +20,7 @@ struct SharedSecrets {
                 let kept = try await secrets.keep(try encode(fresh.secrets), as: .authority)
                 authority = try CertificateAuthority(secrets: try decode(kept))
             }
-            let key: [UInt8]
-            if let kept = try await secrets.secret(.tokenKey) {
-                key = kept
-            } else {
-                key = try await secrets.keep(TokenKeys.makeKey(), as: .tokenKey)
-            }
-            let first = TokenKeyID(rawValue: 1)
-            return SharedSecrets(authority: authority, tokenKeys: try TokenKeys(keys: [first: key], current: first))
+            return SharedSecrets(authority: authority, tokenKeys: try await TokenKeyRotation.load(from: secrets))
         } catch {
             if let error = error as? ServiceError { throw error }
             throw ServiceError(.trust, "The keys of this service cannot be read: \(error)")
@@ -68,5 +61,4 @@ struct SharedSecrets {
 
 extension SecretName {
     fileprivate static let authority = SecretName(known: "authority.json")
-    fileprivate static let tokenKey = SecretName(known: "token-key-1")
 }

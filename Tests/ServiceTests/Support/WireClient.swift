@@ -26,16 +26,24 @@ final class WireClient: Sendable {
 
     /// - Parameters:
     ///   - windowBytes: how much of an answer's body the service may send before it is taken.
+    ///   - certificate: the client's.
     ///   - burst: requests that go out with the preface, before anything of the service can have come.
     static func connect(
         port: Int,
         authorityFile: String,
+        certificate: ClientCertificate? = nil,
         windowBytes: Int = 65_535,
         burst: [[(String, String)]] = [],
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["h2"]
         tls.trustRoots = .file(authorityFile)
+        if let certificate {
+            let key = Array(certificate.keyPEM.utf8)
+            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8))
+                .map { .certificate($0) }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: key, format: .pem))
+        }
         let context = try NIOSSLContext(configuration: tls)
         let recorders = Mutex<NIOLoopBound<WireRecorder>?>(nil)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -65,6 +73,38 @@ final class WireClient: Sendable {
         try await channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
+    }
+
+    /// A request whose headers were sent, and whose body was not.
+    struct Begun: Sendable {
+        fileprivate let finishing: @Sendable () -> EventLoopFuture<Answer>
+
+        /// Sends the body and waits for the end.
+        func finish() async throws -> Answer { try await finishing().get() }
+    }
+
+    /// Sends a request's headers, and waits until the peer has read them.
+    func begin(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Begun {
+        let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
+            try recorder.value.begin(headers, promise: channel.eventLoop.makePromise(of: Answer.self))
+        }.get()
+        // Requests are read in their order: what is answered now was sent after.
+        _ = try await send([
+            (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/"),
+        ])
+        return Begun { [recorder, channel] in
+            channel.eventLoop.flatSubmit {
+                recorder.value.finish(stream, body: body)
+                return answer
+            }
+        }
+    }
+
+    /// Whether the peer served a request; false where it ended the connection.
+    func isServed(_ headers: [(String, String)]) async -> Bool {
+        // Why it was not is for the service's log.
+        let answer = try? await send(headers)
+        return (answer?.status ?? 0) != 0
     }
 
     /// The answers to the burst.
@@ -139,6 +179,23 @@ final class WireRecorder: HTTP2Application {
             promise.fail(error)
         }
         return promise.futureResult
+    }
+
+    func begin(
+        _ headers: [(String, String)],
+        promise: EventLoopPromise<WireClient.Answer>,
+    ) throws -> (StreamID, EventLoopFuture<WireClient.Answer>) {
+        var block = HeaderBlock()
+        for (name, value) in headers { block.append(name: name, value: value) }
+        guard let session else { throw HTTP2Error(.notActive) }
+        let stream = try session.request(block, endStream: false)
+        answers[stream] = (WireClient.Answer(), promise)
+        return (stream, promise.futureResult)
+    }
+
+    func finish(_ stream: StreamID, body: String) {
+        session?.write(stream, ByteBuffer(string: body))
+        session?.finish(stream)
     }
 
     func openAndReset(_ headers: [(String, String)]) -> Bool {

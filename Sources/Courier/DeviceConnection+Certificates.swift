@@ -1,0 +1,108 @@
+import Delivery
+import HTTP2
+import Notifications
+import Trust
+
+// How a device comes by its certificate, and keeps one.
+extension DeviceConnection {
+    /// A new device. What is dear about it, the signature, is made outside the event loop.
+    func activate(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
+        if request.activationCode == nil {
+            try courier.activations.admitWithoutCode(to: courier.environment, isLocal: isLocal)
+        }
+        let courier = courier
+        answer(stream) {
+            await courier.answering {
+                let now = courier.clock()
+                if let code = request.activationCode {
+                    try await courier.activations.admit(code, to: courier.environment, at: now)
+                }
+                var random = SystemRandomNumberGenerator()
+                let device = DeviceID(rawValue: random.next())
+                let chain = try courier.sign(request.body, for: device, at: now)
+                if let code = request.activationCode {
+                    try await courier.activations.use(code, to: courier.environment, at: now)
+                }
+                return DeviceAnswer(certificates: chain, of: device)
+            }
+        }
+    }
+
+    /// A new certificate for the device that the connection's certificate names, before that one ends.
+    func renew(_ request: DeviceRequest, of device: DeviceKey, on stream: StreamID) {
+        let courier = courier
+        answer(stream) {
+            await courier.answering {
+                let chain = try courier.sign(request.body, for: device.device, at: courier.clock())
+                return DeviceAnswer(certificates: chain, of: device.device)
+            }
+        }
+    }
+
+    /// New device tokens for all of the device's apps; nothing is delivered to an app until it registers again.
+    func reset(_ device: DeviceKey, on stream: StreamID) {
+        let courier = courier
+        answer(stream) {
+            await courier.answering {
+                try await courier.registrations.renewTokens(
+                    of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
+                return DeviceAnswer(status: 204)
+            }
+        }
+    }
+
+    /// A device whose certificate was revoked or has expired meanwhile is told so, and its connection ends.
+    func checkCertificate() throws(Rejection) {
+        guard let identity, let device = deviceKey else { return }
+        let detail: String
+        if courier.accounts.current.revokedDevices[device] != nil {
+            detail = "The device was revoked."
+        } else if Double(courier.clock().milliseconds) / 1000 > identity.validUntil {
+            detail = "The device certificate has expired."
+        } else {
+            return
+        }
+        goAway(.badCertificate)
+        throw Rejection(.badCertificate, detail: detail)
+    }
+}
+
+extension Courier {
+    /// Does something, and makes an answer of what it throws.
+    fileprivate func answering(_ work: () async throws -> DeviceAnswer) async -> DeviceAnswer {
+        do {
+            return try await work()
+        } catch let error as Rejection {
+            return DeviceAnswer(error)
+        } catch let error as StoreError {
+            return DeviceAnswer(error)
+        } catch {
+            return DeviceAnswer(Rejection(.internalServerError, detail: "\(error)"))
+        }
+    }
+
+    /// A certificate for the key of a request, with its intermediate, PEM.
+    fileprivate func sign(_ request: [UInt8], for device: DeviceID, at now: Timestamp) throws(Rejection) -> String {
+        try activations.admitSigning(at: now)
+        var random = SystemRandomNumberGenerator()
+        do {
+            let issued = try authority.issueDeviceCertificate(
+                request: request,
+                device: device,
+                environment: environment,
+                now: Double(now.milliseconds) / 1000,
+                using: &random,
+            )
+            return issued.chainPEM
+        } catch {
+            throw Rejection(.payloadEmpty, detail: "The body must be a PKCS#10 request in PEM. \(error.reason)")
+        }
+    }
+}
+
+extension DeviceAnswer {
+    fileprivate init(certificates chain: String, of device: DeviceID) {
+        self.init(status: 200, contentType: "application/x-pem-file", body: chain)
+        deviceID = device
+    }
+}

@@ -1,0 +1,58 @@
+import Delivery
+import Notifications
+
+// Teams and their apps.
+extension Administration {
+    func createTeam(_ request: AdministrationMessages.NewTeam) async throws -> AdministrationAnswer {
+        let name = request.name
+        guard (1...Team.maximumNameBytes).contains(name.utf8.count), !name.contains(where: \.isNewline) else {
+            throw AdministrationError("A team's name has 1 to \(Team.maximumNameBytes) bytes on one line.")
+        }
+        var random = SystemRandomNumberGenerator()
+        let team = Team(id: .random(using: &random), name: name)
+        _ = try await accounts.apply(.createTeam(team))
+        return try .success(AdministrationMessages.TeamMade(teamID: team.id.rawValue))
+    }
+
+    func createApp(_ request: AdministrationMessages.NewApp) async throws -> AdministrationAnswer {
+        let bundleID = try bundleID(request.bundleID)
+        _ = try await accounts.apply(.createApp(bundleID: bundleID, team: try teamID(request.team)))
+        return try .success(
+            AdministrationMessages.AppMade(bundleID: bundleID.rawValue, topics: bundleID.certificateTopics))
+    }
+
+    func team(_ name: String) throws -> AdministrationMessages.Team {
+        let id = try teamID(name)
+        guard let team = accounts.current.teams[id] else {
+            throw StoreError(.missing, "There is no team \(id); carillon team list shows those that there are.")
+        }
+        return message(team)
+    }
+
+    func app(_ name: String) throws -> AdministrationMessages.App {
+        let id = try bundleID(name)
+        guard let app = accounts.current.apps[id] else {
+            throw StoreError(.missing, "There is no app \(id); carillon app list shows those that there are.")
+        }
+        return message(app)
+    }
+
+    func message(_ team: Team) -> AdministrationMessages.Team {
+        let accounts = accounts.current
+        return AdministrationMessages.Team(
+            teamID: team.id.rawValue,
+            name: team.name,
+            bundleIDs: accounts.apps.values.filter { $0.team == team.id }.map(\.bundleID.rawValue).sorted(),
+            keyIDs: accounts.keys.values.filter { $0.team == team.id }.map(\.id.rawValue).sorted(),
+            serials: accounts.certificates.values.filter { $0.team == team.id }.map(\.serial.description).sorted(),
+        )
+    }
+
+    func message(_ app: App) -> AdministrationMessages.App {
+        AdministrationMessages.App(
+            bundleID: app.bundleID.rawValue,
+            teamID: app.team.rawValue,
+            topics: TopicKind.allCases.map { app.bundleID.topic($0) },
+        )
+    }
+}

@@ -1,0 +1,39 @@
+import Delivery
+import Trust
+
+/// The keys that seal device tokens, and how another one joins them.
+struct TokenKeyRotation: Sendable {
+    let secrets: any Secrets
+    let keys: SharedTokenKeys
+
+    /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
+    static func load(from secrets: any Secrets) async throws -> TokenKeyRotation {
+        var keys: [TokenKeyID: [UInt8]] = [:]
+        var newest = TokenKeyID(rawValue: 1)
+        for number in 1...UInt32(TokenKeys.maximumCount) {
+            let id = TokenKeyID(rawValue: number)
+            guard let name = name(of: id), let key = try await secrets.secret(name) else { break }
+            keys[id] = key
+            newest = id
+        }
+        if keys.isEmpty, let name = name(of: newest) {
+            keys[newest] = try await secrets.keep(TokenKeys.makeKey(), as: name)
+        }
+        return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: keys, current: newest)))
+    }
+
+    /// Makes a new key, which seals the tokens of new registrations from now on. Tokens given out stay as they are.
+    /// - Returns: The new key's number.
+    func rotate() async throws -> TokenKeyID {
+        let id = TokenKeyID(rawValue: keys.current.current.rawValue + 1)
+        guard id.rawValue <= UInt32(TokenKeys.maximumCount), let name = Self.name(of: id) else {
+            throw AdministrationError(
+                "There are \(TokenKeys.maximumCount) token keys, and all of them are needed to read the tokens they made."
+            )
+        }
+        try keys.add(try await secrets.keep(TokenKeys.makeKey(), as: name), as: id)
+        return id
+    }
+
+    private static func name(of id: TokenKeyID) -> SecretName? { SecretName(rawValue: "token-key-\(id.rawValue)") }
+}

@@ -1,0 +1,44 @@
+package import Notifications
+
+/// What a provider certificate says (Guide, 2.3.2).
+package struct ProviderIdentity: Sendable, Hashable {
+    /// The subject's UID: the bundle ID, and the topic of the binary API and of feedback.
+    package let uid: String
+    /// What its extension lists; empty where there is none.
+    package let topics: [CertificateTopic]
+    package let environments: Set<Environment>
+    package let serial: CertificateSerial
+    /// Seconds since 1970.
+    package let validUntil: Double
+
+    /// The topic of a request that names none: the only one there is (Guide, Table 8-2); nil where there are several.
+    package var defaultTopic: String? {
+        switch topics.count {
+        case 0: uid
+        case 1: topics[0].topic
+        default: nil
+        }
+    }
+
+    /// Whether its holder may send to a topic.
+    package func allows(_ topic: String) -> Bool {
+        topics.isEmpty ? topic == uid : topics.contains { $0.topic == topic }
+    }
+
+    /// What has to be looked at again at each use: certificates are revoked and expire while connections live.
+    ///
+    /// - Parameters:
+    ///   - isRevoked: by the accounts as they are now.
+    ///   - now: seconds since 1970.
+    /// - Throws: BadCertificate, then BadCertificateEnvironment (Guide, Table 8-6).
+    package func check(environment: Environment, isRevoked: Bool, now: Double) throws(Rejection) {
+        guard !isRevoked else { throw Rejection(.badCertificate, detail: "The provider certificate was revoked.") }
+        guard now <= validUntil else {
+            throw Rejection(.badCertificate, detail: "The provider certificate has expired.")
+        }
+        guard environments.contains(environment) else {
+            let detail = "The provider certificate is not for the \(environment.rawValue) environment."
+            throw Rejection(.badCertificateEnvironment, detail: detail)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import ArgumentParser
+import Crypto
+import Foundation
+import Service
+import Trust
+
+struct CertificateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "certificate",
+        abstract: "Provider certificates, with which a server connects in the place of a key.",
+        subcommands: [Create.self, List.self, Show.self, Revoke.self, RevocationListCommand.self],
+    )
+
+    private static let listing = Listing<AdministrationMessages.Certificate>(path: "/certificates") { certificate in
+        let environments = certificate.environments.joined(separator: ", ")
+        let end = certificate.revoked.map { "revoked \(shown($0))" } ?? "until \(shown(certificate.validUntil))"
+        return "\(certificate.serial)  \(certificate.bundleID)  team \(certificate.teamID)  \(environments)  \(end)"
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a provider certificate.",
+            discussion:
+                "Its key is made here and leaves this machine never; with --request it is somewhere else already.",
+        )
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "The team's ID.")
+        var team: String
+
+        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+        var bundleID: String
+
+        @Option(help: "development, production, or universal for both.")
+        var environment: String
+
+        @Option(help: "The file for the certificate and its key, PEM; it must not exist yet.")
+        var out: String
+
+        @Option(help: "A certificate signing request (PKCS#10, PEM) for a key that exists; the file holds no key then.")
+        var request: String?
+
+        @Flag(help: "For device management: the only topic is the UID of the certificate's subject.")
+        var mdm = false
+
+        func run() async throws {
+            let path = DataFolder(out).path
+            guard !FileManager.default.fileExists(atPath: path) else {
+                throw CommandError("\(path) is there already; a certificate is not overwritten.")
+            }
+            let key = P256.Signing.PrivateKey()
+            let made: AdministrationMessages.CertificateMade = try await common.runningService().administer(
+                "POST", "/certificates",
+                AdministrationMessages.NewCertificate(
+                    team: team, bundleID: bundleID, environment: environment, request: try signingRequest(key),
+                    listsTopics: !mdm))
+            let keyPEM = request == nil ? key.pemRepresentation + "\n" : ""
+            try DataFolder.write(keyPEM + made.chain, to: path)
+            Output(isJSON: common.json).print(
+                Made(serial: made.serial, topics: made.topics, path: path),
+                "Made the certificate \(made.serial) for \(made.topics.joined(separator: ", ")): \(path)")
+        }
+
+        private func signingRequest(_ key: P256.Signing.PrivateKey) throws -> String {
+            guard let request else { return try DeviceSigningRequest.pem(for: key) }
+            guard let data = FileManager.default.contents(atPath: DataFolder(request).path) else {
+                throw CommandError("The request \(request) cannot be read.")
+            }
+            return String(decoding: data, as: UTF8.self)
+        }
+
+        private struct Made: Encodable {
+            let serial: String
+            let topics: [String]
+            let path: String
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all provider certificates.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws { try await listing.printAll(common) }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a provider certificate.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The certificate's serial.")
+        var serial: String
+
+        func run() async throws { try await listing.print(serial, common) }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke a provider certificate, at once and for good; its connections end.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The certificate's serial.")
+        var serial: String
+
+        func run() async throws {
+            let revoked: AdministrationMessages.CertificateRevoked = try await common.runningService().administer(
+                "DELETE", "/certificates/\(serial)", Nothing())
+            Output(isJSON: common.json).print(revoked, "Revoked the certificate \(revoked.serial).")
+        }
+    }
+
+    struct RevocationListCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "crl", abstract: "Write the list of revoked provider certificates, for other software.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "The file for the list, PEM.")
+        var out: String
+
+        func run() async throws {
+            let der = try await common.runningService().administration("GET", "/crl", [])
+            let path = DataFolder(out).path
+            try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, mode: 0o644)
+            Output(isJSON: common.json).print(Made(path: path), "Wrote the list: \(path)")
+        }
+
+        private struct Made: Encodable {
+            let path: String
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import APNSDevice
+import ArgumentParser
+import Service
+
+struct DeviceResetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset",
+        abstract: "Give all apps of a device new device tokens, which they get when they register again.",
+    )
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var device: DeviceOptions
+
+    func run() async throws {
+        let identity = try DeviceIdentityFile(path: device.identity)
+        let client = try await device.connect(common)
+        try await client.reset()
+        await client.close()
+        Output(isJSON: common.json).print(
+            Reset(deviceID: identity.deviceID, path: DataFolder(device.identity).path),
+            "The device's apps get new device tokens when they register.")
+    }
+
+    private struct Reset: Encodable {
+        let deviceID: String
+        let path: String
+    }
+}

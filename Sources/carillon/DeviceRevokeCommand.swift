@@ -1,0 +1,25 @@
+import ArgumentParser
+import Notifications
+import Service
+
+struct DeviceRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "Trust a device no more, at once and for good: its connection and its registrations end.",
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: "The device's ID, 16 hexadecimal digits.")
+    var deviceID: String
+
+    @Option(help: "development or production.")
+    var environment = Environment.development
+
+    func run() async throws {
+        let revoked: AdministrationMessages.RevokedDevice = try await common.runningService().administer(
+            "DELETE", "/devices/\(deviceID)",
+            AdministrationMessages.NewRevokedDevice(environment: environment.rawValue))
+        Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID).")
+    }
+}

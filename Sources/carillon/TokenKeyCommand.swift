@@ -1,0 +1,20 @@
+import ArgumentParser
+import Service
+
+struct TokenKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token-key", abstract: "The key that seals device tokens.", subcommands: [Rotate.self])
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a new key for the device tokens of new registrations; tokens given out stay good.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let made: AdministrationMessages.TokenKey = try await common.runningService().administer(
+                "POST", "/token-keys", Nothing())
+            Output(isJSON: common.json).print(made, "Device tokens are now sealed with key \(made.tokenKeyID).")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import APNSDevice
+import Crypto
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import Notifications
+import SQLiteStore
+import Trust
+
+@testable import Service
+
+/// What an administrator does.
+extension TestService {
+    /// The answer of the administration's socket; anything but 200 is thrown.
+    func administer<Answer: Decodable>(
+        _ method: String,
+        _ path: String,
+        _ message: some Encodable = NoMessage(),
+    ) async throws -> Answer {
+        let client = try await HTTP2Client.connect(
+            to: .unix(path: description.socket), group: MultiThreadedEventLoopGroup.singleton)
+        let body = ByteBuffer(bytes: try JSONEncoder().encode(message))
+        let response = try await client.send(HTTP2Request(method, path, body: body))
+        await client.close()
+        let text = String(buffer: response.body)
+        guard response.status == 200 else { throw Refusal(status: response.status, body: text) }
+        return try JSONDecoder().decode(Answer.self, from: Data(text.utf8))
+    }
+
+    struct NoMessage: Encodable {}
+
+    struct Refusal: Error {
+        let status: Int
+        let body: String
+    }
+
+    /// A provider certificate for the app that every service has.
+    func makeCertificate(
+        _ environment: String = "universal", listsTopics: Bool = true
+    ) async throws -> ClientCertificate {
+        let key = P256.Signing.PrivateKey()
+        let made: AdministrationMessages.CertificateMade = try await administer(
+            "POST", "/certificates",
+            AdministrationMessages.NewCertificate(
+                team: try required(description.key).teamID, bundleID: bundleID, environment: environment,
+                request: try DeviceSigningRequest.pem(for: key), listsTopics: listsTopics))
+        return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
+    }
+
+    func revoke(_ certificate: ClientCertificate) async throws {
+        let _: AdministrationMessages.CertificateRevoked = try await administer(
+            "DELETE", "/certificates/\(certificate.serial)")
+    }
+
+    /// A certificate that the authority signs without the accounts knowing it, as one does that was issued before the data
+    /// folder came back from a backup.
+    func issueCertificate(for name: String) async throws -> ClientCertificate {
+        let secrets = try await SharedSecrets.load(
+            from: FileSecrets(folder: service.folder.path + "/secrets"), now: .now())
+        var random = SystemRandomNumberGenerator()
+        let issued = try secrets.authority.issueProviderCertificate(
+            bundleID: required(BundleID(rawValue: name)), environments: [environment],
+            now: Date().timeIntervalSince1970, using: &random)
+        return ClientCertificate(chainPEM: issued.chainPEM, keyPEM: try required(issued.keyPEM))
+    }
+
+    func makeDeviceCertificate() async throws -> ClientCertificate {
+        let courier = CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
+        let identity = try await DeviceClient.activate(
+            at: courier, environment: environment, code: nil, group: MultiThreadedEventLoopGroup.singleton)
+        return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
+    }
+
+    /// A connection to the provider API with a certificate.
+    func connectProvider(_ certificate: ClientCertificate) async throws -> WireClient {
+        try await WireClient.connect(
+            port: port(\.provider), authorityFile: description.ca, certificate: certificate)
+    }
+}
