@@ -112,6 +112,9 @@ enum RejectionTable {
         .init("another team's app with its token", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.otherTeam.token())
         },
+        .init("a key that is for another app alone", 403, "UnrelatedKeyIdInToken") { push, situation, _ in
+            push["authorization"] = "bearer " + (try situation.restricted.token())
+        },
         .init("apns-push-type", "voip", 400, "TopicDisallowed"),
         .init("apns-push-type", "liveactivity", 400, "TopicDisallowed"),
         .init("apns-push-type", "mdm", 400, "TopicDisallowed"),

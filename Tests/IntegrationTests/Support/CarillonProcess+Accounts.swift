@@ -19,9 +19,15 @@ extension CarillonProcess {
         guard app.status == 0 else { throw UnexpectedOutput(description: app.errors) }
     }
 
-    func createKey(of teamID: String, in folder: String, environment: String? = nil) async throws -> Provider {
+    func createKey(
+        of teamID: String,
+        in folder: String,
+        environment: String? = nil,
+        bundleID: String? = nil,
+    ) async throws -> Provider {
         var arguments = ["key", "create", "--data", data, "--json", "--team", teamID, "--out", folder]
         if let environment { arguments += ["--environment", environment] }
+        if let bundleID { arguments += ["--bundle-id", bundleID] }
         let key = try await BuiltCommand.run(arguments)
         let object = try key.object
         guard let keyID = object["keyID"]?.text, let path = object["path"]?.text else {

@@ -15,6 +15,8 @@ struct GatewaySituation: Sendable {
     let provider: Provider
     let otherTeam: Provider
     let revoked: Provider
+    /// A key that is good for the second app alone.
+    let restricted: Provider
     /// Keys that are good for one environment.
     let limited: [Environment: Provider]
     /// The device token of the first app, in each environment.
@@ -30,6 +32,8 @@ struct GatewaySituation: Sendable {
         let otherTeam = try await service.createProvider(keysIn: folder, bundleID: otherBundleID)
         let revoked = try await service.createKey(of: provider.teamID, in: folder)
         _ = try await service.carillon("key", "revoke", revoked.keyID)
+        let restricted = try await service.createKey(
+            of: provider.teamID, in: folder, bundleID: secondBundleID)
         var limited: [Environment: Provider] = [:]
         var (tokens, endedTokens): ([Environment: String], [Environment: String]) = ([:], [:])
         for environment in Environment.allCases {
@@ -42,7 +46,8 @@ struct GatewaySituation: Sendable {
                 "device", "unregister", "--identity", identity, "--bundle-id", bundleID)
         }
         return GatewaySituation(
-            service: service, provider: provider, otherTeam: otherTeam, revoked: revoked, limited: limited,
+            service: service, provider: provider, otherTeam: otherTeam, revoked: revoked,
+            restricted: restricted, limited: limited,
             tokens: tokens, endedTokens: endedTokens)
     }
 

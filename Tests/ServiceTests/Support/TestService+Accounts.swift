@@ -4,6 +4,7 @@ import Foundation
 import HTTP2
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Notifications
 import SQLiteStore
 import Trust
@@ -70,6 +71,18 @@ extension TestService {
         let identity = try await DeviceClient.activate(
             at: courier, environment: environment, code: nil, group: MultiThreadedEventLoopGroup.singleton)
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
+    }
+
+    /// What the service calls the device of a certificate.
+    func deviceID(of certificate: ClientCertificate) async throws -> String {
+        let name = try required(
+            NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8)).first?.description)
+        return try required(name.firstMatch(of: /Device ([0-9a-f]{16})/).map { String($0.1) })
+    }
+
+    /// A connection to the courier, with a certificate or without one.
+    func connectCourier(_ certificate: ClientCertificate? = nil) async throws -> WireClient {
+        try await WireClient.connect(port: port(\.courier), authorityFile: description.ca, certificate: certificate)
     }
 
     /// A connection to the provider API with a certificate.

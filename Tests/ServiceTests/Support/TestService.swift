@@ -43,6 +43,28 @@ struct TestService: Sendable {
         await serving.value
     }
 
+    /// Runs a service, ends it, and runs another one on the same folder.
+    static func runTwice<Kept: Sendable>(
+        environment: Environment = .development,
+        _ first: (TestService) async throws -> Kept,
+        _ second: (TestService, Kept) async throws -> Void,
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var kept: Kept?
+        try await run(environment: environment) {
+            $0.dataFolder = folder.path
+        } _: {
+            kept = try await first($0)
+        }
+        let known = try required(kept)
+        try await run(environment: environment) {
+            $0.dataFolder = folder.path
+        } _: {
+            try await second($0, known)
+        }
+    }
+
     var description: ServiceDescription { service.description }
 
     var bundleID: String { FirstApp.bundleID }

@@ -1,0 +1,159 @@
+import Foundation
+import Notifications
+import Testing
+
+/// `carillon certificate`, to the letter of its contract, and what openssl and curl make of its files.
+@Suite(.service(), .timeLimit(.minutes(2))) struct CertificateCommandTests {
+    private let bundleID = "com.example.app"
+
+    private func create(
+        _ out: String,
+        environment: String = "universal",
+        _ more: [String] = [],
+    ) async throws -> ChildProcess.Finished {
+        let service = try CarillonProcess.current
+        return try await BuiltCommand.run(
+            [
+                "certificate", "create", "--data", service.data, "--json", "--team",
+                try service.developmentProvider.teamID, "--bundle-id", bundleID, "--environment", environment, "--out",
+                out,
+            ] + more)
+    }
+
+    private func openssl(_ arguments: String...) async throws -> ChildProcess.Finished {
+        try await ChildProcess.run("openssl", arguments)
+    }
+
+    @Test(arguments: ["development", "production", "universal"])
+    func createPrintsTheSerialTheTopicsAndThePath(environment: String) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/provider.pem"
+            let made = try await create(path, environment: environment)
+            #expect(made.status == 0, "\(made.errors)")
+            let object = try made.object
+            #expect(object.keys == ["path", "serial", "topics"])
+            #expect(object["path"]?.text == path)
+            #expect(
+                object["topics"] == [
+                    .string(bundleID), .string(bundleID + ".voip"), .string(bundleID + ".complication"),
+                ])
+            #expect(try permissions(ofFile: path) == 0o600)
+            let serial = try #require(object["serial"]?.text)
+            let shown = try await openssl("x509", "-in", path, "-noout", "-serial")
+            #expect(shown.output.lowercased() == "serial=\(serial)\n")
+        }
+    }
+
+    @Test func opensslVerifiesItAndReadsItsTopics() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/provider.pem"
+            _ = try await create(path)
+            let ca = try CarillonProcess.current.ready.ca
+            let verified = try await openssl(
+                "verify", "-purpose", "sslclient", "-CAfile", ca, "-untrusted", path, path)
+            #expect(verified.status == 0, "\(verified.errors)")
+            let text = try await openssl("x509", "-in", path, "-noout", "-text").output
+            #expect(text.contains("UID = \(bundleID)"))
+            for identifier in ["6.3.1", "6.3.2", "6.3.6"] {
+                #expect(text.contains("1.2.840.113635.100.\(identifier): \n"))
+            }
+        }
+    }
+
+    @Test func aCertificateIsNotOverwritten() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/provider.pem"
+            _ = try await create(path)
+            let again = try await create(path)
+            #expect(again.status != 0 && again.output.isEmpty && again.errors.contains(path))
+        }
+    }
+
+    @Test func itIsMadeFromARequestAndThenHoldsNoKey() async throws {
+        try await withTemporaryFolder { folder in
+            let requested = try await openssl(
+                "req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=anything", "-keyout",
+                folder + "/key.pem", "-out", folder + "/request.pem")
+            try #require(requested.status == 0, "\(requested.errors)")
+            let path = folder + "/provider.pem"
+            let made = try await create(path, ["--request", folder + "/request.pem"])
+            #expect(made.status == 0, "\(made.errors)")
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(!text.contains("PRIVATE KEY"))
+            let shown = try await openssl("x509", "-in", path, "-noout", "-subject")
+            #expect(!shown.output.contains("anything"))
+        }
+    }
+
+    @Test func forDeviceManagementTheOnlyTopicIsTheUID() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/provider.pem"
+            let made = try await create(path, ["--mdm"])
+            #expect(try made.object["topics"] == .array([.string(bundleID)]))
+            let text = try await openssl("x509", "-in", path, "-noout", "-text").output
+            #expect(!text.contains("1.2.840.113635.100.6.3.6"))
+        }
+    }
+
+    @Test func curlSendsWithItAndIsRefusedOnceItIsRevoked() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let path = folder + "/provider.pem"
+            let serial = try #require(try await create(path).object["serial"]?.text)
+            let token = try await service.register(bundleID, on: try await service.activate(.development))
+            let url = "https://\(try service.addresses(.development).provider)/3/device/\(token)"
+            func push() async throws -> Curl.Response {
+                try await Curl.request(
+                    "POST", url, ca: service.ready.ca, headers: [("apns-topic", bundleID)],
+                    body: Array(#"{"aps":{"alert":"Hello"}}"#.utf8), identity: path)
+            }
+            #expect(try await push().status == 200)
+            let revoked = try await service.carillon("certificate", "revoke", serial)
+            #expect(revoked.status == 0)
+            #expect(try revoked.object == ["serial": .string(serial)])
+            await #expect(throws: UnexpectedOutput.self) { try await push() }
+
+            let list = try await service.carillon("certificate", "crl", "--out", folder + "/crl.pem")
+            #expect(list.status == 0)
+            let read = try await openssl("crl", "-in", folder + "/crl.pem", "-noout", "-text")
+            #expect(read.output.contains("Serial Number: \(serial.uppercased())"))
+            let verified = try await openssl(
+                "verify", "-crl_check", "-CRLfile", folder + "/crl.pem", "-CAfile", service.ready.ca, "-untrusted",
+                path, path)
+            #expect(verified.status != 0 && verified.errors.contains("certificate revoked"))
+        }
+    }
+
+    @Test func anUnknownSerialCannotBeRevoked() async throws {
+        let serial = "4" + String(repeating: "0", count: 31)
+        let revoked = try await CarillonProcess.current.carillon("certificate", "revoke", serial)
+        #expect(revoked.status != 0 && revoked.output.isEmpty && revoked.errors.contains(serial))
+    }
+
+    @Test(arguments: [
+        ("team", "teamID"), ("app", "bundleID"), ("key", "keyID"), ("certificate", "serial"),
+    ])
+    func listShowsEachAndShowOne(command: String, name: String) async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await create(folder + "/provider.pem")
+            let service = try CarillonProcess.current
+            let listed = try await service.carillon(command, "list")
+            #expect(listed.status == 0)
+            let lines = listed.output.split(separator: "\n")
+            #expect(!lines.isEmpty)
+            let first = try JSONValue(Data(try #require(lines.first).utf8))
+            let shown = try await service.carillon(command, "show", try #require(first[name]?.text))
+            #expect(shown.status == 0)
+            let one = try JSONValue(Data(shown.output.utf8))
+            // Other tests make more of what belongs to a team meanwhile.
+            #expect(one.keys == first.keys && one[name] == first[name])
+        }
+    }
+
+    @Test func showOfWhatIsNotThereFails() async throws {
+        for (command, name) in [("team", "ZZZZZZZZZZ"), ("app", "com.example.none"), ("key", "ZZZZZZZZZZ")] {
+            let shown = try await CarillonProcess.current.carillon(command, "show", name)
+            #expect(shown.status != 0 && shown.output.isEmpty && shown.errors.contains(name))
+        }
+    }
+}
