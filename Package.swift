@@ -104,7 +104,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "HTTP2", "Service", "APNSProvider", "APNSDevice",
-                nioCore, nioPosix, crypto, logging, lifecycle,
+                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -25,7 +25,7 @@ struct ServiceParts {
     var providerTokens: ProviderTokens
     var providerListeners: [HTTP2Listener]
     var courierListeners: [HTTP2Listener]
-    var administration: HTTP2Listener
+    var administration: [HTTP2Listener]
     var logger: Logger
 }
 
@@ -68,7 +68,8 @@ private struct ServiceBuilder {
     private let clock: @Sendable () -> Timestamp = { .now() }
 
     func build() async throws(ServiceError) -> ServiceParts {
-        let secrets = try await SharedSecrets.load(from: store.secrets, now: clock())
+        let secrets = try await SharedSecrets.load(
+            from: store.secrets, under: settings.authority?.read(), now: clock())
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
@@ -83,10 +84,11 @@ private struct ServiceBuilder {
         let names =
             settings.hostnames + settings.ports.serverNames
             + (Self.isNameForClients(settings.host) ? [settings.host] : [])
-        let certificate = try ServerCertificate(authority: secrets.authority, hostnames: names, now: clock())
+        let certificate = try ServerCertificate(
+            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names), now: clock())
         let activations = Activations(invitations: store)
         var description = ServiceDescription(
-            processID: getpid(), ca: folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
+            processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(
@@ -119,18 +121,24 @@ private struct ServiceBuilder {
             case .production: description.production = addresses
             }
         }
-        let administration = try await open(
-            Administration(
-                accounts: store, authority: secrets.authority, invitations: store,
-                devices: DeviceRevocation(accounts: store, registrations: store, switchboard: switchboard),
-                tokenKeys: secrets.tokenKeys, clock: clock),
-            at: description.socket)
+        let administration = Administration(
+            accounts: store, authority: secrets.authority, invitations: store,
+            devices: DeviceRevocation(accounts: store, registrations: store, switchboard: switchboard),
+            tokenKeys: secrets.tokenKeys, clock: clock)
+        var administrationListeners = [try await open(administration, at: description.socket)]
+        if let address = settings.administration {
+            let listener = try await bind(
+                .always(RemoteAdministration(administration)), "administration", host: address.host, address.port,
+                certificate, ConnectGuard("administration", settings.providerConnects, budget: budget))
+            description.administration = listener.hostAndPort
+            administrationListeners.append(listener)
+        }
         try description.write(to: folder)
         return ServiceParts(
             description: description, folder: folder, lock: lock, settings: settings, store: store, group: group,
             certificate: certificate, delivery: delivery, switchboard: switchboard,
             providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
-            administration: administration, logger: logger)
+            administration: administrationListeners, logger: logger)
     }
 
     /// An address that stands for all of a machine's is no name for a certificate.
@@ -172,20 +180,22 @@ private struct ServiceBuilder {
     private func bind<Service: HTTP2Service>(
         _ choice: ServiceChoice<Service>,
         _ name: String,
+        host: String? = nil,
         _ port: Int,
         _ certificate: ServerCertificate,
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> HTTP2Listener {
         var logger = logger
         logger[metadataKey: "listener"] = .string(name)
+        let host = host ?? settings.host
         do {
             return try await HTTP2Listener.bind(
-                choice, to: .tcp(host: settings.host, port: port), tls: { certificate.context },
+                choice, to: .tcp(host: host, port: port), tls: { certificate.context },
                 limits: settings.listener, connects: connects, group: group, logger: logger)
         } catch {
             throw ServiceError(
                 .cannotListen,
-                "The \(name) port \(port) on \(settings.host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
+                "The \(name) port \(port) on \(host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
                     + Self.remedy(error))
         }
     }

@@ -5,7 +5,7 @@ import HTTP2
 import Logging
 import NIOCore
 import NIOPosix
-import Notifications
+package import Notifications
 import ProviderGateway
 import SQLiteStore
 import ServiceLifecycle
@@ -26,7 +26,7 @@ package final class CarillonService: Sendable {
     private let providerTokens: ProviderTokens
     private let providerListeners: [HTTP2Listener]
     private let courierListeners: [HTTP2Listener]
-    private let administration: HTTP2Listener
+    private let administration: [HTTP2Listener]
     private let logger: Logger
 
     init(_ parts: ServiceParts) {
@@ -72,7 +72,7 @@ package final class CarillonService: Sendable {
         await Self.shutDown(courierListeners, within: settings.shutdownTimeout)
         switchboard.disconnectAll(because: .shutdown)
         await delivery.drain()
-        await administration.shutDown(within: .seconds(1))
+        await Self.shutDown(administration, within: .seconds(1))
         unlink(description.socket)
     }
 
@@ -82,11 +82,14 @@ package final class CarillonService: Sendable {
         }
     }
 
+    /// Sees whether the listeners need another certificate; connections that are open keep theirs.
+    package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+
     private func renewCertificates() async {
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: ServerCertificate.checkEvery)
-                try certificate.renew(now: .now())
+                try renewCertificate(now: .now())
             } catch is CancellationError {
                 return
             } catch {

@@ -1,14 +1,14 @@
-/// The certificate authority as a store keeps it: four certificates and their private keys.
+/// The certificate authority as a store keeps it: its certificates and their private keys.
 ///
 /// Whoever reads these can issue any certificate. It describes itself without them.
 package struct AuthoritySecrets: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     /// A certificate and its private key.
     package struct Issuer: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
         package var certificatePEM: String
-        /// PKCS#8.
-        package var keyPEM: String
+        /// PKCS#8; nil for a root that somebody brought, whose key stays with them.
+        package var keyPEM: String?
 
-        package init(certificatePEM: String, keyPEM: String) {
+        package init(certificatePEM: String, keyPEM: String?) {
             self.certificatePEM = certificatePEM
             self.keyPEM = keyPEM
         }
@@ -21,12 +21,14 @@ package struct AuthoritySecrets: Sendable, Hashable, CustomStringConvertible, Cu
     package var servers: Issuer
     package var providers: Issuer
     package var devices: Issuer
+    package var administrators: Issuer
 
-    package init(root: Issuer, servers: Issuer, providers: Issuer, devices: Issuer) {
+    package init(root: Issuer, servers: Issuer, providers: Issuer, devices: Issuer, administrators: Issuer) {
         self.root = root
         self.servers = servers
         self.providers = providers
         self.devices = devices
+        self.administrators = administrators
     }
 
     package var description: String { "AuthoritySecrets" }

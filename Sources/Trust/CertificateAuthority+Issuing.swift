@@ -90,6 +90,26 @@ extension CertificateAuthority {
             using: &generator)
     }
 
+    /// Issues an administrator's certificate and a key for it.
+    /// - Parameter now: seconds since 1970.
+    package func issueAdministratorCertificate(
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        let key = P256.Signing.PrivateKey()
+        return try issue(
+            Certificate.PublicKey(key.publicKey),
+            by: administrators,
+            subject: { try Self.name("Administrator") },
+            life: CertificateLives.administrator,
+            usage: .clientAuth,
+            extensions: { [try Certificate.Extension(CertificateRole.administrator)] },
+            keyPEM: key.pemRepresentation + "\n",
+            now: now,
+            using: &generator,
+        )
+    }
+
     private func issueProvider(
         _ publicKey: Certificate.PublicKey,
         _ bundleID: BundleID,

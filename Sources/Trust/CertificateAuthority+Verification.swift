@@ -33,7 +33,7 @@ extension CertificateAuthority {
         }
 
         // Nothing that the certificate says counts for anything before its signature does.
-        let issuer = role == .device ? devices : providers
+        let issuer = issuer(of: role)
         guard leaf.version == .v3, issuer.signed(leaf), let serial = CertificateSerial(leaf.serialNumber) else {
             throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
         }
@@ -50,6 +50,14 @@ extension CertificateAuthority {
             throw TrustError(.wrongUse, "The certificate is not a \(role.rawValue)'s.")
         }
         return identity
+    }
+
+    private func issuer(of role: PeerRole) -> CertificateIssuer {
+        switch role {
+        case .device: devices
+        case .provider: providers
+        case .administrator: administrators
+        }
     }
 
     private static func checkDates(of certificate: Certificate, now: Double) throws(TrustError) {
@@ -99,6 +107,8 @@ extension CertificateAuthority {
                     publicKeyFingerprint: try AcceptedPublicKey.fingerprint(of: leaf.publicKey),
                     validUntil: validUntil,
                 ))
+        case .administrator:
+            return .administrator(serial)
         case .provider:
             guard let uid = userID(of: leaf.subject) else {
                 throw TrustError(.wrongUse, "The certificate's subject has no UID.")

@@ -6,7 +6,7 @@ import X509
 
 /// The service's own certificate authority (ECDSA P-256, SHA-256).
 ///
-/// A root signs three intermediates, one for servers, one for providers, one for devices, and each of these signs
+/// A root signs four intermediates, for servers, providers, devices and administrators, and each of these signs
 /// certificates for that one use. So a certificate for one use is never good for another, even to software that looks
 /// at nothing but the chain: the extended key usage of the intermediates binds what is below them.
 package struct CertificateAuthority: Sendable {
@@ -14,33 +14,40 @@ package struct CertificateAuthority: Sendable {
     let servers: CertificateIssuer
     let providers: CertificateIssuer
     let devices: CertificateIssuer
+    let administrators: CertificateIssuer
 
     /// What clients trust: the root, PEM.
     package var rootPEM: String { root.certificatePEM }
 
     /// What a store keeps, from which ``init(secrets:)`` makes the same authority again.
     package var secrets: AuthoritySecrets {
-        AuthoritySecrets(root: root.kept, servers: servers.kept, providers: providers.kept, devices: devices.kept)
+        AuthoritySecrets(
+            root: root.kept, servers: servers.kept, providers: providers.kept, devices: devices.kept,
+            administrators: administrators.kept)
     }
 
     /// Makes a new authority.
     ///
     /// - Parameters:
+    ///   - brought: a root that is there already; nil to make one. What is kept of it is its certificate alone.
     ///   - now: seconds since 1970.
     ///   - generator: decides names and serials. Keys come from the cryptography library's own source.
     package static func create(
+        under brought: BroughtRoot? = nil,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> CertificateAuthority {
         do {
             // Two authorities must not bear the same name, or a client that trusts one tries it for the other's.
             let mark = Hexadecimal.string((0..<4).map { _ in UInt8.random(in: 0...255, using: &generator) })
-            let root = try makeRoot(mark: mark, now: now, using: &generator)
+            let root = try brought?.issuer(now: now) ?? makeRoot(mark: mark, now: now, using: &generator)
             return try CertificateAuthority(
-                root: root,
+                root: brought == nil ? root : CertificateIssuer(certificate: root.certificate, key: nil),
                 servers: makeIntermediate("Servers \(mark)", .serverAuth, root, now: now, using: &generator),
                 providers: makeIntermediate("Providers \(mark)", .clientAuth, root, now: now, using: &generator),
                 devices: makeIntermediate("Devices \(mark)", .clientAuth, root, now: now, using: &generator),
+                administrators: makeIntermediate(
+                    "Administrators \(mark)", .clientAuth, root, now: now, using: &generator),
             )
         } catch let error as TrustError {
             throw error
@@ -60,14 +67,17 @@ package struct CertificateAuthority: Sendable {
                 servers: try CertificateIssuer(secrets.servers),
                 providers: try CertificateIssuer(secrets.providers),
                 devices: try CertificateIssuer(secrets.devices),
+                administrators: try CertificateIssuer(secrets.administrators),
             )
         }
         guard root.certificate.publicKey.isValidSignature(root.certificate.signature, for: root.certificate),
-            root.signed(servers.certificate), root.signed(providers.certificate), root.signed(devices.certificate)
+            root.signed(servers.certificate), root.signed(providers.certificate), root.signed(devices.certificate),
+            root.signed(administrators.certificate)
         else { throw TrustError(.untrusted, "The authority's certificates were not signed by its root.") }
-        // Three that are alike in all but their names would undo the separation of uses.
-        guard Set([servers, providers, devices].map(\.certificate.subject)).count == 3 else {
-            throw TrustError(.untrusted, "The authority's intermediates are not three different ones.")
+        // Two that are alike in all but their names would undo the separation of uses.
+        let intermediates = [servers, providers, devices, administrators]
+        guard Set(intermediates.map(\.certificate.subject)).count == intermediates.count else {
+            throw TrustError(.untrusted, "The authority's intermediates are not all different ones.")
         }
     }
 
@@ -76,11 +86,13 @@ package struct CertificateAuthority: Sendable {
         servers: CertificateIssuer,
         providers: CertificateIssuer,
         devices: CertificateIssuer,
+        administrators: CertificateIssuer,
     ) {
         self.root = root
         self.servers = servers
         self.providers = providers
         self.devices = devices
+        self.administrators = administrators
     }
 
     private static func makeRoot(

@@ -7,36 +7,47 @@ import X509
 /// A certificate that signs others, and its key: the root or an intermediate.
 struct CertificateIssuer: Sendable {
     let certificate: Certificate
-    let key: P256.Signing.PrivateKey
+    /// Nil for a root whose key is kept elsewhere: it has signed all that it will.
+    private let key: P256.Signing.PrivateKey?
     let certificatePEM: String
     let keyIdentifier: SubjectKeyIdentifier
 
     /// The only signature algorithm of the authority: all of its keys are P-256.
     static let signatureAlgorithm = Certificate.SignatureAlgorithm.ecdsaWithSHA256
 
-    init(certificate: Certificate, key: P256.Signing.PrivateKey) throws {
+    /// - Throws: when the key is not the certificate's.
+    init(certificate: Certificate, key: P256.Signing.PrivateKey?) throws {
+        if let key, certificate.publicKey != Certificate.PublicKey(key.publicKey) {
+            throw TrustError(.untrusted, "An authority's certificate and key do not belong together.")
+        }
         self.certificate = certificate
         self.key = key
         certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
-        keyIdentifier = SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
+        keyIdentifier =
+            try certificate.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: certificate.publicKey)
+    }
+
+    /// - Throws: where the key is kept elsewhere.
+    var signingKey: P256.Signing.PrivateKey {
+        get throws(TrustError) {
+            guard let key else { throw TrustError(.failed, "The key of this authority's root is kept elsewhere.") }
+            return key
+        }
     }
 
     /// Loads one that was kept, and checks that certificate and key belong together.
     init(_ kept: AuthoritySecrets.Issuer) throws {
         let key = try TrustError.wrapping(.malformed, "An authority's key cannot be read.", quoting: false) {
-            try P256.Signing.PrivateKey(pemRepresentation: kept.keyPEM)
+            try kept.keyPEM.map { try P256.Signing.PrivateKey(pemRepresentation: $0) }
         }
         let certificate = try TrustError.wrapping(.malformed, "An authority's certificate cannot be read.") {
             try Certificate(pemEncoded: kept.certificatePEM)
-        }
-        guard certificate.publicKey == Certificate.PublicKey(key.publicKey) else {
-            throw TrustError(.untrusted, "An authority's certificate and key do not belong together.")
         }
         try self.init(certificate: certificate, key: key)
     }
 
     var kept: AuthoritySecrets.Issuer {
-        AuthoritySecrets.Issuer(certificatePEM: certificatePEM, keyPEM: key.pemRepresentation + "\n")
+        AuthoritySecrets.Issuer(certificatePEM: certificatePEM, keyPEM: key.map { $0.pemRepresentation + "\n" })
     }
 
     /// Whether this one signed `other` by its name, key identifier and signature.
@@ -72,7 +83,7 @@ struct CertificateIssuer: Sendable {
             subject: subject,
             signatureAlgorithm: Self.signatureAlgorithm,
             extensions: try Certificate.Extensions(extensions + identifiers),
-            issuerPrivateKey: Certificate.PrivateKey(key),
+            issuerPrivateKey: Certificate.PrivateKey(try signingKey),
         )
     }
 }

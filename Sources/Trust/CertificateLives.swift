@@ -13,6 +13,8 @@ package enum CertificateLives {
     package static let server = 397 * day
     /// A device is activated again within the year; one that is lost does not stay trusted for longer.
     package static let device = 365 * day
+    /// Short, because it is not revoked one by one: who administers from afar gets another each month.
+    package static let administrator = 30 * day
     /// As in the developer account: a year, and a month in which the old and the new one overlap.
     package static let provider = 396 * day
 }

@@ -3,26 +3,28 @@ import SwiftASN1
 import X509
 
 /// What the holder of a client certificate is, in an extension of ours, so that a certificate of one role never passes
-/// for the other. A device's is critical: no software that does not know it takes the certificate for anything. A
+/// for another. A device's and an administrator's are critical: no software that does not know it takes the certificate for anything. A
 /// provider's is not: ordinary tools read provider certificates (Guide, 2.3.2), and their intermediate says the same.
 enum CertificateRole: Sendable, Hashable {
     case device(DeviceID, Environment)
     case provider
+    case administrator
 
     /// Whether software that does not know the extension has to refuse the certificate (RFC 5280, 4.2).
-    var isCritical: Bool { kind == .device }
+    var isCritical: Bool { kind != .provider }
 
     var kind: PeerRole {
         switch self {
         case .device: .device
         case .provider: .provider
+        case .administrator: .administrator
         }
     }
 }
 
 // Role ::= SEQUENCE {
-//     kind         UTF8String,            -- "device" or "provider"
-//     environment  UTF8String OPTIONAL,   -- both with a device, neither with a provider
+//     kind         UTF8String,            -- "device", "provider" or "administrator"
+//     environment  UTF8String OPTIONAL,   -- both with a device, neither with the others
 //     device       UTF8String OPTIONAL }  -- 16 hexadecimal digits
 //
 // Strings throughout, so that `openssl x509 -text` and `asn1parse` show it readably.
@@ -34,6 +36,8 @@ extension CertificateRole: DERImplicitlyTaggable {
             switch PeerRole(rawValue: String(try ASN1UTF8String(derEncoded: &nodes))) {
             case .provider:
                 return .provider
+            case .administrator:
+                return .administrator
             case .device:
                 guard let environment = Environment(rawValue: String(try ASN1UTF8String(derEncoded: &nodes))),
                     let device = DeviceID(String(try ASN1UTF8String(derEncoded: &nodes)))

@@ -4,6 +4,7 @@ package import Notifications
 package enum PeerRole: String, Sendable, Hashable, CaseIterable {
     case device
     case provider
+    case administrator
 }
 
 /// Who a peer is by its certificate. Whether it may do something here, and now, is for the caller to decide: the
@@ -11,11 +12,13 @@ package enum PeerRole: String, Sendable, Hashable, CaseIterable {
 package enum PeerIdentity: Sendable, Hashable {
     case device(DeviceIdentity)
     case provider(ProviderIdentity)
+    case administrator(CertificateSerial)
 
     package var role: PeerRole {
         switch self {
         case .device: .device
         case .provider: .provider
+        case .administrator: .administrator
         }
     }
 
@@ -23,6 +26,7 @@ package enum PeerIdentity: Sendable, Hashable {
         switch self {
         case .device(let device): device.serial
         case .provider(let provider): provider.serial
+        case .administrator(let serial): serial
         }
     }
 }

@@ -43,7 +43,7 @@ extension CertificateAuthority {
             )
             var content = DER.Serializer()
             try content.serialize(unsigned)
-            let signature = try providers.key.signature(for: content.serializedBytes).derRepresentation
+            let signature = try providers.signingKey.signature(for: content.serializedBytes).derRepresentation
             var list = DER.Serializer()
             try list.appendConstructedNode(identifier: .sequence) { coder in
                 coder.serializeRawBytes(content.serializedBytes)

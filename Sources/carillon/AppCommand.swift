@@ -22,7 +22,7 @@ struct AppCommand: AsyncParsableCommand {
         var bundleID: String
 
         func run() async throws {
-            let made: AdministrationMessages.AppMade = try await common.runningService().administer(
+            let made: AdministrationMessages.AppMade = try await common.administration().ask(
                 "POST", "/apps", AdministrationMessages.NewApp(team: team, bundleID: bundleID))
             let topics = made.topics.joined(separator: ", ")
             Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")

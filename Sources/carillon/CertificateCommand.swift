@@ -50,7 +50,7 @@ struct CertificateCommand: AsyncParsableCommand {
                 throw CommandError("\(path) is there already; a certificate is not overwritten.")
             }
             let key = P256.Signing.PrivateKey()
-            let made: AdministrationMessages.CertificateMade = try await common.runningService().administer(
+            let made: AdministrationMessages.CertificateMade = try await common.administration().ask(
                 "POST", "/certificates",
                 AdministrationMessages.NewCertificate(
                     team: team, bundleID: bundleID, environment: environment, request: try signingRequest(key),
@@ -106,8 +106,8 @@ struct CertificateCommand: AsyncParsableCommand {
         var serial: String
 
         func run() async throws {
-            let revoked: AdministrationMessages.CertificateRevoked = try await common.runningService().administer(
-                "DELETE", "/certificates/\(serial)", Nothing())
+            let revoked: AdministrationMessages.CertificateRevoked = try await common.administration().ask(
+                "DELETE", "/certificates/\(serial)")
             Output(isJSON: common.json).print(revoked, "Revoked the certificate \(revoked.serial).")
         }
     }
@@ -122,7 +122,7 @@ struct CertificateCommand: AsyncParsableCommand {
         var out: String
 
         func run() async throws {
-            let der = try await common.runningService().administration("GET", "/crl", [])
+            let der = try await common.administration().bytes("GET", "/crl")
             let path = DataFolder(out).path
             try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, mode: 0o644)
             Output(isJSON: common.json).print(Made(path: path), "Wrote the list: \(path)")

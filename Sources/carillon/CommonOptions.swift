@@ -14,6 +14,9 @@ struct CommonOptions: ParsableArguments {
         DataFolder(data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] ?? Settings().dataFolder)
     }
 
+    /// The administration of the service that runs on the folder.
+    func administration() throws -> AdministrationClient { try AdministrationClient(folder) }
+
     /// The service that runs on the folder.
     func runningService() throws -> RunningService { try RunningService(folder) }
 }

@@ -60,7 +60,7 @@ struct DeviceCommand: AsyncParsableCommand {
         var environment = Environment.development
 
         func run() async throws {
-            let invitation: AdministrationMessages.Invitation = try await common.runningService().administer(
+            let invitation: AdministrationMessages.Invitation = try await common.administration().ask(
                 "POST", "/invitations", AdministrationMessages.NewInvitation(environment: environment.rawValue))
             Output(isJSON: common.json).print(invitation, invitation.code)
         }

@@ -17,7 +17,7 @@ struct DeviceRevokeCommand: AsyncParsableCommand {
     var environment = Environment.development
 
     func run() async throws {
-        let revoked: AdministrationMessages.RevokedDevice = try await common.runningService().administer(
+        let revoked: AdministrationMessages.RevokedDevice = try await common.administration().ask(
             "DELETE", "/devices/\(deviceID)",
             AdministrationMessages.NewRevokedDevice(environment: environment.rawValue))
         Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID).")

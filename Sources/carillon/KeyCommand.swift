@@ -43,7 +43,7 @@ struct KeyCommand: AsyncParsableCommand {
         var bundleIDs: [String] = []
 
         func run() async throws {
-            let service = try common.runningService()
+            let administration = try common.administration()
             let folder = DataFolder(out).path
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let privateKey = P256.Signing.PrivateKey()
@@ -52,7 +52,7 @@ struct KeyCommand: AsyncParsableCommand {
             let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
             try DataFolder.write(privateKey.pemRepresentation + "\n", to: unnamed)
             do {
-                let made: AdministrationMessages.KeyMade = try await service.administer(
+                let made: AdministrationMessages.KeyMade = try await administration.ask(
                     "POST", "/keys",
                     AdministrationMessages.NewKey(
                         team: team, publicKey: publicKey, environment: environment?.rawValue,
@@ -102,8 +102,8 @@ struct KeyCommand: AsyncParsableCommand {
         var keyID: String
 
         func run() async throws {
-            let revoked: AdministrationMessages.KeyMade = try await common.runningService().administer(
-                "DELETE", "/keys/\(keyID)", Nothing())
+            let revoked: AdministrationMessages.KeyMade = try await common.administration().ask(
+                "DELETE", "/keys/\(keyID)")
             Output(isJSON: common.json).print(revoked, "Revoked the key \(revoked.keyID).")
         }
     }

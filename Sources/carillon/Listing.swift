@@ -9,12 +9,12 @@ struct Listing<Item: Codable & Sendable>: Sendable {
     let line: @Sendable (Item) -> String
 
     func printAll(_ common: CommonOptions) async throws {
-        let items: [Item] = try await common.runningService().administer("GET", path, Nothing())
+        let items: [Item] = try await common.administration().ask("GET", path)
         for item in items { Output(isJSON: common.json).print(item, line(item)) }
     }
 
     func print(_ name: String, _ common: CommonOptions) async throws {
-        let item: Item = try await common.runningService().administer("GET", "\(path)/\(name)", Nothing())
+        let item: Item = try await common.administration().ask("GET", "\(path)/\(name)")
         Output(isJSON: common.json).print(item, line(item))
     }
 }

@@ -1,8 +1,5 @@
 import APNSDevice
 import Foundation
-import HTTP2
-import NIOCore
-import NIOPosix
 import Notifications
 import Service
 
@@ -14,37 +11,6 @@ struct RunningService {
     init(_ folder: DataFolder) throws {
         self.folder = folder
         description = try ServiceDescription.read(folder)
-    }
-
-    /// Asks the administration for something.
-    func administer<Answer: Decodable>(
-        _ method: String,
-        _ path: String,
-        _ message: some Encodable,
-    ) async throws -> Answer {
-        let answer = try await administration(method, path, JSONEncoder().encode(message))
-        return try JSONDecoder().decode(Answer.self, from: answer)
-    }
-
-    /// The same with bytes both ways.
-    func administration(_ method: String, _ path: String, _ body: some Sequence<UInt8> & Sendable) async throws -> Data
-    {
-        let client: HTTP2Client
-        do {
-            client = try await HTTP2Client.connect(
-                to: .unix(path: description.socket), group: MultiThreadedEventLoopGroup.singleton)
-        } catch {
-            throw CommandError(
-                "No service answers on \(folder.path); start one with: carillon serve --data \(folder.path)")
-        }
-        let response = try await client.send(HTTP2Request(method, path, body: ByteBuffer(bytes: body)))
-        await client.close()
-        let data = Data(response.body.readableBytesView)
-        guard response.status == 200 else {
-            let failure = try? JSONDecoder().decode(AdministrationMessages.Failure.self, from: data)
-            throw CommandError(failure?.error ?? "The service refused: status \(response.status).")
-        }
-        return data
     }
 
     /// Where providers send to.
@@ -67,6 +33,3 @@ struct RunningService {
         return addresses
     }
 }
-
-/// An empty JSON dictionary.
-struct Nothing: Codable {}

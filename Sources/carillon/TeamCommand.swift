@@ -19,7 +19,7 @@ struct TeamCommand: AsyncParsableCommand {
         var name: String
 
         func run() async throws {
-            let made: AdministrationMessages.TeamMade = try await common.runningService().administer(
+            let made: AdministrationMessages.TeamMade = try await common.administration().ask(
                 "POST", "/teams", AdministrationMessages.NewTeam(name: name))
             Output(isJSON: common.json).print(made, "Made the team \(made.teamID).")
         }

@@ -12,8 +12,8 @@ struct TokenKeyCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let made: AdministrationMessages.TokenKey = try await common.runningService().administer(
-                "POST", "/token-keys", Nothing())
+            let made: AdministrationMessages.TokenKey = try await common.administration().ask(
+                "POST", "/token-keys")
             Output(isJSON: common.json).print(made, "Device tokens are now sealed with key \(made.tokenKeyID).")
         }
     }

@@ -134,7 +134,7 @@ struct CertificateAuthorityTests {
 
 /// The parts of an authority, as arguments of tests.
 enum AuthorityPart: CaseIterable {
-    case root, servers, providers, devices
+    case root, servers, providers, devices, administrators
 
     var path: WritableKeyPath<AuthoritySecrets, AuthoritySecrets.Issuer> {
         switch self {
@@ -142,6 +142,7 @@ enum AuthorityPart: CaseIterable {
         case .servers: \.servers
         case .providers: \.providers
         case .devices: \.devices
+        case .administrators: \.administrators
         }
     }
 }

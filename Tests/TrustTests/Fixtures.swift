@@ -104,7 +104,8 @@ struct Forgery {
         extensions = original.extensions
         notBefore = original.notValidBefore
         notAfter = original.notValidAfter
-        signer = try P256.Signing.PrivateKey(pemRepresentation: authority.secrets[keyPath: issuer].keyPEM)
+        guard let keyPEM = authority.secrets[keyPath: issuer].keyPEM else { throw TrustError(.failed, "no key") }
+        signer = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
     }
 
     func chain() throws -> [[UInt8]] {

@@ -70,6 +70,7 @@ final class Administration: HTTP2Service {
             case ("POST", "invitations", nil): return try await invite(decode(body))
             case ("DELETE", "devices", let name?): return try await revokeDevice(name, decode(body))
             case ("POST", "token-keys", nil): return try await rotateTokenKey()
+            case ("POST", "administrators", nil): return try makeAdministrator()
             default: return .failure(404, "There is no \(method) \(path) here.")
             }
         } catch let error as StoreError {
@@ -92,6 +93,16 @@ final class Administration: HTTP2Service {
     }
 
     private func show(_ message: some Encodable) throws -> AdministrationAnswer { try .success(message) }
+
+    /// A certificate for the administration over TLS, and its key.
+    private func makeAdministrator() throws -> AdministrationAnswer {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueAdministratorCertificate(
+            now: Double(clock().milliseconds) / 1000, using: &random)
+        return try .success(
+            AdministrationMessages.Administrator(
+                serial: issued.serial.description, identity: (issued.keyPEM ?? "") + issued.chainPEM))
+    }
 
     private func decode<Message: Decodable>(_ body: [UInt8]) throws -> Message {
         try JSONDecoder().decode(Message.self, from: Data(body))

@@ -4,7 +4,8 @@ import Notifications
 
 /// One connection to the administration. Confined to its event loop.
 final class AdministrationConnection: HTTP2Connection {
-    private let administration: Administration
+    /// Nil for a client without a certificate, where one is needed.
+    private let administration: Administration?
     private let eventLoop: any EventLoop
     private var session: HTTP2Session?
     private var requests = StreamTable<Request>()
@@ -16,7 +17,7 @@ final class AdministrationConnection: HTTP2Connection {
         var isAnswered = false
     }
 
-    init(administration: Administration, eventLoop: any EventLoop) {
+    init(administration: Administration?, eventLoop: any EventLoop) {
         self.administration = administration
         self.eventLoop = eventLoop
     }
@@ -43,9 +44,12 @@ final class AdministrationConnection: HTTP2Connection {
 
     func streamEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        guard let administration else {
+            return respond(stream, .failure(403, "This takes an administrator's certificate."))
+        }
         let request = requests[index]
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
-        Task { [administration] in
+        Task {
             let answer = await administration.perform(request.method, request.path, request.body)
             connection.eventLoop.execute { connection.value.respond(stream, answer) }
         }

@@ -138,6 +138,13 @@ package enum AdministrationMessages {
         package var tokenKeyID: UInt32
     }
 
+    /// A certificate for the administration over TLS.
+    package struct Administrator: Codable, Sendable {
+        package var serial: String
+        /// The key, the certificate and its intermediate, PEM.
+        package var identity: String
+    }
+
     package struct Failure: Codable, Sendable {
         package var error: String
     }

@@ -25,6 +25,12 @@ package struct Settings: Sendable {
     package var ports = PortPlan.standard
     /// Where the administration's socket is; nil for the data folder.
     package var socketPath: String?
+    /// The listeners' certificate, where somebody brings one; nil for one of the service's own authority.
+    package var serverCertificate: ServerCertificateFiles?
+    /// The root to make a new folder's authority under; nil to make one.
+    package var authority: AuthorityFiles?
+    /// Where the administration listens beside its socket, over TLS with an administrator's certificate; nil for nowhere.
+    package var administration: ListenAddress?
     /// How many threads serve connections; nil for one a core.
     package var eventLoops: Int?
     /// How long a clean shutdown may take before what is still open is closed.
@@ -62,6 +68,7 @@ package struct Settings: Sendable {
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops
+        try readTrust(reader)
         try readLimits(reader)
     }
 

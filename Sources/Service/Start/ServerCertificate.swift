@@ -4,69 +4,95 @@ import Notifications
 import Synchronization
 import Trust
 
-/// The certificate of the service's listeners: made at the start, and again before it expires; connections that are
-/// open keep theirs.
+/// The certificate of the service's listeners: made at the start, and again before it expires, or read from files and
+/// again when they change. Connections that are open keep theirs.
 final class ServerCertificate: Sendable {
-    /// How long before its end a certificate is replaced.
+    /// How long before its end a certificate of our authority is replaced.
     static let renewBefore = Duration.seconds(30 * 24 * 60 * 60)
-    /// How often its end is looked at.
-    static let checkEvery = Duration.seconds(60 * 60)
+    /// How often its end, or its files, are looked at.
+    static let checkEvery = Duration.seconds(60)
 
-    private let authority: CertificateAuthority
-    private let hostnames: [String]
+    /// Where it comes from.
+    enum Source: Sendable {
+        case authority(CertificateAuthority, names: [String])
+        case files(ServerCertificateFiles)
+    }
+
+    private let source: Source
     private let state: Mutex<State>
 
     private struct State {
         var context: NIOSSLContext
-        var validUntil: Timestamp
+        /// What has to be looked at to see whether it is time for another.
+        var made: Made
     }
 
-    init(
-        authority: CertificateAuthority,
-        hostnames: [String],
-        now: Timestamp,
-    ) throws(ServiceError) {
-        self.authority = authority
-        self.hostnames = hostnames
-        state = Mutex(try Self.make(authority, hostnames, now))
+    private enum Made: Equatable {
+        case until(Timestamp)
+        case from(ServerCertificateFiles.Contents)
+    }
+
+    init(_ source: Source, now: Timestamp) throws(ServiceError) {
+        self.source = source
+        state = Mutex(try Self.make(source, now))
     }
 
     /// What new connections get.
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// Replaces the certificate when its end is near.
+    /// Replaces the certificate when its end is near, or its files have changed.
     func renew(now: Timestamp) throws(ServiceError) {
-        guard state.withLock({ $0.validUntil }) < now.advanced(by: Self.renewBefore) else { return }
-        let fresh = try Self.make(authority, hostnames, now)
+        switch (source, state.withLock({ $0.made })) {
+        case (.files(let files), let made):
+            guard try .from(files.read()) != made else { return }
+        case (.authority, .until(let end)):
+            guard end < now.advanced(by: Self.renewBefore) else { return }
+        case (.authority, .from):
+            return
+        }
+        let fresh = try Self.make(source, now)
         state.withLock { $0 = fresh }
     }
 
-    private static func make(
-        _ authority: CertificateAuthority,
-        _ hostnames: [String],
-        _ now: Timestamp,
-    ) throws(ServiceError) -> State {
-        var random = SystemRandomNumberGenerator()
-        do {
-            let seconds = Double(now.milliseconds) / 1000
-            let issued = try authority.issueServerCertificate(names: hostnames, now: seconds, using: &random)
-            guard let keyPEM = issued.keyPEM else { throw ServiceError(.trust, "The server's key is missing.") }
-            let chain = try NIOSSLCertificate.fromPEMBytes(Array(issued.chainPEM.utf8))
-            let key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            // The guide asks for TLS 1.2 or higher (2.3.3).
-            tls.minimumTLSVersion = .tlsv12
-            tls.applicationProtocols = ["h2"]
-            // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is
-            // not activated yet has nothing.
-            tls.certificateVerification = .optionalVerification
-            return State(
-                context: try NIOSSLContext(configuration: tls),
-                validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),
-            )
-        } catch {
-            throw error as? ServiceError ?? ServiceError(.trust, "The server's certificate cannot be made: \(error)")
+    private static func make(_ source: Source, _ now: Timestamp) throws(ServiceError) -> State {
+        switch source {
+        case .files(let files):
+            let contents = try files.read()
+            do {
+                let context = try context(chainPEM: contents.certificate, keyPEM: contents.key)
+                return State(context: context, made: .from(contents))
+            } catch {
+                throw ServiceError(
+                    .trust,
+                    "\(files.certificate) and \(files.key) are no certificate chain and its key in PEM: \(error)")
+            }
+        case .authority(let authority, let names):
+            var random = SystemRandomNumberGenerator()
+            do {
+                let issued = try authority.issueServerCertificate(
+                    names: names, now: Double(now.milliseconds) / 1000, using: &random)
+                return State(
+                    context: try context(
+                        chainPEM: Array(issued.chainPEM.utf8), keyPEM: Array((issued.keyPEM ?? "").utf8)),
+                    made: .until(Timestamp(milliseconds: UInt64(issued.validUntil * 1000))),
+                )
+            } catch {
+                throw ServiceError(.trust, "The server's certificate cannot be made: \(error)")
+            }
         }
+    }
+
+    private static func context(chainPEM: [UInt8], keyPEM: [UInt8]) throws -> NIOSSLContext {
+        let chain = try NIOSSLCertificate.fromPEMBytes(chainPEM)
+        let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        // The guide asks for TLS 1.2 or higher (2.3.3).
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2"]
+        // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is not
+        // activated yet has nothing.
+        tls.certificateVerification = .optionalVerification
+        return try NIOSSLContext(configuration: tls)
     }
 }

@@ -31,6 +31,8 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     package var ca: String
     /// The administration's socket.
     package var socket: String
+    /// Where the administration listens over TLS, `host:port`; nil for nowhere.
+    package var administration: String?
     package var key: DevelopmentKey?
 
     /// The name to ask for in the TLS handshake; nil for the host's own.

@@ -9,14 +9,21 @@ struct SharedSecrets {
     let tokenKeys: TokenKeyRotation
 
     /// Reads them from the store, or makes them at the first start.
-    static func load(from secrets: any Secrets, now: Timestamp) async throws(ServiceError) -> SharedSecrets {
+    /// - Parameter brought: a root to make the authority under; the kept one has to be under it.
+    static func load(
+        from secrets: any Secrets,
+        under brought: BroughtRoot? = nil,
+        now: Timestamp,
+    ) async throws(ServiceError) -> SharedSecrets {
         do {
             var random = SystemRandomNumberGenerator()
             let authority: CertificateAuthority
             if let kept = try await secrets.secret(.authority) {
                 authority = try CertificateAuthority(secrets: try decode(kept))
+                try check(authority, isUnder: brought)
             } else {
-                let fresh = try CertificateAuthority.create(now: Double(now.milliseconds) / 1000, using: &random)
+                let fresh = try CertificateAuthority.create(
+                    under: brought, now: Double(now.milliseconds) / 1000, using: &random)
                 let kept = try await secrets.keep(try encode(fresh.secrets), as: .authority)
                 authority = try CertificateAuthority(secrets: try decode(kept))
             }
@@ -27,15 +34,23 @@ struct SharedSecrets {
         }
     }
 
+    private static func check(_ authority: CertificateAuthority, isUnder brought: BroughtRoot?) throws {
+        guard let brought, !brought.isRoot(of: authority) else { return }
+        throw ServiceError(
+            .trust,
+            "This data folder has another authority already: start with a new folder, or without your own authority.")
+    }
+
     private struct Kept: Codable {
         struct Issuer: Codable {
             var certificate: String
-            var key: String
+            var key: String?
         }
         var root: Issuer
         var servers: Issuer
         var providers: Issuer
         var devices: Issuer
+        var administrators: Issuer
     }
 
     private static func encode(_ secrets: AuthoritySecrets) throws -> [UInt8] {
@@ -44,7 +59,7 @@ struct SharedSecrets {
         }
         let all = Kept(
             root: kept(secrets.root), servers: kept(secrets.servers), providers: kept(secrets.providers),
-            devices: kept(secrets.devices))
+            devices: kept(secrets.devices), administrators: kept(secrets.administrators))
         return Array(try JSONEncoder().encode(all))
     }
 
@@ -55,7 +70,7 @@ struct SharedSecrets {
         let all = try JSONDecoder().decode(Kept.self, from: Data(bytes))
         return AuthoritySecrets(
             root: issuer(all.root), servers: issuer(all.servers), providers: issuer(all.providers),
-            devices: issuer(all.devices))
+            devices: issuer(all.devices), administrators: issuer(all.administrators))
     }
 }
 

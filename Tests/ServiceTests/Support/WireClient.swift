@@ -143,6 +143,13 @@ final class WireClient: Sendable {
         return try await channel.eventLoop.submit { [recorder] in recorder.value.goAways }.get()
     }
 
+    /// The certificate that the server showed, DER.
+    func serverCertificate() async throws -> [UInt8] {
+        try await channel.eventLoop.submit { [channel] in
+            try required(channel.pipeline.syncOperations.nioSSL_peerCertificate()).toDERBytes()
+        }.get()
+    }
+
     func close() async {
         try? await channel.close()
     }

@@ -1,0 +1,69 @@
+import Configuration
+import Trust
+
+// What somebody brings in the place of what the service makes itself.
+extension Settings {
+    /// Reads the settings of keys and certificates, of which some only make sense together.
+    mutating func readTrust(_ reader: ConfigReader) throws(ServiceError) {
+        let names = ["tls.certificate", "tls.key", "tls.authority"]
+        switch names.map({ reader.string(forKey: ConfigKey($0)) }) {
+        case [nil, nil, nil]: break
+        case let files where !files.contains(nil):
+            let files = files.compactMap(\.self)
+            serverCertificate = ServerCertificateFiles(certificate: files[0], key: files[1], authority: files[2])
+        default:
+            throw ServiceError(.badSetting, "The settings \(names.joined(separator: ", ")) go together.")
+        }
+        switch (reader.string(forKey: "authority.certificate"), reader.string(forKey: "authority.key")) {
+        case (nil, nil): break
+        case (let certificate?, let key?): authority = AuthorityFiles(certificate: certificate, key: key)
+        default:
+            throw ServiceError(.badSetting, "The settings authority.certificate, authority.key go together.")
+        }
+        if let text = reader.string(forKey: "administration.listen") {
+            guard let address = ListenAddress(text) else {
+                throw ServiceError(
+                    .badSetting, "The setting administration.listen is \(text); it takes an address and a port: 127.0.0.1:2199."
+                )
+            }
+            administration = address
+        }
+    }
+}
+
+/// A root of somebody's own, under which a new data folder's authority is made.
+package struct AuthorityFiles: Sendable, Hashable {
+    package var certificate: String
+    package var key: String
+
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    func read() throws(ServiceError) -> BroughtRoot {
+        BroughtRoot(
+            certificatePEM: String(decoding: try ServerCertificateFiles.read(certificate), as: UTF8.self),
+            keyPEM: String(decoding: try ServerCertificateFiles.read(key), as: UTF8.self))
+    }
+}
+
+/// An address and a port to listen on.
+package struct ListenAddress: Sendable, Hashable {
+    package var host: String
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: Int(port))
+    }
+}

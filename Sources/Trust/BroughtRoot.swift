@@ -1,0 +1,55 @@
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+
+/// A root that somebody has already, under which the service's authority is made.
+package struct BroughtRoot: Sendable {
+    /// In bytes of each file.
+    package static let maximumBytes = 64 * 1024
+
+    private let certificatePEM: String
+    private let keyPEM: String
+
+    /// - Parameters:
+    ///   - certificatePEM: self-signed, for signing certificates, with room for an intermediate below it; its key on
+    ///     P-256.
+    ///   - keyPEM: PKCS#8 or SEC 1, not encrypted. It is used once and not kept.
+    package init(certificatePEM: String, keyPEM: String) {
+        self.certificatePEM = certificatePEM
+        self.keyPEM = keyPEM
+    }
+
+    /// Whether an authority was made under this root.
+    package func isRoot(of authority: CertificateAuthority) -> Bool {
+        // What cannot be read is nobody's root.
+        let certificate = try? Certificate(pemEncoded: certificatePEM)
+        return certificate == authority.root.certificate
+    }
+
+    /// Reads it and checks that it may be what it is to be.
+    func issuer(now: Double) throws -> CertificateIssuer {
+        let certificate = try TrustError.reading("The authority's certificate cannot be read.") {
+            try Certificate(pemEncoded: certificatePEM)
+        }
+        let key = try TrustError.wrapping(.malformed, "The authority's key is no P-256 key in PEM.", quoting: false) {
+            try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
+        }
+        guard certificate.issuer == certificate.subject,
+            certificate.publicKey.isValidSignature(certificate.signature, for: certificate)
+        else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: bring the root itself.") }
+        let mayIssue = try TrustError.wrapping(.malformed, "The authority's certificate cannot be read.") {
+            guard case .isCertificateAuthority(let length) = try certificate.extensions.basicConstraints,
+                length.map({ $0 >= 1 }) ?? true
+            else { return false }
+            return try certificate.extensions.keyUsage?.keyCertSign ?? true
+        }
+        guard mayIssue else {
+            throw TrustError(.wrongUse, "The authority's certificate may not sign intermediate certificates.")
+        }
+        guard now >= certificate.notValidBefore.timeIntervalSince1970,
+            now <= certificate.notValidAfter.timeIntervalSince1970
+        else { throw TrustError(.expired, "The authority's certificate is not valid now.") }
+        return try CertificateIssuer(certificate: certificate, key: key)
+    }
+}

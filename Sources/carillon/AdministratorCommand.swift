@@ -1,0 +1,43 @@
+import ArgumentParser
+import Foundation
+import Service
+
+struct AdministratorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "administrator",
+        abstract: "Certificates for administration over TLS.",
+        subcommands: [Create.self],
+    )
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an administrator's certificate, good for 30 days.",
+            discussion: """
+                With it the commands work from another machine: set CARILLON_ADMINISTRATION_URL to \
+                https://host:port, CARILLON_ADMINISTRATOR to the file, and CARILLON_CA to the service's root certificate.
+                """,
+        )
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "The file for the key and the certificate, PEM; it must not exist yet.")
+        var out: String
+
+        func run() async throws {
+            let path = DataFolder(out).path
+            guard !FileManager.default.fileExists(atPath: path) else {
+                throw CommandError("\(path) is there already; a certificate is not overwritten.")
+            }
+            let made: AdministrationMessages.Administrator = try await common.administration().ask(
+                "POST", "/administrators")
+            try DataFolder.write(made.identity, to: path)
+            Output(isJSON: common.json).print(
+                Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")
+        }
+
+        private struct Made: Encodable {
+            let serial: String
+            let path: String
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import APNSDevice
+import Foundation
+import HTTP2
+import Notifications
+import Service
+import Testing
+import Trust
+
+/// What an organisation brings in the place of what the service makes, and the administration over TLS.
+@Suite(.timeLimit(.minutes(2)))
+struct OwnCertificatesTests {
+    /// A server's chain, its key and its root, as another authority makes them.
+    private func write(_ authority: CertificateAuthority, to folder: String) throws -> ServerCertificateFiles {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueServerCertificate(
+            names: [], now: Date().timeIntervalSince1970, using: &random)
+        let files = ServerCertificateFiles(
+            certificate: folder + "/server.pem", key: folder + "/server.key", authority: folder + "/root.pem")
+        try Data(issued.chainPEM.utf8).write(to: URL(fileURLWithPath: files.certificate))
+        try Data(try required(issued.keyPEM).utf8).write(to: URL(fileURLWithPath: files.key))
+        try Data(authority.rootPEM.utf8).write(to: URL(fileURLWithPath: files.authority))
+        return files
+    }
+
+    private func authority() throws -> CertificateAuthority {
+        var random = SystemRandomNumberGenerator()
+        return try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &random)
+    }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("own-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder.path)
+    }
+
+    @Test func `The service shows a server certificate that was brought, and commands know its root`() async throws {
+        try await withFolder { folder in
+            let files = try write(authority(), to: folder)
+            try await TestService.run {
+                $0.serverCertificate = files
+            } _: { test in
+                #expect(test.description.ca == files.authority)
+                let token = try await test.makeDeviceToken()
+                let client = try await test.connectProvider()
+                let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+                #expect(try await client.send(headers).status == 200)
+                await client.close()
+            }
+        }
+    }
+
+    @Test func `Files that change are read again, and open connections go on`() async throws {
+        try await withFolder { folder in
+            let authority = try authority()
+            let files = try write(authority, to: folder)
+            try await TestService.run {
+                $0.serverCertificate = files
+            } _: { test in
+                let old = try await test.connectProvider()
+                #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
+                let first = try await old.serverCertificate()
+                _ = try write(authority, to: folder)
+                try test.service.renewCertificate(now: .now())
+                let new = try await test.connectProvider()
+                #expect(await new.isServed(ProviderHeaders("00", token: nil).fields))
+                #expect(try await new.serverCertificate() != first)
+                #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
+                await old.close()
+                await new.close()
+            }
+        }
+    }
+
+    @Test func `Files that cannot be read any more leave the old certificate in place`() async throws {
+        try await withFolder { folder in
+            let files = try write(authority(), to: folder)
+            try await TestService.run {
+                $0.serverCertificate = files
+            } _: { test in
+                try Data("half a file".utf8).write(to: URL(fileURLWithPath: files.certificate))
+                #expect(throws: ServiceError.self) { try test.service.renewCertificate(now: .now()) }
+                let client = try await test.connectProvider()
+                #expect(await client.isServed(ProviderHeaders("00", token: nil).fields))
+                await client.close()
+            }
+        }
+    }
+
+    @Test func `The service's own certificate is replaced before its end, and open connections go on`() async throws {
+        try await TestService.run { test in
+            let old = try await test.connectProvider()
+            #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
+            let first = try await old.serverCertificate()
+            // Of 397 days the last 30 are too near the end.
+            try test.service.renewCertificate(now: Timestamp.now().advanced(by: .seconds(366 * 86_400)))
+            let same = try await test.connectProvider()
+            #expect(await same.isServed(ProviderHeaders("00", token: nil).fields))
+            #expect(try await same.serverCertificate() == first)
+            try test.service.renewCertificate(now: Timestamp.now().advanced(by: .seconds(368 * 86_400)))
+            let new = try await test.connectProvider()
+            // The new one is not valid before a year from now: that it is shown is seen by its being refused.
+            #expect(await !new.isServed(ProviderHeaders("00", token: nil).fields))
+            #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
+            await old.close()
+            await same.close()
+        }
+    }
+
+    @Test func `A folder's authority is made under a root that was brought, and stays under it`() async throws {
+        try await withFolder { folder in
+            let brought = try authority()
+            let files = AuthorityFiles(certificate: folder + "/root.pem", key: folder + "/root.key")
+            try Data(brought.rootPEM.utf8).write(to: URL(fileURLWithPath: files.certificate))
+            try Data(try required(brought.secrets.root.keyPEM).utf8).write(to: URL(fileURLWithPath: files.key))
+            let change: (inout Settings) -> Void = { settings in
+                settings.dataFolder = folder + "/data"
+                settings.authority = files
+            }
+            try await TestService.run(change) { test in
+                #expect(try String(contentsOfFile: test.description.ca, encoding: .utf8) == brought.rootPEM)
+                let secrets = try String(contentsOfFile: folder + "/data/secrets/authority.json", encoding: .utf8)
+                let key = try required(brought.secrets.root.keyPEM).split(separator: "\n")[1]
+                #expect(!secrets.contains(key))
+            }
+            try await TestService.run(change) { test in
+                let token = try await test.makeDeviceToken()
+                #expect(token.count == 64)
+            }
+            try Data(try authority().rootPEM.utf8).write(to: URL(fileURLWithPath: files.certificate))
+            await #expect(throws: ServiceError.self) { try await TestService.run(change) { _ in } }
+        }
+    }
+
+    @Test func `The administration listens over TLS for administrators alone`() async throws {
+        try await TestService.run {
+            $0.administration = ListenAddress(host: "127.0.0.1", port: 0)
+        } _: { test in
+            let made: AdministrationMessages.Administrator = try await test.administer("POST", "/administrators")
+            let port = try required(
+                test.description.administration.flatMap { Int($0.split(separator: ":").last ?? "") })
+            let teams = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/teams")]
+            let connect = { (certificate: ClientCertificate?) async throws -> WireClient in
+                try await WireClient.connect(
+                    port: port, authorityFile: test.description.ca, certificate: certificate)
+            }
+            let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
+            let administrator = ClientCertificate(
+                chainPEM: String(made.identity[start.lowerBound...]),
+                keyPEM: String(made.identity[..<start.lowerBound]))
+            let client = try await connect(administrator)
+            let answer = try await client.send(teams, body: "")
+            #expect(answer.status == 200 && answer.body.contains("Development"))
+            let nobody = try await connect(nil)
+            #expect(try await nobody.send(teams, body: "").status == 403)
+            for other in [try await test.makeCertificate(), try await test.makeDeviceCertificate()] {
+                let refused = try await connect(other)
+                #expect(await !refused.isServed(teams))
+            }
+            let provider = try await test.connectProvider(administrator)
+            #expect(await !provider.isServed(ProviderHeaders("00", token: nil).fields))
+            await client.close()
+            await nobody.close()
+        }
+    }
+
+    @Test func `Unless it is switched on, the administration listens on its socket alone`() async throws {
+        try await TestService.run { test in #expect(test.description.administration == nil) }
+    }
+}

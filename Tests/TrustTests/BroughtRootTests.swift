@@ -1,0 +1,87 @@
+import Crypto
+import Foundation
+import Notifications
+import Testing
+import Trust
+import X509
+
+@Suite("An authority under a root that somebody brings")
+struct BroughtRootTests {
+    /// A root that openssl makes.
+    private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> BroughtRoot {
+        let made = try OpenSSL.run(
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", newKey, "-nodes", "-days", "30", "-subj", "/CN=Ours",
+                "-keyout", "-", "-out", "-",
+            ] + extensions.flatMap { ["-addext", $0] },
+            files: [:])
+        let parts = try #require(made.output.range(of: "-----BEGIN CERTIFICATE-----"))
+        let key = try #require(made.output.range(of: "-----BEGIN PRIVATE KEY-----"))
+        let keyEnd = try #require(made.output.range(of: "-----END PRIVATE KEY-----"))
+        let end = try #require(made.output.range(of: "-----END CERTIFICATE-----"))
+        return BroughtRoot(
+            certificatePEM: String(made.output[parts.lowerBound..<end.upperBound]),
+            keyPEM: String(made.output[key.lowerBound..<keyEnd.upperBound]))
+    }
+
+    private let now = Date().timeIntervalSince1970
+
+    private func create(_ root: BroughtRoot) throws -> CertificateAuthority {
+        var generator = SystemRandomNumberGenerator()
+        return try CertificateAuthority.create(under: root, now: now, using: &generator)
+    }
+
+    @Test("Its certificates lead to the root, in openssl's reading, and the root's key is not kept")
+    func leads() throws {
+        let brought = try root(["keyUsage=critical,keyCertSign"])
+        let authority = try create(brought)
+        #expect(authority.secrets.root.keyPEM == nil)
+        #expect(brought.isRoot(of: authority))
+        let loaded = try CertificateAuthority(secrets: authority.secrets)
+        let issued = try loaded.providerChain(now: now)
+        let result = try OpenSSL.run(
+            [
+                "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", "ca.pem", "-untrusted", "chain.pem",
+                "chain.pem",
+            ], files: ["ca.pem": loaded.rootPEM, "chain.pem": issued.chainPEM])
+        #expect(result.status == 0, "\(result.output)")
+    }
+
+    @Test("Another authority is not under it")
+    func other() throws {
+        #expect(try !root([]).isRoot(of: Fixture.authority()))
+    }
+
+    @Test(
+        "One that may not sign intermediates is refused",
+        arguments: [
+            "basicConstraints=critical,CA:TRUE,pathlen:0", "basicConstraints=critical,CA:FALSE",
+            "keyUsage=critical,cRLSign",
+        ])
+    func mayNot(extension: String) throws {
+        let root = try root([`extension`])
+        expect(.wrongUse) { try create(root) }
+    }
+
+    @Test("One that has run out is refused")
+    func expired() throws {
+        let root = try root([])
+        var generator = SystemRandomNumberGenerator()
+        let later = now + 31 * Fixture.day
+        expect(.expired) { try CertificateAuthority.create(under: root, now: later, using: &generator) }
+    }
+
+    @Test("A key of another curve is refused")
+    func otherCurve() throws {
+        let root = try root([], newKey: "ec_paramgen_curve:P-384")
+        expect(.malformed) { try create(root) }
+    }
+
+    @Test("A key that is not the certificate's is refused")
+    func otherKey() throws {
+        let authority = try Fixture.authority(now: now)
+        let root = BroughtRoot(
+            certificatePEM: authority.rootPEM, keyPEM: P256.Signing.PrivateKey().pemRepresentation)
+        expect(.untrusted) { try create(root) }
+    }
+}
