@@ -88,7 +88,8 @@ private struct ServiceBuilder {
             settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names), now: clock())
         let activations = Activations(invitations: store)
         var description = ServiceDescription(
-            processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile, socket: settings.socketPath ?? folder.socketFile, key: key)
+            processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile,
+            socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(

@@ -10,7 +10,8 @@ struct Carillon: AsyncParsableCommand {
         discussion: "Start with: carillon demo",
         subcommands: [
             ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
-            CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self, SendCommand.self,
+            CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
+            SendCommand.self,
         ],
     )
 

@@ -127,6 +127,8 @@ struct CertificateTrustTests {
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            #expect(try await client.send(headers).status == 200)
+            try await client.announced(1000)
             let began = try await client.begin(headers)
             let _: AdministrationMessages.KeyMade = try await test.administer(
                 "DELETE", "/keys/\(try required(test.description.key).keyID)")

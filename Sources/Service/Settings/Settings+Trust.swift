@@ -23,7 +23,8 @@ extension Settings {
         if let text = reader.string(forKey: "administration.listen") {
             guard let address = ListenAddress(text) else {
                 throw ServiceError(
-                    .badSetting, "The setting administration.listen is \(text); it takes an address and a port: 127.0.0.1:2199."
+                    .badSetting,
+                    "The setting administration.listen is \(text); it takes an address and a port: 127.0.0.1:2199."
                 )
             }
             administration = address
@@ -60,7 +61,9 @@ package struct ListenAddress: Sendable, Hashable {
 
     /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
     package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { return nil }

@@ -14,6 +14,10 @@ import Trust
 struct TestService: Sendable {
     let service: CarillonService
     let environment: Environment
+    private let serving: Task<Void, Never>
+
+    /// Begins the service's clean shutdown.
+    func stop() { serving.cancel() }
 
     /// Runs a service for as long as `body` takes, and ends it cleanly.
     static func run(
@@ -33,7 +37,7 @@ struct TestService: Sendable {
         let service = try await CarillonService.start(settings, logger: logger)
         let serving = Task { await service.run() }
         do {
-            try await body(TestService(service: service, environment: environment))
+            try await body(TestService(service: service, environment: environment, serving: serving))
         } catch {
             serving.cancel()
             await serving.value

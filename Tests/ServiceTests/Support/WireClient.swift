@@ -78,6 +78,10 @@ final class WireClient: Sendable {
     /// A request whose headers were sent, and whose body was not.
     struct Begun: Sendable {
         fileprivate let finishing: @Sendable () -> EventLoopFuture<Answer>
+        fileprivate let answering: EventLoopFuture<Answer>
+
+        /// Waits for the end without sending the body.
+        func answer() async throws -> Answer { try await answering.get() }
 
         /// Sends the body and waits for the end.
         func finish() async throws -> Answer { try await finishing().get() }
@@ -92,12 +96,13 @@ final class WireClient: Sendable {
         _ = try await send([
             (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/"),
         ])
-        return Begun { [recorder, channel] in
+        let finishing = { @Sendable [recorder, channel] in
             channel.eventLoop.flatSubmit {
                 recorder.value.finish(stream, body: body)
                 return answer
             }
         }
+        return Begun(finishing: finishing, answering: answer)
     }
 
     /// Whether the peer served a request; false where it ended the connection.
@@ -136,6 +141,13 @@ final class WireClient: Sendable {
         try await channel.eventLoop.submit { [recorder] in recorder.value.announcements }.get()
     }
 
+    /// Waits for the first GOAWAY.
+    func goneAway() async throws {
+        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+            recorder.value.whenGoneAway(channel.eventLoop.makePromise(of: Void.self))
+        }.get()
+    }
+
     /// Waits for the end of the connection.
     /// - Returns: The debug data of each GOAWAY.
     func goAways() async throws -> [String] {
@@ -165,6 +177,7 @@ final class WireRecorder: HTTP2Application {
     private(set) var burstAnswers: [EventLoopFuture<WireClient.Answer>] = []
     private(set) var announcements: [Int] = []
     private(set) var goAways: [String] = []
+    private var leaving: [EventLoopPromise<Void>] = []
 
     init(burst: [[(String, String)]], eventLoop: any EventLoop) {
         self.burst = burst
@@ -220,6 +233,11 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
+    func whenGoneAway(_ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
+        if goAways.isEmpty { leaving.append(promise) } else { promise.succeed() }
+        return promise.futureResult
+    }
+
     func sessionBecameActive(_ session: HTTP2Session) {
         self.session = session
         burstAnswers = burst.map { headers in
@@ -257,11 +275,15 @@ final class WireRecorder: HTTP2Application {
 
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
         goAways.append(debugData.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+        for promise in leaving { promise.succeed() }
+        leaving = []
     }
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
         for waiting in waiting { waiting.promise.fail(ChannelError.ioOnClosedChannel) }
         waiting = []
+        for promise in leaving { promise.fail(ChannelError.ioOnClosedChannel) }
+        leaving = []
     }
 }

@@ -1,0 +1,48 @@
+import Foundation
+import NIOCore
+import Notifications
+import Testing
+
+/// Floods and bombs against the whole service: whoever does it is cut off, others are served, and memory stays bounded.
+@Suite(
+    .service(environment: [
+        "CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0", "CARILLON_LIMIT_TOKEN_RATE": "0",
+        "CARILLON_LIMIT_REQUEST_TIMEOUT": "1",
+    ]), .serialized, .timeLimit(.minutes(3)))
+struct AttackTests {
+    /// In KiB. What a flood may leave behind: a few connections' buffers, and what the allocator keeps.
+    private static let allowedGrowth = 64 * 1024
+
+    private func residentKiB() throws -> Int {
+        let status = try String(
+            contentsOfFile: "/proc/\(CarillonProcess.current.child.processID)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(Int(line.filter(\.isNumber)))
+    }
+
+    @Test(arguments: Attack.all)
+    func isCutOffWhileOthersAreServed(attack: Attack) async throws {
+        let service = try CarillonProcess.current
+        let token = try await service.register("com.example.app", on: try await service.activate())
+        let address = try service.addresses(.development).provider
+        #expect(try await service.send(alert: "Before", to: token).status == 200)
+        let before = try residentKiB()
+        async let first = attack.run(against: address)
+        async let second = attack.run(against: address)
+        #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
+        for channel in [try await first, try await second] where attack.isEnded {
+            try? await channel.closeFuture.get()
+        }
+        #expect(try await service.send(alert: "Still", to: token).status == 200)
+        #expect(try residentKiB() - before < Self.allowedGrowth)
+        for channel in [try await first, try await second] { try? await channel.close() }
+    }
+
+    @Test func connectionsThatSayNothingKeepNobodyOut() async throws {
+        let service = try CarillonProcess.current
+        let token = try await service.register("com.example.app", on: try await service.activate())
+        let silence = try #require(StrangePeer.all.first { $0.testDescription == "silence" })
+        for _ in 0..<300 { _ = try await silence.connect(to: try service.addresses(.development).provider) }
+        #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
+    }
+}

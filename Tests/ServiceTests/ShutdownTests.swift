@@ -1,0 +1,44 @@
+import Foundation
+import NIOCore
+import Service
+import Testing
+
+/// What providers hear when the service goes down.
+@Suite(.timeLimit(.minutes(2)))
+struct ShutdownTests {
+    @Test func `A request that does not end in the time for finishing is answered 503 Shutdown`() async throws {
+        try await TestService.run {
+            $0.shutdownTimeout = .milliseconds(300)
+        } _: { test in
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders("00", token: try test.providerToken()).fields
+            #expect(await client.isServed(headers))
+            try await client.announced(1000)
+            let began = try await client.begin(headers)
+            test.stop()
+            let answer = try await began.answer()
+            #expect(answer.status == 503 && answer.reason == "Shutdown")
+            let goAways = try await client.goAways()
+            #expect(goAways.first == #"{"reason":"Shutdown"}"#)
+        }
+    }
+
+    @Test func `A request that ends in time is answered as ever, and then the connection ends`() async throws {
+        try await TestService.run {
+            $0.shutdownTimeout = .seconds(60)
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            #expect(await client.isServed(headers))
+            try await client.announced(1000)
+            let began = try await client.begin(headers)
+            test.stop()
+            try await client.goneAway()
+            let answer = try await began.finish()
+            #expect(answer.status == 200)
+            let goAways = try await client.goAways()
+            #expect(goAways == [#"{"reason":"Shutdown"}"#, #"{"reason":"Shutdown"}"#])
+        }
+    }
+}
