@@ -157,7 +157,7 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
-                "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging,
+                "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, x509, asn1, logging,
             ],
             swiftSettings: settings,
         ),

@@ -26,6 +26,21 @@ struct DocumentsTests {
         #expect(rows.count == 1)
     }
 
+    /// A document that names a test says where a promise is kept.
+    @Test func `Every test that a document names is there`() throws {
+        var files: Set<String> = []
+        let tests = try #require(FileManager.default.enumerator(atPath: Self.root.path + "/Tests"))
+        for case let path as String in tests { files.insert(URL(fileURLWithPath: path).lastPathComponent) }
+        for document in try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/docs") {
+            guard document.hasSuffix(".md") else { continue }
+            let text = try Self.lines("docs/\(document)").joined(separator: "\n")
+            for match in text.matches(of: /`([A-Z][A-Za-z0-9]*Tests)`/) {
+                let name = String(match.1)
+                #expect(files.contains("\(name).swift") || files.contains(name), "\(document) names \(name)")
+            }
+        }
+    }
+
     /// The rows of ARCHITECTURE.md's table of targets, by name.
     @Test func `ARCHITECTURE.md lists every target of Package.swift`() throws {
         let manifest = try Self.lines("Package.swift").joined(separator: "\n")

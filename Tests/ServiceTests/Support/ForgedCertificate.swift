@@ -1,0 +1,52 @@
+import Crypto
+import Foundation
+import Notifications
+import SwiftASN1
+import Trust
+import X509
+
+/// A client certificate that the service's own intermediate signed, or seems to have, made to be wrong in one way.
+struct ForgedCertificate {
+    var notBefore = Date(timeIntervalSinceNow: -3600)
+    var notAfter = Date(timeIntervalSinceNow: 3600)
+    var usage = ExtendedKeyUsage.Usage.clientAuth
+    /// In bytes, of an extension that nobody needs.
+    var paddingBytes = 0
+    /// Signs with its own key in the place of the intermediate's.
+    var isSelfSigned = false
+    /// How often the intermediate stands in the chain.
+    var intermediates = 1
+
+    /// - Parameters:
+    ///   - issued: a good one, which it copies.
+    ///   - issuer: whose it is to be.
+    func make(like issued: IssuedCertificate, by issuer: AuthoritySecrets.Issuer) throws -> ClientCertificate {
+        let leaf = try required(PEMDocument.parseMultiple(pemString: issued.chainPEM).first)
+        let original = try Certificate(pemDocument: leaf)
+        let key = P256.Signing.PrivateKey()
+        let signer =
+            isSelfSigned ? key : try P256.Signing.PrivateKey(pemRepresentation: required(issuer.keyPEM))
+        var extensions = original.extensions
+        extensions.update(try Certificate.Extension(ExtendedKeyUsage([usage]), critical: false))
+        if paddingBytes > 0 {
+            let padding = ArraySlice([UInt8](repeating: 0, count: paddingBytes))
+            try extensions.append(.init(oid: [1, 3, 6, 1, 4, 1, 32473, 9], critical: false, value: padding))
+        }
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: original.serialNumber,
+            publicKey: Certificate.PublicKey(key.publicKey),
+            notValidBefore: notBefore,
+            notValidAfter: notAfter,
+            issuer: original.issuer,
+            subject: original.subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: extensions,
+            issuerPrivateKey: Certificate.PrivateKey(signer),
+        )
+        let chain = try certificate.serializeAsPEM().pemString + "\n"
+        return ClientCertificate(
+            chainPEM: chain + String(repeating: issuer.certificatePEM, count: intermediates),
+            keyPEM: key.pemRepresentation)
+    }
+}
