@@ -31,8 +31,8 @@ struct DocumentsTests {
         var files: Set<String> = []
         let tests = try #require(FileManager.default.enumerator(atPath: Self.root.path + "/Tests"))
         for case let path as String in tests { files.insert(URL(fileURLWithPath: path).lastPathComponent) }
-        for document in try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/docs") {
-            guard document.hasSuffix(".md") else { continue }
+        for document in try FileManager.default.contentsOfDirectory(atPath: Self.root.path + "/docs")
+        where document.hasSuffix(".md") {
             let text = try Self.lines("docs/\(document)").joined(separator: "\n")
             for match in text.matches(of: /`([A-Z][A-Za-z0-9]*Tests)`/) {
                 let name = String(match.1)
