@@ -27,6 +27,16 @@ import Testing
         #expect(peer.recorder.requests.count == 101)
     }
 
+    /// TLS waits for the peer's goodbye, and would decrypt all that it sends meanwhile.
+    @Test func nothingMoreIsReadOfAFlood() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10, perSecond: 1) }
+        try expectFlood(.pings, peer, times: 11) { _ in [.ping(1)] }
+        let stopped = peer.channel.options.contains {
+            $0.option is ChannelOptions.Types.AutoReadOption && $0.value as? Bool == false
+        }
+        #expect(stopped)
+    }
+
     @Test func resetsWithinTheRateAreServed() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 10, perSecond: 1) }
         for number in 0..<50 as Range<Int32> {

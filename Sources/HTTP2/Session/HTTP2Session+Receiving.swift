@@ -41,6 +41,9 @@ extension HTTP2Session {
             output.writeBytes(frame)
         }
         beginClosing(reason)
+        // TLS waits for the peer's goodbye, and would decrypt all that a flood goes on to send meanwhile. Where the
+        // channel cannot stop reading, it costs no more than time.
+        if case .flood = reason { try? context?.channel.syncOptions?.setOption(.autoRead, value: false) }
     }
 
     // MARK: Frames

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOSSL
 import Notifications
 import Synchronization
@@ -90,6 +91,9 @@ final class ServerCertificate: Sendable {
         // The guide asks for TLS 1.2 or higher (2.3.3).
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
+        // A peer that has been told why its connection ends has no more to say; the five seconds that TLS would wait
+        // for its goodbye are long for one that goes on sending.
+        tls.shutdownTimeout = .seconds(1)
         // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is not
         // activated yet has nothing.
         tls.certificateVerification = .optionalVerification
