@@ -56,6 +56,7 @@ let package = Package(
         ),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
+        .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
         .systemLibrary(
             name: "CNghttp2",
             pkgConfig: "libnghttp2",
@@ -94,7 +95,9 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "ProviderGateway",
+                "Courier",
+                "SQLiteStore",
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -103,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", "Service", "APNSProvider", "APNSDevice",
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider", "APNSDevice",
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -129,7 +132,12 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting"],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "DeliveryLogFilesTests",
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(

@@ -16,7 +16,7 @@ extension DeviceConnection {
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
         case .listen: listen(stream, as: device)
         case .acknowledge: try acknowledge(request, as: device, on: stream)
-        case .state: try changeState(request, on: stream)
+        case .state: try changeState(request, as: device, on: stream)
         case .renew: renew(request, of: device, on: stream)
         case .reset: reset(device, on: stream)
         }
@@ -79,10 +79,12 @@ extension DeviceConnection {
         respond(stream, DeviceAnswer(status: 204))
     }
 
-    private func changeState(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        guard PowerState(body: request.body) != nil else {
+    private func changeState(_ request: DeviceRequest, as device: DeviceKey, on stream: StreamID) throws(Rejection) {
+        guard let power = PowerState.read(request.body) else {
             throw Rejection(.payloadEmpty, detail: #"The body must be {"power":"low"|"awake"|"charging"}."#)
         }
+        self.power = power
+        courier.switchboard.changePower(of: device, to: power)
         respond(stream, DeviceAnswer(status: 204))
     }
 }

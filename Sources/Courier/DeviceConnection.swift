@@ -14,6 +14,8 @@ final class DeviceConnection: HTTP2Connection {
     private var session: HTTP2Session?
     private var requests = StreamTable<DeviceRequest>()
     private var listening: (stream: StreamID, line: DeviceStream)?
+    /// What the device has said of its power on this connection; a stream that begins here begins with it.
+    var power = DevicePower.low
     private var response = DeviceResponse()
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
@@ -159,7 +161,7 @@ extension DeviceConnection {
         session.sendHeaders(stream, response.headers(begin), endStream: false)
         let line = DeviceStream(connection: NIOLoopBound(self, eventLoop: eventLoop), stream: stream)
         listening = (stream, line)
-        courier.switchboard.attach(line, of: device)
+        courier.switchboard.attach(line, of: device, power: power)
     }
 
     private func stopListening() {

@@ -1,19 +1,19 @@
+import Delivery
 import Foundation
 
-/// What a device says of its power, which decides when notifications of priority 5 are sent to it.
-enum PowerState: String, Decodable, Equatable {
-    case low
-    case awake
-    case charging
-
-    private struct Body: Decodable {
-        let power: PowerState
-    }
+/// Reads what a device says of its power: the body of `POST /1/state`.
+struct PowerState: Decodable {
+    let power: String
 
     /// - Returns: nil unless the body is `{"power":"low"|"awake"|"charging"}`.
-    init?(body: [UInt8]) {
+    static func read(_ body: [UInt8]) -> DevicePower? {
         // Why it cannot be read, the answer says in general.
-        guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else { return nil }
-        self = body.power
+        guard let body = try? JSONDecoder().decode(PowerState.self, from: Data(body)) else { return nil }
+        switch body.power {
+        case "low": return .low
+        case "awake": return .awake
+        case "charging": return .charging
+        default: return nil
+        }
     }
 }

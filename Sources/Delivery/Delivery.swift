@@ -9,25 +9,30 @@ package final class Delivery: OfferOutcomes {
     private let registrations: any Registrations
     private let mailboxes: any Mailboxes
     private let switchboard: any Switchboard
+    private let log: any DeliveryLog
     private let limits: DeliveryLimits
-    private let clock: @Sendable () -> Timestamp
+    private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     /// How many batches of submissions wait for their registrations.
     private let lookUps = Atomic(0)
+    /// Whether nobody waits for a store that does not say what it did.
+    private let isDraining = Atomic(false)
 
-    /// - Parameter clock: tells the time, in milliseconds since 1970.
+    /// - Parameter clock: tells the time.
     package init(
         registrations: any Registrations,
         mailboxes: any Mailboxes,
         switchboard: any Switchboard,
+        log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: @escaping @Sendable () -> Moment,
     ) {
         self.registrations = registrations
         self.mailboxes = mailboxes
         self.switchboard = switchboard
+        self.log = log
         self.limits = limits
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
@@ -71,6 +76,7 @@ package final class Delivery: OfferOutcomes {
 
     /// Ends what is still open: everything accepted is acknowledged, stored or answered when this returns.
     package func drain() async {
+        isDraining.store(true, ordering: .relaxed)
         while true {
             for shard in shards { advance(shard) { $0.drain() } }
             guard lookUps.load(ordering: .acquiring) > 0 || shards.contains(where: \.isBusy) else { return }
@@ -110,37 +116,55 @@ extension Delivery {
         _ submission: Submission,
         _ registration: Registration?,
         answers: any SubmissionAnswers,
-        now: Timestamp,
+        now: Moment,
     ) {
-        guard let registration else {
-            let detail = "The service has no registration for this device token."
-            return answers.answer(submission.ticket, with: .rejected(Rejection(.badDeviceToken, detail: detail)))
-        }
-        if let rejection = registration.rejection(ofGeneration: submission.generation) {
+        let shard = shard(submission.destination)
+        if let rejection = rejection(of: submission, registration, in: shard, now: now) {
+            record(.rejected(rejection.reason), submission, now)
             return answers.answer(submission.ticket, with: .rejected(rejection))
         }
-        let shard = shard(submission.destination)
-        guard shard.rates.withLock({ $0.admits(submission.destination, at: now.nanoseconds) }) else {
-            let detail = "This device token was sent to more often than it may be."
-            return answers.answer(submission.ticket, with: .rejected(Rejection(.tooManyRequests, detail: detail)))
-        }
+        record(.accepted, submission, now)
         let (destination, notification) = (submission.destination, submission.notification)
-        guard let expires = limits.expiry(of: notification, now: now) else {
-            _ = switchboard.offer(Offer(id: nil, destination: destination, notification: notification))
+        guard let expires = limits.expiry(of: notification, now: now.time) else {
+            let offer = Offer(id: nil, destination: destination, notification: notification)
+            if switchboard.offer(offer, now: now) == .returned { record(.discarded(.oneAttempt), submission, now) }
             return answers.answer(submission.ticket, with: .accepted)
         }
         var isWaiting = false
-        advance(shard) { acceptances in
+        advance(shard, now) { acceptances in
             let id = acceptances.nextOffer()
             // Under the lock, so that two notifications to one destination are offered in the order of acceptance;
             // the switchboard never calls back while it is asked.
             let offer = Offer(id: id, destination: destination, notification: notification)
-            let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer)
+            let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer, now: now)
             isWaiting = answer == .taken
             return acceptances.accept(
-                submission, answers: answers, offer: id, answered: answer, expires: expires, now: now)
+                submission, answers: answers, offer: id, answered: answer, expires: expires, now: now.uptime)
         }
         if isWaiting { wake.yield() }
+    }
+
+    /// Why a notification is not accepted, where it is not.
+    private func rejection(
+        of submission: Submission,
+        _ registration: Registration?,
+        in shard: Shard,
+        now: Moment,
+    ) -> Rejection? {
+        guard let registration else {
+            return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
+        }
+        if let rejection = registration.rejection(ofGeneration: submission.generation) { return rejection }
+        guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
+            return Rejection(.tooManyRequests, detail: "This device token was sent to more often than it may be.")
+        }
+        return nil
+    }
+
+    private func record(_ step: DeliveryStep, _ submission: Submission, _ now: Moment) {
+        let subject = NotificationSubject(
+            submission.notification, to: submission.destination, generation: submission.generation)
+        log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
     }
 
     private func lookUp(_ submissions: [Submission], answers: any SubmissionAnswers) {
@@ -155,13 +179,22 @@ extension Delivery {
                 }
             } catch {
                 let rejection = Rejection(.serviceUnavailable, detail: error.cause)
-                for submission in submissions { answers.answer(submission.ticket, with: .rejected(rejection)) }
+                let now = clock()
+                for submission in submissions {
+                    record(.rejected(rejection.reason), submission, now)
+                    answers.answer(submission.ticket, with: .rejected(rejection))
+                }
             }
         }
     }
 
     /// Lets something happen to a shard and does what it then wants done.
-    private func advance(_ shard: Shard, _ event: (inout Acceptances) -> [Acceptances.Action]) {
+    /// - Parameter now: nil where nobody has looked at the clock yet.
+    private func advance(
+        _ shard: Shard,
+        _ now: Moment? = nil,
+        _ event: (inout Acceptances) -> [Acceptances.Action],
+    ) {
         let actions = shard.acceptances.withLock { acceptances in
             shard.performing.add(1, ordering: .relaxed)
             let actions = event(&acceptances)
@@ -174,6 +207,9 @@ extension Delivery {
             case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
             case .remove(let reference): remove([reference])
             case .store(let offers, let entries): store(offers, entries, in: shard)
+            case .note(let step, let subject):
+                let time = now?.time ?? clock().time
+                log.record(DeliveryEvent(time: time, step: step, subject: subject))
             }
         }
     }
@@ -181,16 +217,42 @@ extension Delivery {
     private func store(_ offers: [OfferID], _ entries: [MailboxEntry], in shard: Shard) {
         Task {
             var results = await mailboxes.store(entries)
-            // It may have been stored: storing again is harmless and tells for certain.
-            let doubtful = results.indices.filter { results[$0].isUnknown }
-            if !doubtful.isEmpty {
-                let second = await mailboxes.store(doubtful.map { entries[$0] })
-                for (index, result) in zip(doubtful, second) { results[index] = result }
-            }
+            results = await settle(entries, results)
             results = await withdraw(entries, results)
-            advance(shard) { $0.stored(offers, results: results) }
+            let now = clock()
+            advance(shard, now) { $0.stored(offers, results: results, now: now.uptime) }
         }
     }
+
+    /// Stores what may or may not have been stored again, which is harmless, until the store says that it is there:
+    /// answered as refused, it could stand in the place of one that was accepted. Only a service that shuts down does
+    /// not wait for a store that stays in doubt.
+    private func settle(
+        _ entries: [MailboxEntry],
+        _ results: [Result<MailboxVersion, StoreError>],
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        var results = results
+        var doubtful = results.indices.filter { results[$0].isUnknown }
+        var delay = Self.firstRetry
+        while !doubtful.isEmpty {
+            let again = await mailboxes.store(doubtful.map { entries[$0] })
+            for (index, result) in zip(doubtful, again) {
+                // That it was not stored now does not mean that it was not before.
+                if case .success = result { results[index] = result }
+            }
+            doubtful = doubtful.filter { results[$0].isUnknown }
+            guard !doubtful.isEmpty, !isDraining.load(ordering: .relaxed) else { break }
+            // Nobody cancels this task.
+            try? await Task.sleep(for: delay)
+            delay = min(delay * 2, Self.lastRetry)
+        }
+        return results
+    }
+
+    /// How long to wait before a store that is in doubt is asked again, at first and at most: a hiccup is over soon, and
+    /// a disk that is being replaced is not to be asked more than once a second.
+    private static let firstRetry = Duration.milliseconds(5)
+    private static let lastRetry = Duration.seconds(1)
 
     /// Takes back what was stored for an app that was removed meanwhile: nothing of it is to reach the device when the
     /// app comes again.
@@ -230,7 +292,7 @@ extension Delivery {
                     return
                 }
                 let now = clock()
-                for shard in shards { advance(shard) { $0.tick(now: now) } }
+                for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
             }
         }
     }
@@ -238,7 +300,7 @@ extension Delivery {
     private func runSweep() async {
         while !Task.isCancelled {
             do {
-                while try await mailboxes.removeExpired(before: clock(), limit: limits.sweepBatch)
+                while try await mailboxes.removeExpired(before: clock().time, limit: limits.sweepBatch)
                     == limits.sweepBatch
                 {}
             } catch {

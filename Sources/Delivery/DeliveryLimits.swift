@@ -12,11 +12,18 @@ package struct DeliveryLimits: Sendable, Hashable {
 
     /// How many notifications may be on their way to one device unacknowledged; of what comes after, the newest of
     /// each app waits in the mailbox.
-    package var unacknowledgedPerDevice = 1000
+    package var unacknowledgedPerDevice: Int
 
     /// How often one device token may be sent to: a person does not read more, and a device's battery is not to be
     /// emptied by a provider's mistake.
     package var requestsPerDeviceToken = Rate(burst: 1000, perSecond: 100)
+
+    /// How long what is sent with regard to the device's power is gathered before it is sent (Guide, Table 8-2: grouped
+    /// and delivered in bursts): long enough for a radio to sleep between two bursts, short enough for news.
+    package var burstInterval = Duration.seconds(30)
+
+    /// How many silent notifications an app on a device gets: a few an hour (Guide, 2.2.2).
+    package var silentsPerApp = Rate(burst: 3, perSecond: 3 / 3600)
 
     /// How many notifications may wait for the store in one of ``shards``; beyond it the answer is
     /// ServiceUnavailable, so that a slow disk slows acceptance and memory stays bounded.
@@ -29,7 +36,9 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// How often expired notifications are looked for. They are never delivered, whenever that is.
     package var sweepInterval = Duration.seconds(60)
 
-    package init() {}
+    package init(unacknowledgedPerDevice: Int = 1000) {
+        self.unacknowledgedPerDevice = unacknowledgedPerDevice
+    }
 
     /// How many parts, each behind its own lock, the state is divided into by device: enough that two threads seldom
     /// meet.

@@ -266,7 +266,18 @@ extension ProviderConnection {
         )
     }
 
+    /// Rejects a request that `Delivery` never had.
     private func reject(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream) else { return }
+        let id = requests[index].id.present ?? .random(using: &random)
+        requests[index].id = .value(id)
+        let subject = requests[index].subject(id)
+        gateway.deliveryLog.record(
+            DeliveryEvent(time: gateway.clock(), step: .rejected(rejection.reason), subject: subject))
+        refuse(stream, rejection)
+    }
+
+    private func refuse(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
         requests[index].isAnswered = true
@@ -286,7 +297,7 @@ extension ProviderConnection {
             session?.respond(stream, response.accepted(id), body: nil)
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: peer) }
-            reject(stream, rejection)
+            refuse(stream, rejection)
         }
     }
 

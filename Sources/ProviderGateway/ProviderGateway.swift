@@ -13,11 +13,13 @@ package final class ProviderGateway: HTTP2Service {
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
+    let deliveryLog: any DeliveryLog
     let limits: ProviderLimits
     let log: LimitLog
     let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
+    ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - logger: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
     package init(
@@ -28,6 +30,7 @@ package final class ProviderGateway: HTTP2Service {
         tokenKeys: SharedTokenKeys,
         accounts: any Accounts,
         delivery: Delivery,
+        deliveryLog: any DeliveryLog = NoDeliveryLog(),
         limits: ProviderLimits = ProviderLimits(),
         logger: Logger,
         clock: @escaping @Sendable () -> Timestamp,
@@ -38,6 +41,7 @@ package final class ProviderGateway: HTTP2Service {
         self.tokens = tokens
         self.accounts = accounts
         self.delivery = delivery
+        self.deliveryLog = deliveryLog
         self.limits = limits
         log = LimitLog(logger)
         self.clock = clock

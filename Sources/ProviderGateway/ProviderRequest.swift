@@ -70,4 +70,17 @@ struct ProviderRequest {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
     }
+
+    /// What the delivery log is told of a request that is rejected.
+    func subject(_ id: NotificationID) -> NotificationSubject {
+        let address: NotificationSubject.Address
+        if case .success(let addressed) = verdict {
+            address = .destination(addressed.destination, generation: addressed.generation)
+        } else if case .deviceToken(let token) = path {
+            address = .deviceToken(token.array)
+        } else {
+            address = .unknown
+        }
+        return NotificationSubject(id: id, address: address, topic: topic.present?.name ?? "")
+    }
 }

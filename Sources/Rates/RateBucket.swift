@@ -26,6 +26,13 @@ package struct RateBucket: Sendable, Hashable {
         emptyAt = overflow || credit > emptyAt ? 0 : emptyAt - credit
     }
 
+    /// From when on the next event is within the rate.
+    package func opens(_ rate: Rate) -> UInt64 {
+        guard !rate.isOff else { return 0 }
+        let (next, overflow) = emptyAt.addingReportingOverflow(rate.cost)
+        return overflow ? .max : next - min(next, rate.depth)
+    }
+
     /// Whether nothing of the past counts any more.
     package func isEmpty(at now: UInt64) -> Bool { emptyAt <= now }
 }

@@ -24,4 +24,7 @@ package struct RateTable<Key: Hashable & Sendable>: Sendable {
         }
         return isWithin
     }
+
+    /// From when on the key's next event is within the rate; 0 where it is now.
+    package func opens(_ key: Key) -> UInt64 { buckets[key]?.opens(rate) ?? 0 }
 }

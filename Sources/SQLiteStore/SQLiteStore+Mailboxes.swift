@@ -7,17 +7,20 @@ import struct Foundation.Data
 extension SQLiteStore: Mailboxes {
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         guard !entries.isEmpty else { return [] }
-        let versions = mailboxVersions
+        let (versions, journal) = (mailboxVersions, journal)
         let outcome = await commits.write(items: entries.count, undoable: false) {
             database, accepted throws(SQLiteFailure) in
             let taken = versions.take(accepted)
             if let reservation = taken.reservation {
                 try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
             }
-            let results = try Self.store(entries.prefix(accepted), firstVersion: taken.first, in: database)
-            return (results, taken.reservation)
-        } committed: { results, reservation in
+            var ended: [EndedNotification] = []
+            let results = try Self.store(
+                entries.prefix(accepted), firstVersion: taken.first, ended: &ended, in: database)
+            return (results, ended, taken.reservation)
+        } committed: { results, ended, reservation in
             if let reservation { versions.committed(reservation) }
+            journal.record(ended)
             return results
         }
         return Self.results(outcome, of: entries.count)
@@ -36,17 +39,23 @@ extension SQLiteStore: Mailboxes {
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
+        let journal = journal
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
-            try database.run(
+            var expired: [EndedNotification] = []
+            try database.forEachRow(
                 """
                 DELETE FROM mailbox WHERE (environment, device, app) IN (
                     SELECT environment, device, app FROM mailbox WHERE expires < ? ORDER BY expires LIMIT ?
-                )
+                ) RETURNING environment, device, app, id, topic
                 """,
                 [moment.column, limit],
-            )
-        } committed: {
-            $0
+            ) { row throws(SQLiteFailure) in
+                expired.append(try row.endedNotification(.expired))
+            }
+            return expired
+        } committed: { expired in
+            journal.record(expired)
+            return expired.count
         }.get()
     }
 
@@ -66,6 +75,7 @@ extension SQLiteStore {
     private static func store(
         _ entries: ArraySlice<MailboxEntry>,
         firstVersion: UInt64,
+        ended: inout [EndedNotification],
         in database: Database,
     ) throws(SQLiteFailure) -> [Result<MailboxVersion, StoreError>] {
         var results: [Result<MailboxVersion, StoreError>] = []
@@ -73,7 +83,9 @@ extension SQLiteStore {
         var version = firstVersion
         for entry in entries {
             do throws(SQLiteFailure) {
+                let replaced = try replaced(by: entry, in: database)
                 try store(entry, version: version, in: database)
+                if let replaced { ended.append(replaced) }
                 results.append(.success(MailboxVersion(rawValue: version)))
             } catch  where !error.endsTransaction {
                 results.append(.failure(error.storeError))
@@ -81,6 +93,27 @@ extension SQLiteStore {
             version += 1
         }
         return results
+    }
+
+    /// What a mailbox holds that is about to be replaced; nil where that is nothing, or the same notification.
+    private static func replaced(
+        by entry: MailboxEntry,
+        in database: Database,
+    ) throws(SQLiteFailure) -> EndedNotification? {
+        let newer = entry.notification
+        return try database.firstRow(
+            "SELECT id, topic, collapse_id FROM mailbox WHERE environment = ? AND device = ? AND app = ?",
+            entry.destination.arguments,
+        ) { row throws(SQLiteFailure) -> EndedNotification? in
+            guard let id = NotificationID(column: row.blob(0)), id != newer.id else { return nil }
+            let isCoalesced = newer.collapseID.map { Data($0.rawValue.utf8) == row.blob(2) } ?? false
+            return EndedNotification(
+                id: id,
+                destination: entry.destination,
+                topic: row.text(1),
+                step: isCoalesced ? .coalesced(into: newer.id) : .replaced(by: newer.id),
+            )
+        } ?? nil
     }
 
     /// Texts that come from outside are passed as bytes, for ``Database/run(_:_:)`` would end them at a NUL.
@@ -153,11 +186,22 @@ extension SQLiteStore {
     }
 
     /// Empties one mailbox, whatever it holds.
-    static func empty(_ destination: Destination, in database: Database) throws(SQLiteFailure) {
-        try database.run(
-            "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ?",
+    /// - Returns: what that was.
+    static func empty(
+        _ destination: Destination,
+        in database: Database,
+    ) throws(SQLiteFailure) -> [EndedNotification] {
+        var ended: [EndedNotification] = []
+        try database.forEachRow(
+            """
+            DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ?
+            RETURNING environment, device, app, id, topic
+            """,
             destination.arguments,
-        )
+        ) { row throws(SQLiteFailure) in
+            ended.append(try row.endedNotification(.discarded(.unregistered)))
+        }
+        return ended
     }
 
     /// The results of the items that were taken, and for the rest that there was no room.
@@ -174,6 +218,16 @@ extension SQLiteStore {
 }
 
 extension Row {
+    /// A row with the columns environment, device, app, id and topic.
+    fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
+        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
+            let id = NotificationID(column: blob(3))
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that cannot be") }
+        let destination = Destination(
+            environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app))
+        return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
+    }
+
     /// Nil where the row is none that this store writes.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),

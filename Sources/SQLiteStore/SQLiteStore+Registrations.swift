@@ -38,16 +38,18 @@ extension SQLiteStore: Registrations {
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        let table = registrations
-        return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+        let (table, journal) = (registrations, journal)
+        return try await commits.write(undoable: true) {
+            database, _ throws(SQLiteFailure) -> (Registration, [EndedNotification])? in
             guard var registration = try Self.registration(of: destination, in: database) else { return nil }
             if registration.setActive(false, at: moment) {
                 try Self.set(registration, of: destination, in: database)
             }
-            try Self.empty(destination, in: database)
-            return registration
-        } committed: { (registration: Registration?) in
-            if let registration { table.set(registration, of: destination) }
+            return (registration, try Self.empty(destination, in: database))
+        } committed: { ended -> Registration? in
+            guard let (registration, discarded) = ended else { return nil }
+            table.set(registration, of: destination)
+            journal.record(discarded)
             return registration
         }.get()
     }
@@ -57,7 +59,7 @@ extension SQLiteStore: Registrations {
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) {
-        let table = registrations
+        let (table, journal) = (registrations, journal)
         let renewed = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Renewal in
             var registrations = try Self.registrations(of: device, in: database)
             for index in registrations.indices {
@@ -65,14 +67,16 @@ extension SQLiteStore: Registrations {
                     return .refused
                 }
             }
+            var discarded: [EndedNotification] = []
             for (destination, registration) in registrations {
                 try Self.set(registration, of: destination, in: database)
-                try Self.empty(destination, in: database)
+                discarded += try Self.empty(destination, in: database)
             }
-            return .renewed(registrations)
+            return .renewed(registrations, discarded)
         } committed: { renewal in
-            guard case .renewed(let registrations) = renewal else { return false }
+            guard case .renewed(let registrations, let discarded) = renewal else { return false }
             for (destination, registration) in registrations { table.set(registration, of: destination) }
+            journal.record(discarded)
             return true
         }.get()
         guard renewed else {
@@ -83,7 +87,7 @@ extension SQLiteStore: Registrations {
     private typealias RegistrationRow = (destination: Destination, registration: Registration)
 
     private enum Renewal: Sendable {
-        case renewed([RegistrationRow])
+        case renewed([RegistrationRow], [EndedNotification])
         /// One of the device's apps is at the last generation; nothing was changed.
         case refused
     }

@@ -1,7 +1,7 @@
 package import Delivery
 import Dispatch
 import GRDB
-import Notifications
+package import Notifications
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
@@ -22,33 +22,50 @@ package final class SQLiteStore: Sendable {
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
     let accounts: AccountsFeed
+    let journal: MailboxJournal
     private let folder: DatabaseFolder
     private let openReads = OpenReads()
 
     /// Opens the store in a folder, which is created with everything in it where it is not there.
     ///
-    /// - Parameter path: the folder's.
+    /// - Parameters:
+    ///   - path: the folder's.
+    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    ///   - clock: tells the time, in milliseconds since 1970.
     /// - Throws: ``StoreError/Code/unreadable`` where there is something that is not a database of ours, one of a newer
     ///   version or a damaged one, ``StoreError/Code/unavailable`` where the folder cannot be used or another process
     ///   uses it. Nothing is overwritten then.
-    package static func open(folder path: String) async throws(StoreError) -> SQLiteStore {
-        try await open(folder: path, maximumPendingItems: GroupCommit.defaultMaximumPendingItems)
+    package static func open(
+        folder path: String,
+        log: any DeliveryLog = NoDeliveryLog(),
+        clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
+    ) async throws(StoreError) -> SQLiteStore {
+        try await open(
+            folder: path,
+            maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
+            journal: MailboxJournal(log: log, clock: clock),
+        )
     }
 
-    static func open(folder path: String, maximumPendingItems: Int) async throws(StoreError) -> SQLiteStore {
+    static func open(
+        folder path: String,
+        maximumPendingItems: Int,
+        journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
+    ) async throws(StoreError) -> SQLiteStore {
         // Opening reads every registration, which would block one of the few threads that tasks run on.
         try await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
                     returning: Result { () throws(StoreError) in
-                        try SQLiteStore(folder: path, maximumPendingItems: maximumPendingItems)
+                        try SQLiteStore(folder: path, maximumPendingItems: maximumPendingItems, journal: journal)
                     }
                 )
             }
         }.get()
     }
 
-    private init(folder path: String, maximumPendingItems: Int) throws(StoreError) {
+    private init(folder path: String, maximumPendingItems: Int, journal: MailboxJournal) throws(StoreError) {
+        self.journal = journal
         folder = try DatabaseFolder(path: path, file: Self.fileName)
         if try !folder.hasDatabase() { try DatabaseOpening.create(in: folder) }
         pool = try DatabaseOpening.open(in: folder)

@@ -1,5 +1,6 @@
 import Courier
 import Delivery
+import DeliveryLogFiles
 import Foundation
 import HTTP2
 package import Logging
@@ -18,6 +19,7 @@ struct ServiceParts {
     var lock: DataFolderLock
     var settings: Settings
     var store: SQLiteStore
+    var deliveryLog: FileDeliveryLog
     var group: MultiThreadedEventLoopGroup
     var certificate: ServerCertificate
     var delivery: Delivery
@@ -37,21 +39,40 @@ extension CarillonService {
         let folder = DataFolder(settings.dataFolder)
         try folder.prepare()
         let lock = try DataFolderLock(folder)
-        let store: SQLiteStore
-        do {
-            store = try await SQLiteStore.open(folder: folder.path)
-        } catch {
-            throw ServiceError(.store, error.cause)
-        }
+        let (deliveryLog, store) = try await open(folder, settings, logger)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
-            settings: settings, folder: folder, lock: lock, store: store, group: group, logger: logger)
+            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, group: group,
+            logger: logger)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
         } catch {
             await store.close()
             try? await group.shutdownGracefully()  // The first error is the one to tell.
             throw error
+        }
+    }
+
+    /// The store, which tells the delivery log what it throws out, and the log, which finds device tokens in the store.
+    private static func open(
+        _ folder: DataFolder,
+        _ settings: Settings,
+        _ logger: Logger,
+    ) async throws(ServiceError) -> (FileDeliveryLog, SQLiteStore) {
+        let watch = DeliveryLogWatch(logger)
+        let log: FileDeliveryLog
+        do {
+            log = try FileDeliveryLog(
+                folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }, report: watch.note)
+        } catch {
+            throw ServiceError(.dataFolder, error.description)
+        }
+        do {
+            let store = try await SQLiteStore.open(folder: folder.path, log: log, clock: { .now() })
+            log.findTokens(in: store)
+            return (log, store)
+        } catch {
+            throw ServiceError(.store, error.cause)
         }
     }
 }
@@ -62,6 +83,7 @@ private struct ServiceBuilder {
     let folder: DataFolder
     let lock: DataFolderLock
     let store: SQLiteStore
+    let deliveryLog: FileDeliveryLog
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
@@ -75,9 +97,11 @@ private struct ServiceBuilder {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
-        let switchboard = LocalSwitchboard(mailboxes: store, limits: settings.delivery, clock: clock)
+        let switchboard = LocalSwitchboard(
+            mailboxes: store, log: deliveryLog, limits: settings.delivery, clock: { .now() })
         let delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, limits: settings.delivery, clock: clock)
+            registrations: store, mailboxes: store, switchboard: switchboard, log: deliveryLog,
+            limits: settings.delivery, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store)
@@ -95,8 +119,7 @@ private struct ServiceBuilder {
             ProviderGateway(
                 environment: environment, conformance: settings.conformance, authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                limits: settings.provider,
-                logger: logger, clock: clock)
+                deliveryLog: deliveryLog, limits: settings.provider, logger: logger, clock: clock)
         }
         let couriers = settings.environments.map { environment in
             Courier(
@@ -136,8 +159,9 @@ private struct ServiceBuilder {
         }
         try description.write(to: folder)
         return ServiceParts(
-            description: description, folder: folder, lock: lock, settings: settings, store: store, group: group,
-            certificate: certificate, delivery: delivery, switchboard: switchboard,
+            description: description, folder: folder, lock: lock, settings: settings, store: store,
+            deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
+            switchboard: switchboard,
             providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
             administration: administrationListeners, logger: logger)
     }

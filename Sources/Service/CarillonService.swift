@@ -1,5 +1,6 @@
 import Courier
 import Delivery
+import DeliveryLogFiles
 import Foundation
 import HTTP2
 import Logging
@@ -19,6 +20,7 @@ package final class CarillonService: Sendable {
     private let lock: DataFolderLock
     private let settings: Settings
     private let store: SQLiteStore
+    private let deliveryLog: FileDeliveryLog
     private let group: MultiThreadedEventLoopGroup
     private let certificate: ServerCertificate
     private let delivery: Delivery
@@ -35,6 +37,7 @@ package final class CarillonService: Sendable {
         lock = parts.lock
         settings = parts.settings
         store = parts.store
+        deliveryLog = parts.deliveryLog
         group = parts.group
         certificate = parts.certificate
         delivery = parts.delivery
@@ -51,6 +54,7 @@ package final class CarillonService: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.delivery.run() }
+            group.addTask { await self.switchboard.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.renewCertificates() }
             // The first thing to end is this wait.
@@ -59,6 +63,7 @@ package final class CarillonService: Sendable {
             group.cancelAll()
         }
         await store.close()
+        await deliveryLog.flush()
         // Threads that are gone cannot be stopped again.
         try? await group.shutdownGracefully()
     }

@@ -1,3 +1,4 @@
+package import Delivery
 import Foundation
 package import Notifications
 
@@ -5,5 +6,12 @@ extension Timestamp {
     /// The system's time.
     package static func now() -> Timestamp {
         Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000)))
+    }
+}
+
+extension Moment {
+    /// What the system's clocks say.
+    package static func now() -> Moment {
+        Moment(time: .now(), uptime: Uptime(nanoseconds: DispatchTime.now().uptimeNanoseconds))
     }
 }

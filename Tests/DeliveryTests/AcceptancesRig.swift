@@ -38,7 +38,7 @@ struct AcceptancesRig: ~Copyable {
             offer: offer,
             answered: answer,
             expires: now.advanced(by: .seconds(3600)),
-            now: now,
+            now: Example.now(now).uptime,
         )
         return steps(actions)
     }
@@ -54,7 +54,7 @@ struct AcceptancesRig: ~Copyable {
     }
 
     mutating func tick() -> [Step] {
-        let actions = acceptances.tick(now: now)
+        let actions = acceptances.tick(now: Example.now(now).uptime)
         return steps(actions)
     }
 
@@ -76,14 +76,15 @@ struct AcceptancesRig: ~Copyable {
                 ? .failure(StoreError(.unavailable, "The disk is full."))
                 : .success(MailboxVersion(rawValue: number * 10))
         }
-        let actions = acceptances.stored(numbers.map { OfferID($0) }, results: results)
+        let actions = acceptances.stored(numbers.map { OfferID($0) }, results: results, now: Example.now(now).uptime)
         return steps(actions)
     }
 
     private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
         let batch = acceptances.nextBatch()
-        return (actions + batch).map { action in
+        return (actions + batch).compactMap { action in
             switch action {
+            case .note: return nil
             case .answer(_, let ticket, .accepted):
                 return .accepted(ticket)
             case .answer(_, let ticket, .rejected(let rejection)) where rejection.reason == .serviceUnavailable:

@@ -6,7 +6,7 @@ import Testing
 @Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
     /// Every order in which the sequences may mix.
-    private static func mixes(_ first: [DeliveryEvent], _ second: [DeliveryEvent]) -> [[DeliveryEvent]] {
+    private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {
         guard let one = first.first, let other = second.first else { return [first + second] }
         return mixes(Array(first.dropFirst()), second).map { [one] + $0 }
             + mixes(first, Array(second.dropFirst())).map { [other] + $0 }
@@ -16,7 +16,7 @@ struct DeliveryInterleavingTests {
         [.submitted, .committed, .storeAnswered], [.attached, .snapshotTaken, .readAnswered])
 
     @Test("what is stored while the device connects is delivered, and once", arguments: connections)
-    func connecting(_ events: [DeliveryEvent]) async throws {
+    func connecting(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
         let stream = RecordingStream()
         // A device that was there first takes the notification: then nothing is stored.
@@ -54,7 +54,7 @@ struct DeliveryInterleavingTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    private func attachedBefore(_ event: DeliveryEvent, _ events: [DeliveryEvent]) -> Bool {
+    private func attachedBefore(_ event: InterleavedEvent, _ events: [InterleavedEvent]) -> Bool {
         guard let attached = events.firstIndex(of: .attached), let other = events.firstIndex(of: event) else {
             return false
         }
@@ -64,7 +64,7 @@ struct DeliveryInterleavingTests {
     @Test(
         "what is acknowledged while it is being stored is answered once, and does not stay stored",
         arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
-    func acknowledging(_ events: [DeliveryEvent]) async throws {
+    func acknowledging(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = await rig.online()
         rig.submit(1)
@@ -93,7 +93,7 @@ struct DeliveryInterleavingTests {
     @Test(
         "what was on a stream that broke while it was being stored is on the next one",
         arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
-    func reconnecting(_ events: [DeliveryEvent]) async throws {
+    func reconnecting(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let first = await rig.online()
         let second = RecordingStream()
@@ -124,7 +124,7 @@ struct DeliveryInterleavingTests {
     @Test(
         "of two notifications the newer one is delivered last, or alone",
         arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
-    func twoNotifications(_ events: [DeliveryEvent]) async throws {
+    func twoNotifications(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = RecordingStream()
         rig.submit(1)
@@ -151,7 +151,7 @@ struct DeliveryInterleavingTests {
 }
 
 /// One thing that happens to a notification or to the device's connection.
-enum DeliveryEvent: String, CustomStringConvertible {
+enum InterleavedEvent: String, CustomStringConvertible {
     case submitted, committed, storeAnswered
     case attached, snapshotTaken, readAnswered
     case acknowledged, detached

@@ -1,29 +1,34 @@
 @testable import Delivery
 import Notifications
+import Rates
 
 /// What must hold, whatever happens in whatever order:
 ///
 /// 1. Every submission is answered exactly once, unless the service dies before.
 /// 2. What is answered with 200 and may be stored is, at that moment, taken by the device or on disk, or something
 ///    newer for the same app on the same device is.
-/// 3. In the end it was delivered at least once, or something newer took its place that was accepted or, after the
-///    store had left open what became of it, turned out to be on disk, or it has expired. For a device that is
-///    connected the end is when nothing is left to do; for another, when it has connected again.
+/// 3. In the end it was delivered at least once, or something newer took its place that was accepted, or would have
+///    been but for the service dying, or it has expired. For a device that is connected the end is when nothing is left
+///    to do, but for what must not wake it; for another, when it has connected again.
 /// 4. Nothing is sent from the moment on at which it expires. What may not be stored is sent once at most, and never
 ///    stored.
-/// 5. A mailbox's content is never replaced by something older, unless it was rejected because the store left open what
-///    became of it; and it is never removed before the device has had it or it has expired.
-/// 6. What was stored and accepted before something newer was submitted, and is not acknowledged, does not come after
-///    that on any stream. (What is tried once alone waits for nothing, and may come earlier; what was accepted because
-///    something newer took its place may come late, if it comes at all.)
+/// 5. A mailbox's content is never replaced by something older, nor by something that is rejected; and it is never
+///    removed before the device has had it or it has expired.
+/// 6. What was accepted before something newer was submitted, and is not acknowledged, does not come after that on any
+///    stream. (What is tried once alone waits for nothing, and may come earlier.)
 /// 7. Numbers of sendings grow, over all streams of a device, and no more are under way than the limit.
-/// 8. In the end nothing is under way, and all mailboxes are empty.
+/// 8. What has regard to the device's power is sent to a device that sleeps only when it connects, when there is
+///    something immediate for it, and in bursts with an interval between them.
+/// 9. An app on a device gets no more silent notifications than the rate allows.
+/// 10. In the end nothing is under way, and all mailboxes are empty.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {
         let destination: Destination
         /// Nil for what may not be stored.
         let expires: Timestamp?
+        let urgency: Urgency
+        let isSilent: Bool
         /// Which earlier ones for the destination had been accepted when it was submitted.
         let answeredBefore: Set<UInt64>
         var isAccepted = false
@@ -84,10 +89,11 @@ extension DeliverySimulation {
             problems.append("\(number) was not for storing, and sent again")
         }
         if let newer = stream.newestSent[app], newer > number, !stream.sent.contains(number),
-            record.wasStored, !record.wasAcknowledged, records[Int(newer) - 1].answeredBefore.contains(number)
+            !record.wasAcknowledged, records[Int(newer) - 1].answeredBefore.contains(number)
         {
             problems.append("\(number) came after \(newer), which was submitted when it had been accepted")
         }
+        checkRegard(number, record, on: attached)
         stream.sent.insert(number)
         if record.expires != nil { stream.newestSent[app] = max(number, stream.newestSent[app, default: 0]) }
 
@@ -101,16 +107,45 @@ extension DeliverySimulation {
         if underWay > limits.unacknowledgedPerDevice { problems.append("\(underWay) are under way") }
     }
 
+    /// That what has regard to the device's power, and what is silent, was sent at a good time.
+    private func checkRegard(_ number: UInt64, _ record: Record, on attached: AttachedLine) {
+        let stream = attached.stream
+        if record.isSilent { checkSilents(record.destination) }
+        guard record.urgency != .immediate, record.expires != nil, attached.power == .low,
+            number > stream.releasedUpTo, !stream.isReleasing
+        else { return }
+        if !stream.isTicking {
+            problems.append("\(number) woke the device")
+        } else if now != stream.lastBurst, now < stream.lastBurst.advanced(by: limits.burstInterval) {
+            problems.append("\(number) came in a burst too soon after another")
+        }
+        stream.lastBurst = now
+    }
+
+    private func checkSilents(_ destination: Destination) {
+        let sendings = silentSendings[destination, default: []] + [now]
+        silentSendings[destination] = sendings.suffix(20)
+        let rate = limits.silentsPerApp
+        for (index, first) in sendings.enumerated() {
+            let seconds = Double(now.milliseconds - first.milliseconds) / 1000
+            if Double(sendings.count - index) > Double(rate.burst) + seconds * rate.perSecond + 0.01 {
+                return problems.append("too many silent notifications")
+            }
+        }
+    }
+
     /// What was accepted for these devices has arrived, or need not.
-    func checkRest(of devices: [Device]) {
+    func checkRest(of devices: [Device], isEnd: Bool = false) {
         let keys = Set(devices.map(\.key))
         var newest: Set<Destination> = []
         for index in records.indices.reversed() {
             let record = records[index]
             guard keys.contains(record.destination.deviceKey), let expires = record.expires else { continue }
             let isReplaced = newest.contains(record.destination)
-            if record.isAccepted || record.wasStored { newest.insert(record.destination) }
-            if record.isAccepted, !record.wasReceived, !isReplaced, expires > now {
+            if record.isAccepted || record.wasStored && record.isForgotten { newest.insert(record.destination) }
+            // It never wakes a device; after a connection it may have been throttled, and waits then.
+            let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
+            if record.isAccepted, !mayWait, !record.wasReceived, !isReplaced, expires > now {
                 problems.append("\(index + 1) was accepted and never arrived")
             }
         }
@@ -120,7 +155,10 @@ extension DeliverySimulation {
         for index in records.indices where !records[index].isAnswered && !records[index].isForgotten {
             problems.append("\(index + 1) was never answered")
         }
-        for stored in mailboxes.values where stored.entry.expires > now {
+        for stored in mailboxes.values
+        where stored.entry.expires > now
+            && !(stored.entry.notification.urgency == .low && stored.entry.notification.isSilent)
+        {
             problems.append("\(stored.entry.notification.number) was acknowledged and is still stored")
         }
     }

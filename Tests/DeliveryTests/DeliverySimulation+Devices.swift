@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Rates
 
 /// Devices, their streams, and the courier's side of these, as `LocalSwitchboard` has it.
 extension DeliverySimulation {
@@ -7,6 +8,8 @@ extension DeliverySimulation {
         var line: DeviceLine
         let stream: Stream
         let epoch: UInt64
+        /// What the device has said.
+        var power = DevicePower.low
 
         init(_ line: consuming DeviceLine, _ stream: Stream) {
             epoch = line.newestNumber
@@ -25,6 +28,13 @@ extension DeliverySimulation {
         /// The newest notification of each app that was sent on it, and everything that was.
         var newestSent: [AppID: UInt64] = [:]
         var sent: Set<UInt64> = []
+        /// What was submitted up to this number may be sent though the device sleeps: there was a reason to wake it.
+        var releasedUpTo: UInt64 = .max
+        /// Whether the line reads its mailboxes for everything they hold.
+        var isReleasing = true
+        /// Whether it reads them because something has waited long enough.
+        var isTicking = false
+        var lastBurst = Timestamp(milliseconds: 0)
     }
 
     final class Device {
@@ -72,10 +82,12 @@ extension DeliverySimulation {
     func attach(_ stream: Stream, to device: DeviceKey, reading entries: [StoredMailboxEntry]?) {
         let older = lines[device]
         let previous = older?.line.newestNumber ?? newestNumbers[device] ?? 0
+        let power: DevicePower = fault == .wakesDevices ? .awake : .low
         let line =
             fault == .numbersStartAgain
-            ? DeviceLine(now: Timestamp(milliseconds: 0), after: 0, limit: limits.unacknowledgedPerDevice)
-            : DeviceLine(now: now, after: previous, limit: limits.unacknowledgedPerDevice)
+            ? DeviceLine(now: Timestamp(milliseconds: 0), after: 0, limits: limits, power: power)
+            : DeviceLine(now: now, after: previous, limits: limits, power: power)
+        stream.lastBurst = now
         let attached = AttachedLine(line, stream)
         lines[device] = attached
         let returned = older?.line.end() ?? []
@@ -83,7 +95,7 @@ extension DeliverySimulation {
             startThread(
                 returned.map { .line($0, device) }
                     + performed(attached, device) {
-                        $0.read(entries, epoch: attached.epoch, now: now)
+                        $0.read(entries, epoch: attached.epoch, now: moment, silents: &silents)
                     })
         } else {
             startThread((returned + [attached.line.firstAction]).map { .line($0, device) })
@@ -120,21 +132,60 @@ extension DeliverySimulation {
     func offer(_ offer: Offer) -> OfferAnswer {
         let device = offer.destination.deviceKey
         guard let attached = lines[device] else { return .returned }
-        let (answer, action) = attached.line.offer(offer)
-        if case .send(let sending) = action { send(sending, attached) }
-        return answer
+        forgetSilents()
+        let isOpen = !attached.line.isReading(epoch: attached.epoch)
+        let offered = attached.line.offer(offer, now: moment, silents: &silents)
+        if let sending = offered.sending { send(sending, attached) }
+        if case .readMailboxes(let epoch) = offered.then { calls.append(.reading(device, epoch: epoch)) }
+        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached, since: isOpen) }
+        return offered.answer
+    }
+
+    private func forgetSilents() {
+        if fault == .countsNoSilents { silents = DeviceLine.Silents(limits.silentsPerApp) }
+    }
+
+    /// There was a reason to wake the device.
+    private func noteReason(_ attached: AttachedLine, since isOpen: Bool = false) {
+        attached.stream.releasedUpTo = max(attached.stream.releasedUpTo, UInt64(records.count))
+        if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
+    }
+
+    // MARK: Power and time
+
+    func powerStep() {
+        guard let device = devices.randomElement(using: &random), let attached = lines[device.key] else { return }
+        attached.power = DevicePower.allCases.randomElement(using: &random) ?? .low
+        guard fault != .wakesDevices else { return }
+        let power = attached.power
+        noteReason(attached)
+        startThread(performed(attached, device.key) { $0.changed(power) })
+        if power != .low { noteReason(attached) }
+    }
+
+    func tickLines() {
+        for device in devices {
+            guard let attached = lines[device.key] else { continue }
+            let isOpen = !attached.line.isReading(epoch: attached.epoch)
+            startThread(performed(attached, device.key) { $0.tick(now: moment) })
+            if isOpen, attached.line.isReading(epoch: attached.epoch) { attached.stream.isTicking = true }
+        }
     }
 
     func announce(_ stored: StoredMailboxEntry, offer: OfferID?) -> [Work] {
         let device = stored.entry.destination.deviceKey
         guard let attached = lines[device] else { return [] }
-        return performed(attached, device) { $0.stored(withFault(stored), offer: offer, now: now) }
+        return performed(attached, device) {
+            $0.stored(withFault(stored), offer: offer, now: moment, silents: &silents)
+        }
     }
 
     func read(_ device: DeviceKey, epoch: UInt64, _ entries: [StoredMailboxEntry]?) {
         guard let attached = lines[device] else { return }
         if let entries {
-            startThread(performed(attached, device) { $0.read(entries, epoch: epoch, now: now) })
+            let epoch = fault == .staleEpochSends ? attached.epoch : epoch
+            startThread(
+                performed(attached, device) { $0.read(entries, epoch: epoch, now: moment, silents: &silents) })
         } else if attached.line.isReading(epoch: epoch) {
             // The mailboxes could not be read: the stream ends.
             attached.stream.isOpen = false
@@ -150,13 +201,23 @@ extension DeliverySimulation {
         _ device: DeviceKey,
         _ event: (inout DeviceLine) -> [DeviceLine.Action],
     ) -> [Work] {
+        forgetSilents()
         let actions = event(&attached.line)
         for case .send(let sending) in actions { send(sending, attached) }
+        if !attached.line.isReading(epoch: attached.epoch) { noteOpen(attached) }
         return actions.map { .line($0, device) }
+    }
+
+    private func noteOpen(_ attached: AttachedLine) {
+        let stream = attached.stream
+        if stream.releasedUpTo == .max { stream.releasedUpTo = UInt64(records.count) }
+        stream.isReleasing = false
+        stream.isTicking = false
     }
 
     private func send(_ sending: Sending, _ attached: AttachedLine) {
         checkSending(sending, on: attached)
+        if sending.notification.urgency == .immediate { noteReason(attached) }
         if attached.stream.isOpen { attached.stream.transit.append(sending) }
     }
 
@@ -187,7 +248,7 @@ extension DeliverySimulation {
 
     private func acknowledge(_ numbers: [UInt64], _ device: Device) {
         guard let attached = lines[device.key] else { return }
-        let work = performed(attached, device.key) { $0.acknowledged(numbers) }
+        let work = performed(attached, device.key) { $0.acknowledged(numbers, now: moment) }
         for number in numbers { noteAcknowledged(number, device) }
         startThread(work)
     }

@@ -14,10 +14,15 @@ extension DeliverySimulation {
                 doubtful.isEmpty
                     ? .stored(offers, results: results) : .storingAgain(offers, entries, doubtful, results: results))
         case .storingAgain(let offers, let entries, let doubtful, var results):
-            for index in doubtful { results[index] = attempt(entries[index]) }
-            calls.append(.stored(offers, results: results))
+            for index in doubtful {
+                if case .success(let version) = attempt(entries[index]) { results[index] = .success(version) }
+            }
+            let still = doubtful.filter { Self.isUnknown(results[$0]) }
+            calls.append(
+                still.isEmpty
+                    ? .stored(offers, results: results) : .storingAgain(offers, entries, still, results: results))
         case .stored(let offers, let results):
-            let actions = acceptances.stored(offers, results: results)
+            let actions = acceptances.stored(offers, results: results, now: moment.uptime)
             startThread(advanced(actions))
         case .reading(let device, let epoch):
             let fails = !isSettling && chance(3)
@@ -55,7 +60,7 @@ extension DeliverySimulation {
         let number = entry.notification.number
         if let held = mailboxes[entry.destination] {
             let other = held.entry.notification.number
-            if other > number, !records[Int(other) - 1].isRejected {
+            if other > number {
                 problems.append("\(number) was stored over the newer \(other)")
             }
             if fault == .losesReplacement { return version }

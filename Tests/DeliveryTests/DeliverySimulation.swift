@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Rates
 
 /// The whole way of notifications under a seed's control: the two state machines, a model of the mailboxes, devices
 /// that come and go, and everything that happens at its own time between them.
@@ -24,6 +25,12 @@ final class DeliverySimulation {
         case numbersStartAgain
         /// What is stored is told to nobody.
         case announcesNothing
+        /// A reading begun for an older connection counts for the newer one.
+        case staleEpochSends
+        /// Every device counts as awake.
+        case wakesDevices
+        /// Silent notifications are not counted.
+        case countsNoSilents
     }
 
     /// What one thread of the service has still to do, in order.
@@ -55,6 +62,7 @@ final class DeliverySimulation {
 
     var acceptances: Acceptances
     var lines: [DeviceKey: AttachedLine] = [:]
+    var silents: DeviceLine.Silents
     /// The number of the newest sending to each device that this process knows of.
     var newestNumbers: [DeviceKey: UInt64] = [:]
     var threads: [Thread] = []
@@ -67,6 +75,8 @@ final class DeliverySimulation {
     var records: [Record] = []
     /// The newest notification of each destination that was on disk or taken by the device at some time.
     var newestSafe: [Destination: UInt64] = [:]
+    /// When silent notifications were sent since the process began.
+    var silentSendings: [Destination: [Timestamp]] = [:]
     /// Which notification each sending to a device was.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
@@ -76,6 +86,9 @@ final class DeliverySimulation {
         random = SeededGenerator(seed: seed)
         limits.unacknowledgedPerDevice = 3
         limits.pendingStoresPerShard = 6
+        limits.burstInterval = .seconds(3)
+        limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
+        silents = DeviceLine.Silents(limits.silentsPerApp)
         acceptances = Acceptances(limits: limits)
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
     }
@@ -89,7 +102,7 @@ final class DeliverySimulation {
         }
         for device in devices { connect(device) }
         settle()
-        if problems.isEmpty { checkRest(of: devices) }
+        if problems.isEmpty { checkRest(of: devices, isEnd: true) }
         if problems.isEmpty { checkEnd() }
         return problems
     }
@@ -104,7 +117,8 @@ final class DeliverySimulation {
         case 84..<87: if let device = devices.randomElement(using: &random) { connect(device) }
         case 87..<90: breakConnection()
         case 90..<93: detachStep()
-        case 93..<99: timeStep()
+        case 93..<98: timeStep()
+        case 98: powerStep()
         default: if chance(10) { crash() } else { sweep() }
         }
     }
@@ -117,9 +131,12 @@ final class DeliverySimulation {
         guard let device = devices.randomElement(using: &random) else { return }
         let destination = Example.destination(app: .random(in: 1...2, using: &random), on: device.key)
         let number = UInt64(records.count + 1)
-        let submission = Example.submission(number, to: destination, expiration())
+        let submission = submission(number, to: destination)
         let expires = limits.expiry(of: submission.notification, now: now)
-        records.append(Record(destination: destination, expires: expires, answeredBefore: answered(destination)))
+        records.append(
+            Record(
+                destination: destination, expires: expires, urgency: submission.notification.urgency,
+                isSilent: submission.notification.isSilent, answeredBefore: answered(destination)))
         guard let expires else {
             _ = offer(Offer(id: nil, destination: destination, notification: submission.notification))
             return answer(number, .accepted)
@@ -128,9 +145,23 @@ final class DeliverySimulation {
         let offer = Offer(id: id, destination: destination, notification: submission.notification)
         let answer = acceptances.mustFollow(destination) ? .returned : self.offer(offer)
         let actions = acceptances.accept(
-            submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: now)
+            submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: moment.uptime)
         startThread(advanced(actions))
     }
+
+    private func submission(_ number: UInt64, to destination: Destination) -> Submission {
+        let isSilent = chance(15)
+        let priority: Priority =
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: .low
+            case 1...3: .considerate
+            default: isSilent ? .considerate : .immediate
+            }
+        return Example.submission(number, to: destination, expiration(), priority: priority, isSilent: isSilent)
+    }
+
+    /// What the clocks say.
+    var moment: Moment { Example.now(now) }
 
     private func expiration() -> Expiration {
         switch Int.random(in: 0..<10, using: &random) {
@@ -143,8 +174,13 @@ final class DeliverySimulation {
 
     private func timeStep() {
         now = now.advanced(by: .milliseconds(Int.random(in: chance(5) ? 0...1500 : 0...30, using: &random)))
-        let actions = acceptances.tick(now: now)
+        tick()
+    }
+
+    private func tick() {
+        let actions = acceptances.tick(now: moment.uptime)
         startThread(advanced(actions))
+        tickLines()
     }
 
     /// What the driver does after every event.
@@ -194,7 +230,7 @@ final class DeliverySimulation {
         case .line(.returned(let offer, _), _):
             let actions = acceptances.returned(offer)
             return advanced(actions)
-        case .line(.send, _):
+        case .line(.send, _), .line(.note, _), .acceptance(.note):
             break
         }
         return []
@@ -215,8 +251,10 @@ final class DeliverySimulation {
                 for device in devices { settle(device) }
             } else if !acceptances.isEmpty {
                 now = now.advanced(by: limits.acknowledgementGrace)
-                let actions = acceptances.tick(now: now)
-                startThread(advanced(actions))
+                tick()
+            } else if lines.values.contains(where: { $0.line.deadline != nil }) {
+                now = now.advanced(by: limits.burstInterval)
+                tick()
             } else {
                 return
             }
@@ -231,6 +269,8 @@ final class DeliverySimulation {
         }
         for index in records.indices where !records[index].isAnswered { records[index].isForgotten = true }
         acceptances = Acceptances(limits: limits)
+        silents = DeviceLine.Silents(limits.silentsPerApp)
+        silentSendings = [:]
         lines = [:]
         newestNumbers = [:]
         threads = []

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// Quality of service (Guide, 2.1.3) under thousands of random events a seed.
@@ -27,5 +28,27 @@ struct DeliverySimulationTests {
             !DeliverySimulation(seed: seed, fault: fault).run(rounds: Self.rounds, steps: Self.steps).isEmpty
         }
         #expect(isFound)
+    }
+
+    /// script/simulate sets how long, and where to begin.
+    private static let minutes = ProcessInfo.processInfo.environment["CARILLON_SIMULATE_MINUTES"].flatMap(Double.init)
+    private static let firstSeed = ProcessInfo.processInfo.environment["CARILLON_SIMULATE_SEED"].flatMap(UInt64.init)
+
+    @Test("what must hold holds as long as one likes", .enabled(if: minutes != nil))
+    func runsLong() {
+        let end = ContinuousClock.now.advanced(by: .seconds((Self.minutes ?? 0) * 60))
+        var seed = Self.firstSeed ?? 1000
+        var steps = 0
+        repeat {
+            let problems = DeliverySimulation(seed: seed).run(rounds: Self.rounds, steps: Self.steps)
+            steps += Self.rounds * Self.steps
+            guard problems.isEmpty else {
+                print("script/simulate --seed \(seed) finds: \(problems.joined(separator: "; "))")
+                Issue.record("seed \(seed): \(problems)")
+                return
+            }
+            seed += 1
+        } while ContinuousClock.now < end
+        print("\(steps) steps, seeds up to \(seed - 1): nothing found")
     }
 }

@@ -220,13 +220,24 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1]])
     }
 
-    @Test("what may have been stored twice over is answered with ServiceUnavailable")
+    @Test("what stays in doubt is stored again until the store says that it is there")
     func storeStaysUnknown() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
+        rig.store.fail(.store, .unavailable)  // This time; what came of the first time nobody knows.
         rig.store.fail(.store, .unknown)
         rig.submit(1)
         await rig.answered(1)
+        #expect(rig.answers.accepted == [1])
+        #expect(rig.store.batches.values == [[1], [1], [1], [1]])
+    }
+
+    @Test("a service that shuts down does not wait for a store that stays in doubt")
+    func drainsInDoubt() async throws {
+        let rig = try await DeliveryRig()
+        for _ in 0..<10_000 { rig.store.fail(.store, .unknown) }
+        rig.submit(1)
+        await rig.delivery.drain()
         #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
     }
 

@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Rates
 import Testing
 
 /// What one device's stream does with offers, mailboxes and acknowledgements.
@@ -9,7 +10,7 @@ struct DeviceLineTests {
 
     @Test("a new line reads its mailboxes")
     func firstAction() {
-        let line = DeviceLine(now: Example.moment, after: 0, limit: 1)
+        let line = DeviceLine(now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 1))
         let (action, epoch) = (line.firstAction, line.newestNumber)
         #expect(action == .readMailboxes(epoch: epoch))
     }
@@ -27,8 +28,19 @@ struct DeviceLineTests {
         #expect(rig.offer(2) == (.taken, nil))
         #expect(rig.offer(3, app: 2) == (.taken, nil))
         #expect(
-            rig.read([Example.stored(1, version: 1)]) == [
+            rig.read([Example.stored(1, app: 3, version: 1)]) == [
                 .send(1, notification: 1), .send(2, notification: 2), .send(3, notification: 3),
+            ])
+    }
+
+    @Test("an offer that was held while its app's mailbox was read goes there: what was read may be newer")
+    func heldMayBeReplaced() {
+        var rig = LineRig()
+        _ = rig.offer(1)
+        _ = rig.offer(3, app: 2)
+        #expect(
+            rig.read([Example.stored(2, version: 20)]) == [
+                .send(1, notification: 2), .returned(1), .send(2, notification: 3),
             ])
     }
 
@@ -42,12 +54,12 @@ struct DeviceLineTests {
     @Test("mailboxes in which something was stored while they were being read are read again")
     func readsAgain() {
         var rig = LineRig()
-        #expect(rig.stored(Example.stored(1, version: 1)) == [])
+        #expect(rig.stored(Example.stored(1, app: 2, version: 1)) == [])
         #expect(rig.offer(2) == (.taken, nil))
         #expect(rig.read([]) == [.read])
         #expect(rig.offer(3) == (.taken, nil))
         #expect(
-            rig.read([Example.stored(1, version: 1)]) == [
+            rig.read([Example.stored(1, app: 2, version: 1)]) == [
                 .send(1, notification: 1), .send(2, notification: 2), .send(3, notification: 3),
             ])
     }
@@ -105,10 +117,10 @@ struct DeviceLineTests {
 
     @Test("a reading begun for an older line is ignored")
     func olderReading() {
-        let older = DeviceLine(now: Example.moment, after: 0, limit: 10)
+        let older = DeviceLine(now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10))
         let number = older.newestNumber
         var rig = LineRig()
-        rig.line = DeviceLine(now: Example.moment, after: number, limit: 10)
+        rig.line = DeviceLine(now: Example.moment, after: number, limits: DeliveryLimits(unacknowledgedPerDevice: 10))
         #expect(rig.read([Example.stored(1, version: 1)], epoch: number) == [])
         #expect(rig.offer(2) == (.taken, nil))
     }
@@ -278,11 +290,14 @@ struct DeviceLineTests {
         var previous: UInt64 = 0
         let moments = [Example.moment, Example.moment, Example.moment.advanced(by: .seconds(-1)), Example.moment]
         for moment in moments {
-            var line = DeviceLine(now: moment, after: previous, limit: 10)
+            var line = DeviceLine(now: moment, after: previous, limits: DeliveryLimits(unacknowledgedPerDevice: 10))
             let first = line.newestNumber
             #expect(first > previous)
-            _ = line.read([], epoch: first, now: moment)
-            for number in 1...3 as ClosedRange<UInt64> { _ = line.offer(Example.offer(number)) }
+            var silents = DeviceLine.Silents(.off)
+            _ = line.read([], epoch: first, now: Example.now(moment), silents: &silents)
+            for number in 1...3 as ClosedRange<UInt64> {
+                _ = line.offer(Example.offer(number), now: Example.now(moment), silents: &silents)
+            }
             previous = line.newestNumber
             #expect(previous == first + 3)
         }
@@ -290,14 +305,19 @@ struct DeviceLineTests {
 
     @Test("a line of a later millisecond begins above an older one that nobody here knows")
     func numbersFollowTime() {
-        let older = DeviceLine(now: Example.moment, after: 0, limit: 10).newestNumber
-        let newer = DeviceLine(now: Example.moment.advanced(by: .milliseconds(1)), after: 0, limit: 10).newestNumber
+        let older = DeviceLine(now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10))
+            .newestNumber
+        let newer = DeviceLine(
+            now: Example.moment.advanced(by: .milliseconds(1)), after: 0, limits: DeliveryLimits()
+        ).newestNumber
         #expect(newer == older + DeviceLine.numbersPerMillisecond)
     }
 
     @Test("numbers stay within what every JSON reader can hold for two centuries")
     func numbersAreExact() {
         let year2226 = Timestamp(seconds: 8_078_400_000)
-        #expect(DeviceLine(now: year2226, after: 0, limit: 10).newestNumber < 1 << 53)
+        #expect(
+            DeviceLine(now: year2226, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10)).newestNumber < 1
+                << 53)
     }
 }

@@ -78,23 +78,51 @@ final class WatchedSwitchboard: Switchboard {
 
     init(_ switchboard: LocalSwitchboard) { self.switchboard = switchboard }
 
-    func offer(_ offer: Offer) -> OfferAnswer { switchboard.offer(offer) }
+    func offer(_ offer: Offer, now: Moment) -> OfferAnswer { switchboard.offer(offer, now: now) }
     func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
         switchboard.stored(entry, offer: offer)
         announced.record(entry)
     }
-    func attach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.attach(stream, of: device) }
+    func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
+        switchboard.attach(stream, of: device, power: power)
+    }
     func detach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.detach(stream, of: device) }
     func acknowledge(_ sendings: [UInt64], by device: DeviceKey) { switchboard.acknowledge(sendings, by: device) }
+    func changePower(of device: DeviceKey, to power: DevicePower) { switchboard.changePower(of: device, to: power) }
     func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
     func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }
 }
 
 /// A clock that stands still until it is set.
 final class SettableClock: Sendable {
-    private let moment = Mutex(Example.moment)
-    var now: Timestamp { moment.withLock { $0 } }
-    func advance(by duration: Duration) { moment.withLock { $0 = $0.advanced(by: duration) } }
+    private let moment = Mutex(Example.now)
+    var now: Moment { moment.withLock { $0 } }
+
+    func advance(by duration: Duration) {
+        moment.withLock { $0 = Moment(time: $0.time.advanced(by: duration), uptime: $0.uptime.advanced(by: duration)) }
+    }
+
+    /// Somebody sets the time of day; nothing else changes.
+    func setBack(by duration: Duration) {
+        moment.withLock { $0.time = $0.time.advanced(by: .zero - duration) }
+    }
+}
+
+/// A delivery log that keeps what it is told.
+final class RecordingLog: DeliveryLog {
+    let events = Recorder<DeliveryEvent>()
+
+    func record(_ event: DeliveryEvent) { events.record(event) }
+
+    /// What happened to a notification, in order.
+    func steps(of number: UInt64) -> [DeliveryStep] {
+        events.values.filter { $0.subject.id.low == number }.map(\.step)
+    }
+}
+
+extension Switchboard {
+    func offer(_ offer: Offer) -> OfferAnswer { self.offer(offer, now: Example.now) }
+    func attach(_ stream: any NotificationStream, of device: DeviceKey) { attach(stream, of: device, power: .low) }
 }
 
 /// Registrations of which nothing is known at once.

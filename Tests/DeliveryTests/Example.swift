@@ -4,19 +4,33 @@ import Notifications
 /// Values to test with. Notifications are told apart by a number, which is also their ticket.
 enum Example {
     static let moment = Timestamp(milliseconds: 1_700_000_000_000)
+    static let now = now(moment)
     static let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
     static let answers = NoAnswers()
+
+    /// A moment at which the clocks say that much.
+    static func now(_ time: Timestamp) -> Moment {
+        Moment(time: time, uptime: Uptime(nanoseconds: time.nanoseconds))
+    }
 
     static func destination(app: UInt32 = 1, on device: DeviceKey = device) -> Destination {
         Destination(environment: device.environment, device: device.device, app: AppID(rawValue: app))
     }
 
-    static func notification(_ number: UInt64, _ expiration: Expiration = .unspecified) -> Notification {
+    static func notification(
+        _ number: UInt64,
+        _ expiration: Expiration = .unspecified,
+        priority: Priority = .immediate,
+        isSilent: Bool = false,
+        collapseID: String? = nil,
+    ) -> Notification {
         Notification(
             id: NotificationID(high: 0, low: number),
             topic: "com.example.app",
+            priority: priority,
             expiration: expiration,
-            payload: Payload(stored: Array("{}".utf8), contents: []),
+            collapseID: collapseID.flatMap(CollapseIdentifier.init(rawValue:)),
+            payload: Payload(stored: Array("{}".utf8), contents: isSilent ? [.aps, .contentAvailable] : []),
         )
     }
 
@@ -24,21 +38,29 @@ enum Example {
         _ number: UInt64,
         to destination: Destination = destination(),
         _ expiration: Expiration = .unspecified,
+        priority: Priority = .immediate,
+        isSilent: Bool = false,
         generation: UInt32 = 1,
     ) -> Submission {
         Submission(
             destination: destination,
             generation: generation,
-            notification: notification(number, expiration),
+            notification: notification(number, expiration, priority: priority, isSilent: isSilent),
             ticket: number,
         )
     }
 
-    static func offer(_ number: UInt64, app: UInt32 = 1, _ expiration: Expiration = .unspecified) -> Offer {
+    static func offer(
+        _ number: UInt64,
+        app: UInt32 = 1,
+        _ expiration: Expiration = .unspecified,
+        priority: Priority = .immediate,
+        isSilent: Bool = false,
+    ) -> Offer {
         Offer(
             id: OfferID(rawValue: number),
             destination: destination(app: app),
-            notification: notification(number, expiration),
+            notification: notification(number, expiration, priority: priority, isSilent: isSilent),
         )
     }
 
@@ -47,10 +69,15 @@ enum Example {
         app: UInt32 = 1,
         version: UInt64,
         expires: Timestamp = moment.advanced(by: .seconds(3600)),
+        priority: Priority = .immediate,
+        isSilent: Bool = false,
     ) -> StoredMailboxEntry {
         StoredMailboxEntry(
             entry: MailboxEntry(
-                destination: destination(app: app), notification: notification(number), expires: expires),
+                destination: destination(app: app),
+                notification: notification(number, priority: priority, isSilent: isSilent),
+                expires: expires,
+            ),
             version: MailboxVersion(rawValue: version),
         )
     }

@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Rates
 
 /// Drives a ``DeviceLine`` and tells what it wants done in numbers: sendings by how manieth of the line they are.
 struct LineRig: ~Copyable {
@@ -15,23 +16,37 @@ struct LineRig: ~Copyable {
 
     var line: DeviceLine
     var now = Example.moment
+    var silents: DeviceLine.Silents
     let epoch: UInt64
 
-    init(limit: Int = 100) {
-        line = DeviceLine(now: now, after: 0, limit: limit)
+    init(limit: Int = 100, power: DevicePower = .low) {
+        let limits = DeliveryLimits(unacknowledgedPerDevice: limit)
+        line = DeviceLine(now: now, after: 0, limits: limits, power: power)
+        silents = DeviceLine.Silents(limits.silentsPerApp)
         epoch = line.newestNumber
     }
 
     /// A line whose mailboxes have been read.
-    static func open(limit: Int = 100, _ entries: [StoredMailboxEntry] = []) -> LineRig {
-        var rig = LineRig(limit: limit)
+    static func open(
+        limit: Int = 100,
+        power: DevicePower = .low,
+        _ entries: [StoredMailboxEntry] = [],
+    ) -> LineRig {
+        var rig = LineRig(limit: limit, power: power)
         _ = rig.read(entries)
         return rig
     }
 
     mutating func offer(_ offer: Offer) -> (answer: OfferAnswer, step: Step?) {
-        let (answer, action) = line.offer(offer)
-        return (answer, action.map { step($0) })
+        let offered = line.offer(offer, now: Example.now(now), silents: &silents)
+        let action = offered.sending.map(DeviceLine.Action.send) ?? offered.then
+        return (offered.answer, action.flatMap { step($0) })
+    }
+
+    /// What the line wants done after it has sent an offer, or has not.
+    mutating func offerAndThen(_ offer: Offer) -> [Step] {
+        let offered = line.offer(offer, now: Example.now(now), silents: &silents)
+        return [offered.sending.map(DeviceLine.Action.send), offered.then].compactMap { $0.flatMap { step($0) } }
     }
 
     mutating func offer(_ number: UInt64, app: UInt32 = 1) -> (answer: OfferAnswer, step: Step?) {
@@ -39,28 +54,40 @@ struct LineRig: ~Copyable {
     }
 
     mutating func stored(_ entry: StoredMailboxEntry, offer: UInt64? = nil) -> [Step] {
-        let actions = line.stored(entry, offer: offer.map { OfferID($0) }, now: now)
-        return actions.map { step($0) }
+        let actions = line.stored(entry, offer: offer.map { OfferID($0) }, now: Example.now(now), silents: &silents)
+        return actions.compactMap { step($0) }
     }
 
     mutating func read(_ entries: [StoredMailboxEntry], epoch: UInt64? = nil) -> [Step] {
-        let actions = line.read(entries, epoch: epoch ?? self.epoch, now: now)
-        return actions.map { step($0) }
+        let actions = line.read(entries, epoch: epoch ?? self.epoch, now: Example.now(now), silents: &silents)
+        return actions.compactMap { step($0) }
     }
 
     /// The device acknowledges sendings, by how manieth of the line they are.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
-        let actions = line.acknowledged(numbers.map { epoch + $0 })
-        return actions.map { step($0) }
+        let actions = line.acknowledged(numbers.map { epoch + $0 }, now: Example.now(now))
+        return actions.compactMap { step($0) }
     }
 
     mutating func end() -> [Step] {
         let actions = line.end()
-        return actions.map { step($0) }
+        return actions.compactMap { step($0) }
     }
 
-    private func step(_ action: DeviceLine.Action) -> Step {
+    mutating func changed(_ power: DevicePower) -> [Step] {
+        let actions = line.changed(power)
+        return actions.compactMap { step($0) }
+    }
+
+    mutating func tick() -> [Step] {
+        let actions = line.tick(now: Example.now(now))
+        return actions.compactMap { step($0) }
+    }
+
+    /// Nil for what is for the delivery log alone.
+    private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
+        case .note: nil
         case .send(let sending):
             .send(sending.number - epoch, notification: sending.notification.number)
         case .readMailboxes(let epoch):

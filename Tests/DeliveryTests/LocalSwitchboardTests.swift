@@ -138,7 +138,7 @@ struct LocalSwitchboardTests {
     func clockGoesBack() async throws {
         let first = await attached()
         switchboard.detach(first, of: Example.device)
-        clock.advance(by: .milliseconds(-10))
+        clock.setBack(by: .milliseconds(10))
         let second = await attached(1001)
         let (old, new) = (first.sendings.values.map(\.number), second.sendings.values.map(\.number))
         #expect(try #require(new.min()) > #require(old.max()))

@@ -10,7 +10,7 @@ struct Acceptances: ~Copyable {
     private var acceptances: [OfferID: Acceptance] = [:]
     /// The order of acceptance of what is under way to the same destination.
     private var orders: [Destination: Order] = [:]
-    private var deadlines = Deque<(moment: Timestamp, offer: OfferID)>()
+    private var deadlines = Deque<(moment: Uptime, offer: OfferID)>()
     private var waitingForStore: [OfferID] = []
     private var isStoring = false
     private var lastNumber: UInt64 = 0
@@ -22,10 +22,16 @@ struct Acceptances: ~Copyable {
         let submission: Submission
         let answers: any SubmissionAnswers
         let expires: Timestamp
+        let accepted: Uptime
         var state: State
         var isAnswered = false
         /// Older notifications to the same destination that are answered with this one, which replaces them.
         var replaced: [OfferID] = []
+
+        var subject: NotificationSubject {
+            NotificationSubject(
+                submission.notification, to: submission.destination, generation: submission.generation)
+        }
     }
 
     private enum State {
@@ -44,7 +50,7 @@ struct Acceptances: ~Copyable {
         var underWay = 0
         /// The newest that is being stored, and the newest that is stored. A mailbox never goes back behind either.
         var storing: OfferID?
-        var stored: OfferID?
+        var stored: (offer: OfferID, notification: Notification)?
     }
 
     enum Action {
@@ -54,6 +60,8 @@ struct Acceptances: ~Copyable {
         /// The mailbox has this content: tell whoever holds the device.
         case announce(StoredMailboxEntry, offer: OfferID?)
         case remove(MailboxReference)
+        /// For the delivery log.
+        case note(DeliveryStep, NotificationSubject)
     }
 
     var isWaiting: Bool { !deadlines.isEmpty }
@@ -80,9 +88,10 @@ struct Acceptances: ~Copyable {
         offer: OfferID,
         answered answer: OfferAnswer,
         expires: Timestamp,
-        now: Timestamp,
+        now: Uptime,
     ) -> [Action] {
-        acceptances[offer] = Acceptance(submission: submission, answers: answers, expires: expires, state: .offered)
+        acceptances[offer] = Acceptance(
+            submission: submission, answers: answers, expires: expires, accepted: now, state: .offered)
         orders[submission.destination, default: Order()].underWay += 1
         switch answer {
         case .taken:
@@ -120,7 +129,7 @@ struct Acceptances: ~Copyable {
     }
 
     /// Stores what no device acknowledged in time.
-    mutating func tick(now: Timestamp) -> [Action] {
+    mutating func tick(now: Uptime) -> [Action] {
         var actions: [Action] = []
         while let first = deadlines.first, first.moment <= now {
             deadlines.removeFirst()
@@ -130,10 +139,14 @@ struct Acceptances: ~Copyable {
     }
 
     /// Stores everything that has not been answered, because no acknowledgement will be waited for any more.
-    mutating func drain() -> [Action] { tick(now: Timestamp(milliseconds: .max)) }
+    mutating func drain() -> [Action] { tick(now: Uptime(nanoseconds: .max)) }
 
     /// The store has answered a batch, item by item.
-    mutating func stored(_ offers: [OfferID], results: [Result<MailboxVersion, StoreError>]) -> [Action] {
+    mutating func stored(
+        _ offers: [OfferID],
+        results: [Result<MailboxVersion, StoreError>],
+        now: Uptime,
+    ) -> [Action] {
         isStoring = false
         var actions: [Action] = []
         for (offer, result) in zip(offers, results) {
@@ -142,14 +155,15 @@ struct Acceptances: ~Copyable {
             if orders[destination]?.storing == offer { orders[destination]?.storing = nil }
             switch result {
             case .success(let version):
-                let newest = orders[destination]?.stored ?? offer
-                orders[destination]?.stored = max(offer, newest)
-                actions += storedSafely(offer, acceptance, version)
+                if orders[destination]?.stored.map({ $0.offer < offer }) ?? true {
+                    orders[destination]?.stored = (offer, acceptance.submission.notification)
+                }
+                actions += storedSafely(offer, acceptance, version, now)
             case .failure(let error):
                 actions += notStored(offer, acceptance, error)
             }
         }
-        return actions + nextBatch()
+        return actions
     }
 
     private func entry(_ acceptance: Acceptance) -> MailboxEntry {
@@ -164,7 +178,9 @@ struct Acceptances: ~Copyable {
         _ offer: OfferID,
         _ acceptance: Acceptance,
         _ version: MailboxVersion,
+        _ now: Uptime,
     ) -> [Action] {
+        let note = Action.note(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
         let stored = StoredMailboxEntry(entry: entry(acceptance), version: version)
         let answers = finish(offer, .accepted)
         switch acceptance.state {
@@ -174,9 +190,9 @@ struct Acceptances: ~Copyable {
         case .storing:
             // Before the answer, so that what the provider sends once it has that comes after this on the stream.
             // With its offer even where that came back: a late acknowledgement may still mean it.
-            return [.announce(stored, offer: offer)] + answers
+            return [note, .announce(stored, offer: offer)] + answers
         case .offered, .replaced:
-            return answers
+            return [note] + answers
         }
     }
 
@@ -195,12 +211,11 @@ struct Acceptances: ~Copyable {
         guard let acceptance = acceptances[offer] else { return [] }
         let destination = acceptance.submission.destination
         let order = orders[destination] ?? Order()
-        if let newer = order.storing, newer > offer {
-            acceptances[offer]?.state = .replaced
-            acceptances[newer]?.replaced.append(offer)
-            return []
+        if let newer = order.storing, newer > offer { return replace(offer, by: newer) }
+        if let newer = order.stored, newer.offer > offer {
+            let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
+            return [.note(step, acceptance.subject)] + finish(offer, .accepted)
         }
-        if let newer = order.stored, newer > offer { return finish(offer, .accepted) }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
             let detail = "The service has more to store than its disk takes."
             return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)))
@@ -209,6 +224,15 @@ struct Acceptances: ~Copyable {
         orders[destination]?.storing = offer
         waitingForStore.append(offer)
         return []
+    }
+
+    /// A newer notification, which is on its way to the mailbox, stands for this one from now on.
+    private mutating func replace(_ offer: OfferID, by newer: OfferID) -> [Action] {
+        guard let older = acceptances[offer], let replacement = acceptances[newer] else { return [] }
+        acceptances[offer]?.state = .replaced
+        acceptances[newer]?.replaced.append(offer)
+        let step = older.submission.notification.step(onReplacementBy: replacement.submission.notification)
+        return [.note(step, older.subject)]
     }
 
     /// What is to be stored next, when nothing is being stored; called after every event.
@@ -225,8 +249,7 @@ struct Acceptances: ~Copyable {
             } else if let newer = orders[acceptance.submission.destination]?.storing, newer > offer {
                 // The newer one goes in this batch, and would replace it at once: only that is stored. So a batch has
                 // one entry for a destination, and storing an entry again never sets a mailbox back.
-                acceptances[offer]?.state = .replaced
-                acceptances[newer]?.replaced.append(offer)
+                actions += replace(offer, by: newer)
             } else {
                 batch.offers.append(offer)
                 batch.entries.append(entry(acceptance))
@@ -240,7 +263,9 @@ struct Acceptances: ~Copyable {
     private mutating func answer(_ offer: OfferID, _ outcome: Outcome) -> [Action] {
         guard let acceptance = acceptances[offer], !acceptance.isAnswered else { return [] }
         acceptances[offer]?.isAnswered = true
-        return [.answer(acceptance.answers, acceptance.submission.ticket, outcome)]
+        let answer = Action.answer(acceptance.answers, acceptance.submission.ticket, outcome)
+        guard case .rejected(let rejection) = outcome else { return [answer] }
+        return [.note(.rejected(rejection.reason), acceptance.subject), answer]
     }
 
     private mutating func finish(_ offer: OfferID, _ outcome: Outcome) -> [Action] {

@@ -7,9 +7,9 @@ struct EndedSendings {
     static let life = Duration.seconds(10)
 
     private var sendings: [UInt64: DeviceLine.UnderWay]
-    let expires: Timestamp
+    let expires: Uptime
 
-    init(_ sendings: [UInt64: DeviceLine.UnderWay], now: Timestamp) {
+    init(_ sendings: [UInt64: DeviceLine.UnderWay], now: Uptime) {
         self.sendings = sendings
         expires = now.advanced(by: Self.life)
     }
@@ -21,10 +21,10 @@ struct EndedSendings {
     }
 
     /// The device has taken these after all: their offers hear of it, and their mailboxes are emptied.
-    mutating func acknowledged(_ numbers: [UInt64]) -> [DeviceLine.Action] {
+    mutating func acknowledged(_ numbers: [UInt64], now: Moment) -> [DeviceLine.Action] {
         numbers.flatMap { number -> [DeviceLine.Action] in
             guard let sending = sendings.removeValue(forKey: number) else { return [] }
-            return sending.acknowledgement
+            return sending.acknowledgement(now: now)
         }
     }
 }

@@ -1,28 +1,37 @@
 package import Notifications
+import Rates
 import Synchronization
 
 /// The switchboard of a service in one process: it answers at once, and truthfully.
 package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
+    private let log: any DeliveryLog
     private let limits: DeliveryLimits
-    private let clock: @Sendable () -> Timestamp
+    private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
 
-    /// - Parameter clock: tells the time, in milliseconds since 1970.
+    /// - Parameter clock: tells the time.
     package init(
         mailboxes: any Mailboxes,
+        log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
+        self.log = log
         self.limits = limits
         self.clock = clock
-        shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
+        shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     private final class Shard: Sendable {
-        let lines = Mutex(Lines())
+        let lines: Mutex<Lines>
+
+        init(limits: DeliveryLimits) { lines = Mutex(Lines(limits: limits)) }
     }
 
     private struct WeakOutcomes {
@@ -38,40 +47,52 @@ package final class LocalSwitchboard: Switchboard {
         outcomes.withLock { $0.receiver = receiver }
     }
 
-    package func offer(_ offer: Offer) -> OfferAnswer {
-        shard(offer.destination.deviceKey).lines.withLock { lines in
-            guard let attached = lines.attached[offer.destination.deviceKey] else { return .returned }
-            let (answer, action) = attached.line.offer(offer)
+    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
+        let device = offer.destination.deviceKey
+        let (answer, next, isFirstDue) = shard(device).lines.withLock {
+            lines -> (OfferAnswer, DeviceLine.Action?, Bool) in
+            guard let attached = lines.attached[device] else { return (.returned, nil, false) }
+            let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
             // Sent under the lock, so that two senders' notifications keep the order of their numbers.
-            if case .send(let sending) = action { attached.stream.send(sending) }
-            return answer
+            if let sending = offered.sending { send(sending, on: attached, now) }
+            return (offered.answer, offered.then, lines.schedule(attached, of: device))
         }
+        if isFirstDue { wake.yield() }
+        switch next {
+        case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
+        case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
+        default: break
+        }
+        return answer
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
-        let now = clock()
         let device = entry.entry.destination.deviceKey
         if let offer {
             let reference = MailboxReference(destination: entry.entry.destination, version: entry.version)
             shard(device).lines.withLock { $0.stored(reference, offer: offer, of: device) }
         }
-        advance(device) { $0.stored(entry, offer: offer, now: now) }
+        advance(device) { $0.stored(entry, offer: offer, now: $2, silents: &$1) }
     }
 
     package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
-        advance(device) { $0.acknowledged(sendings) }
-        let late = shard(device).lines.withLock { $0.acknowledgedLate(sendings, by: device) }
-        perform(late, for: device)
+        let now = advance(device) { line, _, now in line.acknowledged(sendings, now: now) }
+        let late = shard(device).lines.withLock { $0.acknowledgedLate(sendings, by: device, now: now) }
+        perform(late, for: device, now)
     }
 
-    package func attach(_ stream: any NotificationStream, of device: DeviceKey) {
+    package func changePower(of device: DeviceKey, to power: DevicePower) {
+        advance(device) { line, _, _ in line.changed(power) }
+    }
+
+    package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
         let now = clock()
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             lines.attached[device]?.stream.end(.takenOver)
             let ended = lines.end(device, now: now)
-            return ended + [lines.begin(device, stream, now: now, limit: limits.unacknowledgedPerDevice)]
+            return ended + [lines.begin(device, stream, power: power, now: now)]
         }
-        perform(actions, for: device)
+        perform(actions, for: device, now)
     }
 
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
@@ -80,7 +101,7 @@ package final class LocalSwitchboard: Switchboard {
             guard lines.attached[device]?.stream === stream else { return [] }
             return lines.end(device, now: now)
         }
-        perform(ended, for: device)
+        perform(ended, for: device, now)
     }
 
     package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
@@ -94,19 +115,60 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
+    /// Sends what has waited long enough.
+    package func tick() {
+        let now = clock()
+        for shard in shards {
+            for device in shard.lines.withLock({ $0.takeDue(now: now.uptime) }) {
+                advance(device) { line, _, now in line.tick(now: now) }
+            }
+        }
+    }
+
+    /// Does what time demands until the task is cancelled. Wakes up only while something waits for a time.
+    package func run() async {
+        for await _ in wakeUps {
+            while shards.contains(where: { $0.lines.withLock { $0.firstDue != nil } }) {
+                do {
+                    try await Task.sleep(for: Self.tickInterval)
+                } catch {
+                    return
+                }
+                tick()
+            }
+        }
+    }
+
+    /// How exactly bursts keep their time; they are half a minute apart.
+    private static let tickInterval = Duration.milliseconds(250)
+
     private func shard(_ device: DeviceKey) -> Shard {
         shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
     }
 
     /// Lets something happen to a device's line, if it has one, and does what the line then wants done.
-    private func advance(_ device: DeviceKey, _ event: (inout DeviceLine) -> [DeviceLine.Action]) {
-        let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
-            guard let attached = lines.attached[device] else { return [] }
-            let actions = event(&attached.line)
-            for case .send(let sending) in actions { attached.stream.send(sending) }
-            return actions
+    /// - Returns: When it was.
+    @discardableResult
+    private func advance(
+        _ device: DeviceKey,
+        _ event: (inout DeviceLine, inout DeviceLine.Silents, Moment) -> [DeviceLine.Action],
+    ) -> Moment {
+        let now = clock()
+        let (actions, isFirstDue) = shard(device).lines.withLock { lines -> ([DeviceLine.Action], Bool) in
+            guard let attached = lines.attached[device] else { return ([], false) }
+            let actions = event(&attached.line, &lines.silents, now)
+            for case .send(let sending) in actions { send(sending, on: attached, now) }
+            return (actions, lines.schedule(attached, of: device))
         }
-        perform(actions, for: device)
+        if isFirstDue { wake.yield() }
+        perform(actions, for: device, now)
+        return now
+    }
+
+    private func send(_ sending: Sending, on attached: AttachedLine, _ now: Moment) {
+        let subject = NotificationSubject(sending.notification, to: sending.destination)
+        log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
+        attached.stream.send(sending)
     }
 
     /// Ends a device's stream if its line is such.
@@ -117,11 +179,11 @@ package final class LocalSwitchboard: Switchboard {
             attached.stream.end(end)
             return lines.end(device, now: now)
         }
-        perform(ended, for: device)
+        perform(ended, for: device, now)
     }
 
     /// Does what is left to do once the lock is given back: sendings are gone already.
-    private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey) {
+    private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         let receiver = outcomes.withLock { $0.receiver }
         var removals: [MailboxReference] = []
@@ -132,6 +194,7 @@ package final class LocalSwitchboard: Switchboard {
             case .remove(let reference): removals.append(reference)
             case .acknowledged(let offer, let destination): receiver?.acknowledged(offer, of: destination)
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
+            case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
         }
         if !removals.isEmpty { remove(removals) }
@@ -148,8 +211,7 @@ package final class LocalSwitchboard: Switchboard {
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
-            let now = clock()
-            advance(device) { $0.read(entries, epoch: epoch, now: now) }
+            advance(device) { $0.read(entries, epoch: epoch, now: $2, silents: &$1) }
         }
     }
 
@@ -165,42 +227,80 @@ package final class LocalSwitchboard: Switchboard {
 /// The lines of the devices of one shard.
 private struct Lines {
     private(set) var attached: [DeviceKey: AttachedLine] = [:]
+    /// How many silent notifications each app on each device has had, whatever became of its connections.
+    var silents: DeviceLine.Silents
+    /// When the lines that wait for a time have something to do.
+    private var due: [DeviceKey: Uptime] = [:]
+    /// Not after the first of them.
+    private(set) var firstDue: Uptime?
     /// The highest number of any line that has ended. Each line begins above it, even within the same millisecond or
     /// after the clock was set back: a late acknowledgement must not mean a sending of the device's next stream.
     private var newestNumber: UInt64 = 0
     /// What each device's last stream left unacknowledged.
     private var ended: [DeviceKey: EndedSendings] = [:]
+    private let limits: DeliveryLimits
 
     /// How many are kept before those that are over are looked for.
     private static let sweepAt = 1024
+
+    init(limits: DeliveryLimits) {
+        self.limits = limits
+        silents = RateTable(limits.silentsPerApp)
+    }
 
     /// - Returns: What the new line does first.
     mutating func begin(
         _ device: DeviceKey,
         _ stream: any NotificationStream,
-        now: Timestamp,
-        limit: Int,
+        power: DevicePower,
+        now: Moment,
     ) -> DeviceLine.Action {
-        let line = AttachedLine(stream: stream, line: DeviceLine(now: now, after: newestNumber, limit: limit))
-        attached[device] = line
-        return line.line.firstAction
+        let line = DeviceLine(now: now.time, after: newestNumber, limits: limits, power: power)
+        let new = AttachedLine(stream: stream, line: line)
+        attached[device] = new
+        return new.line.firstAction
     }
 
     /// - Returns: What comes back from the line, if there was one.
-    mutating func end(_ device: DeviceKey, now: Timestamp) -> [DeviceLine.Action] {
+    mutating func end(_ device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
         guard let gone = attached.removeValue(forKey: device) else { return [] }
+        due[device] = nil
         newestNumber = max(newestNumber, gone.line.newestNumber)
-        if ended.count >= Self.sweepAt { ended = ended.filter { $0.value.expires > now } }
-        ended[device] = gone.line.underWayCount > 0 ? EndedSendings(gone.line.underWay, now: now) : nil
+        if ended.count >= Self.sweepAt { ended = ended.filter { $0.value.expires > now.uptime } }
+        ended[device] = gone.line.underWayCount > 0 ? EndedSendings(gone.line.underWay, now: now.uptime) : nil
         return gone.line.end()
+    }
+
+    /// Notes when the line has something to do next.
+    /// - Returns: Whether nothing waited for a time before.
+    mutating func schedule(_ line: AttachedLine, of device: DeviceKey) -> Bool {
+        let deadline = line.line.deadline
+        guard deadline != line.deadline else { return false }
+        line.deadline = deadline
+        due[device] = deadline
+        guard let deadline else { return false }
+        defer { firstDue = min(firstDue ?? deadline, deadline) }
+        return firstDue == nil
+    }
+
+    /// The devices whose lines have something to do now.
+    mutating func takeDue(now: Uptime) -> [DeviceKey] {
+        guard let firstDue, firstDue <= now else { return [] }
+        let devices = due.filter { $0.value <= now }.keys
+        for device in devices {
+            due[device] = nil
+            attached[device]?.deadline = nil
+        }
+        self.firstDue = due.values.min()
+        return Array(devices)
     }
 
     mutating func stored(_ reference: MailboxReference, offer: OfferID, of device: DeviceKey) {
         ended[device]?.stored(reference, offer: offer)
     }
 
-    mutating func acknowledgedLate(_ numbers: [UInt64], by device: DeviceKey) -> [DeviceLine.Action] {
-        ended[device]?.acknowledged(numbers) ?? []
+    mutating func acknowledgedLate(_ numbers: [UInt64], by device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
+        ended[device]?.acknowledged(numbers, now: now) ?? []
     }
 }
 
@@ -208,6 +308,8 @@ private struct Lines {
 private final class AttachedLine {
     let stream: any NotificationStream
     var line: DeviceLine
+    /// What was last heard of when the line has something to do.
+    var deadline: Uptime?
 
     init(stream: any NotificationStream, line: consuming DeviceLine) {
         self.stream = stream

@@ -22,10 +22,13 @@ package protocol Mailboxes: Sendable {
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int
 }
 
-/// Names one content of a mailbox. Opaque, unique to its destination, never used again.
-package struct MailboxVersion: Sendable, Hashable {
+/// Names one content of a mailbox. Unique to its destination, never used again, and greater than that of anything the
+/// mailbox held before.
+package struct MailboxVersion: Sendable, Hashable, Comparable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package static func < (lhs: MailboxVersion, rhs: MailboxVersion) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
 /// A notification to be stored.

@@ -8,20 +8,24 @@ package import Notifications
 package protocol Switchboard: Sendable {
     /// Offers a notification to whoever holds the device's connection.
     /// - Returns: `taken` where somebody does, or may; what becomes of it is then reported to ``OfferOutcomes`` once.
-    func offer(_ offer: Offer) -> OfferAnswer
+    func offer(_ offer: Offer, now: Moment) -> OfferAnswer
 
     /// Says that a mailbox has a new content: whoever holds the device sends it, unless it is under way already as the
     /// named offer; then its acknowledgement empties the mailbox.
     func stored(_ entry: StoredMailboxEntry, offer: OfferID?)
 
     /// Takes a device's stream over from an older one, and sends what the device's mailboxes hold.
-    func attach(_ stream: any NotificationStream, of device: DeviceKey)
+    /// - Parameter power: what the device has said of its power on this connection.
+    func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower)
 
     /// The stream is gone. Harmless where another has taken over.
     func detach(_ stream: any NotificationStream, of device: DeviceKey)
 
     /// The device says that it has taken these sendings.
     func acknowledge(_ sendings: [UInt64], by device: DeviceKey)
+
+    /// The device says how its power stands, which decides when what is not urgent is sent to it.
+    func changePower(of device: DeviceKey, to power: DevicePower)
 
     /// Ends the stream that the device has, if any.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)

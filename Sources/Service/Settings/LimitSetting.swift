@@ -1,5 +1,6 @@
 import Courier
 import Delivery
+import DeliveryLogFiles
 import HTTP2
 import NIOCore
 import ProviderGateway
@@ -98,6 +99,24 @@ package struct LimitSetting: Sendable {
         },
         LimitSetting("retention", "days that a notification is kept for a device that is offline", 1...3650) {
             $0.delivery.retention = .seconds(Int($1) * 24 * 60 * 60)
+        },
+        LimitSetting("burst-interval", "seconds between bursts of notifications of priority 5", 1...86_400) {
+            $0.delivery.burstInterval = .milliseconds(Int($1 * 1000))
+        },
+        LimitSetting("silent-rate", "silent notifications an hour for one app on one device", rates) {
+            $0.delivery.silentsPerApp.perSecond = $1 / 3600
+        },
+        LimitSetting("silent-burst", "silent notifications at once for one app on one device", bursts) {
+            $0.delivery.silentsPerApp.burst = Int($1)
+        },
+        LimitSetting("log-size", "MiB that the delivery log takes on the disk", 1...10_000_000) {
+            $0.deliveryLog.totalBytes = Int($1) << 20
+        },
+        LimitSetting("log-retention", "days that events are kept in the delivery log", 1...3650) {
+            $0.deliveryLog.retention = .seconds(Int($1) * 24 * 60 * 60)
+        },
+        LimitSetting("log-queue", "events that may wait to be written to the delivery log", 16...10_000_000) {
+            $0.deliveryLog.pendingEvents = Int($1)
         },
         LimitSetting("handshake-timeout", "seconds for the TLS handshake, and for the HTTP/2 preface", seconds) {
             $0.listener.handshakeTimeout = .seconds(Int64($1))

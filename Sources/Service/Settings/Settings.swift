@@ -1,6 +1,7 @@
 package import Configuration
 package import Courier
 package import Delivery
+package import DeliveryLogFiles
 package import HTTP2
 package import NIOCore
 package import Notifications
@@ -36,6 +37,7 @@ package struct Settings: Sendable {
     /// How long a clean shutdown may take before what is still open is closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
+    package var deliveryLog = DeliveryLogLimits()
     package var provider = ProviderLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()

@@ -17,6 +17,8 @@ package struct DataFolder: Sendable {
     package var descriptionFile: String { path + "/service.json" }
     /// Where the administration listens unless a setting says otherwise.
     package var socketFile: String { path + "/admin.sock" }
+    /// The delivery log.
+    package var logFolder: String { path + "/log" }
     var lockFile: String { path + "/lock" }
 
     /// Makes the folder where it is missing, and sees that it is a folder of ours or an empty one.

@@ -8,6 +8,17 @@ struct TokenKeyRotation: Sendable {
 
     /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
     static func load(from secrets: any Secrets) async throws -> TokenKeyRotation {
+        if let keys = try await read(from: secrets) {
+            return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(keys))
+        }
+        let first = TokenKeyID(rawValue: 1)
+        guard let name = name(of: first) else { throw AdministrationError("A token key has no name.") }
+        let key = try await secrets.keep(TokenKeys.makeKey(), as: name)
+        return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: [first: key], current: first)))
+    }
+
+    /// The keys that there are; nil where there is none.
+    static func read(from secrets: any Secrets) async throws -> TokenKeys? {
         var keys: [TokenKeyID: [UInt8]] = [:]
         var newest = TokenKeyID(rawValue: 1)
         for number in 1...UInt32(TokenKeys.maximumCount) {
@@ -16,10 +27,7 @@ struct TokenKeyRotation: Sendable {
             keys[id] = key
             newest = id
         }
-        if keys.isEmpty, let name = name(of: newest) {
-            keys[newest] = try await secrets.keep(TokenKeys.makeKey(), as: name)
-        }
-        return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: keys, current: newest)))
+        return keys.isEmpty ? nil : try TokenKeys(keys: keys, current: newest)
     }
 
     /// Makes a new key, which seals the tokens of new registrations from now on. Tokens given out stay as they are.

@@ -1,0 +1,39 @@
+package import Notifications
+
+/// One look at the clocks.
+package struct Moment: Sendable, Hashable {
+    /// The time of day, by which notifications expire. Somebody may set that clock.
+    package var time: Timestamp
+    /// The time since some start, by which deadlines and rates are counted. Nobody sets that one.
+    package var uptime: Uptime
+
+    package init(time: Timestamp, uptime: Uptime) {
+        self.time = time
+        self.uptime = uptime
+    }
+}
+
+/// A reading of a clock that only goes forward, at an even pace.
+package struct Uptime: Sendable, Hashable, Comparable {
+    package var nanoseconds: UInt64
+
+    package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+    /// The reading `duration` later, which is not negative; the last one there is where the sum does not fit.
+    package func advanced(by duration: Duration) -> Uptime {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflow) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let part = UInt64(clamping: attoseconds / 1_000_000_000)
+        guard !overflow else { return Uptime(nanoseconds: .max) }
+        let (delta, deltaOverflow) = whole.addingReportingOverflow(part)
+        let (sum, sumOverflow) = nanoseconds.addingReportingOverflow(delta)
+        return Uptime(nanoseconds: deltaOverflow || sumOverflow ? .max : sum)
+    }
+
+    /// How many microseconds have passed since an earlier reading; 0 where it is none.
+    package func microseconds(since earlier: Uptime) -> UInt32 {
+        UInt32(clamping: (nanoseconds - min(nanoseconds, earlier.nanoseconds)) / 1000)
+    }
+
+    package static func < (lhs: Uptime, rhs: Uptime) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+}

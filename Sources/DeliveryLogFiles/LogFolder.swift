@@ -1,0 +1,81 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The folder of the log's files. Their names are the time at which they were begun, in milliseconds since 1970.
+struct LogFolder: Sendable {
+    /// One file of the log.
+    struct Segment: Hashable, Comparable {
+        let began: UInt64
+
+        var name: String {
+            let digits = String(began)
+            return String(repeating: "0", count: max(0, Self.digits - digits.count)) + digits + Self.suffix
+        }
+
+        init(began: UInt64) { self.began = began }
+
+        /// - Returns: nil for a file that is none of the log's.
+        init?(name: String) {
+            guard name.hasSuffix(Self.suffix), name.utf8.count == Self.digits + Self.suffix.utf8.count,
+                let began = UInt64(name.dropLast(Self.suffix.count))
+            else { return nil }
+            self.began = began
+        }
+
+        private static let digits = 16
+        private static let suffix = ".log"
+
+        static func < (lhs: Segment, rhs: Segment) -> Bool { lhs.began < rhs.began }
+    }
+
+    let path: String
+
+    func path(of segment: Segment) -> String { path + "/" + segment.name }
+
+    /// Makes the folder for its owner alone where there is none.
+    func make() throws(DeliveryLogError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DeliveryLogError("make", path) }
+    }
+
+    /// The log's files, oldest first; none where there is no folder.
+    func segments() throws(DeliveryLogError) -> [Segment] {
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw DeliveryLogError("read", path)
+        }
+        defer { closedir(folder) }
+        var segments: [Segment] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if let segment = Segment(name: name) { segments.append(segment) }
+        }
+        return segments.sorted()
+    }
+
+    /// In bytes; 0 for a file that is gone.
+    func size(of segment: Segment) -> Int {
+        var status = stat()
+        return stat(path(of: segment), &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    func remove(_ segment: Segment) { unlink(path(of: segment)) }
+}
+
+/// Why the log's files could not be used.
+package struct DeliveryLogError: Error, CustomStringConvertible {
+    package let description: String
+
+    /// Of the system's last error.
+    init(_ action: String, _ path: String) {
+        description = "Cannot \(action) \(path): \(String(cString: strerror(errno)))."
+    }
+}

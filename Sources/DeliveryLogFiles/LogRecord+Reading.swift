@@ -1,0 +1,114 @@
+import Delivery
+import Notifications
+
+extension LogRecord {
+    /// Reads the records of a block.
+    /// - Returns: nil where the bytes are none that a log of this version writes.
+    static func read(_ bytes: ArraySlice<UInt8>) -> [LogRecord]? {
+        var reader = ByteReader(bytes)
+        var records: [LogRecord] = []
+        while !reader.isAtEnd {
+            guard let record = LogRecord(&reader) else { return nil }
+            records.append(record)
+        }
+        return records
+    }
+
+    private init?(_ reader: inout ByteReader) {
+        guard let code = reader.byte().flatMap(Code.init(rawValue:)),
+            let addressCode = reader.byte().flatMap(AddressCode.init(rawValue:)),
+            let time = reader.integer(UInt64.self), let id = reader.id()
+        else { return nil }
+        var tokenKey: UInt32 = 0
+        let address: NotificationSubject.Address
+        switch addressCode {
+        case .unknown:
+            address = .unknown
+        case .deviceToken:
+            guard let token = reader.counted() else { return nil }
+            address = .deviceToken(Array(token))
+        case .development, .production:
+            guard let device = reader.integer(UInt64.self), let app = reader.integer(UInt32.self),
+                let generation = reader.integer(UInt32.self), let key = reader.integer(UInt32.self)
+            else { return nil }
+            tokenKey = key
+            let destination = Destination(
+                environment: addressCode == .production ? .production : .development,
+                device: DeviceID(rawValue: device), app: AppID(rawValue: app))
+            address = .destination(destination, generation: generation)
+        }
+        guard let topic = reader.text() else { return nil }
+        let moment = Timestamp(milliseconds: time)
+        guard code != .lost else {
+            guard let count = reader.integer(UInt64.self) else { return nil }
+            self = .lost(count, at: moment)
+            return
+        }
+        guard let step = DeliveryStep(code, &reader) else { return nil }
+        let subject = NotificationSubject(id: id, address: address, topic: topic)
+        self = .event(DeliveryEvent(time: moment, step: step, subject: subject), tokenKey: tokenKey)
+    }
+}
+
+extension DeliveryStep {
+    fileprivate init?(_ code: Code, _ reader: inout ByteReader) {
+        switch code {
+        case .accepted: self = .accepted
+        case .rejected:
+            guard let reason = reader.text().flatMap(Rejection.Reason.init(rawValue:)) else { return nil }
+            self = .rejected(reason)
+        case .stored:
+            guard let microseconds = reader.integer(UInt32.self) else { return nil }
+            self = .stored(after: microseconds)
+        case .replaced:
+            guard let id = reader.id() else { return nil }
+            self = .replaced(by: id)
+        case .coalesced:
+            guard let id = reader.id() else { return nil }
+            self = .coalesced(into: id)
+        case .deferred: self = .deferred
+        case .throttled: self = .throttled
+        case .sent: self = .sent
+        case .acknowledged:
+            guard let microseconds = reader.integer(UInt32.self) else { return nil }
+            self = .acknowledged(after: microseconds)
+        case .expired: self = .expired
+        case .discarded:
+            guard let reason = reader.text().flatMap(DiscardReason.init(rawValue:)) else { return nil }
+            self = .discarded(reason)
+        case .lost: return nil
+        }
+    }
+}
+
+/// Reads values from bytes, and nothing beyond their end.
+struct ByteReader {
+    private var bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    var isAtEnd: Bool { bytes.isEmpty }
+
+    mutating func byte() -> UInt8? { bytes.popFirst() }
+
+    mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+        guard count <= bytes.count else { return nil }
+        defer { bytes = bytes.dropFirst(count) }
+        return bytes.prefix(count)
+    }
+
+    /// Least significant byte first.
+    mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
+        guard let taken = take(Value.bitWidth / 8) else { return nil }
+        return taken.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+    }
+
+    mutating func id() -> NotificationID? {
+        guard let high = integer(UInt64.self), let low = integer(UInt64.self) else { return nil }
+        return NotificationID(high: high, low: low)
+    }
+
+    mutating func counted() -> ArraySlice<UInt8>? { byte().flatMap { take(Int($0)) } }
+
+    mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
+}

@@ -1,0 +1,26 @@
+import DeliveryLogFiles
+import Logging
+import Synchronization
+
+/// Says in the service's own log that the delivery log loses events: when that begins, and when it is over.
+final class DeliveryLogWatch: Sendable {
+    private let logger: Logger
+    private let lost = Mutex<UInt64>(0)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    @Sendable
+    func note(_ report: FileDeliveryLog.Report) {
+        let losses = report.overflow + (report.failure == nil ? 0 : UInt64(report.events.count))
+        let (before, all) = lost.withLock { lost in
+            defer { lost = losses == 0 ? 0 : lost + losses }
+            return (lost, lost + losses)
+        }
+        if before == 0, losses > 0 {
+            logger.error(
+                "The delivery log loses events", metadata: ["cause": "\(report.failure?.description ?? "overload")"])
+        } else if before > 0, losses == 0 {
+            logger.notice("The delivery log is written again", metadata: ["lost": "\(all)"])
+        }
+    }
+}
