@@ -25,6 +25,7 @@ let x509: Target.Dependency = .product(name: "X509", package: "swift-certificate
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -41,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -56,6 +58,7 @@ let package = Package(
         ),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
+        .target(name: "PrometheusMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
         .systemLibrary(
             name: "CNghttp2",
@@ -97,7 +100,8 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "ProviderGateway",
                 "Courier",
-                "SQLiteStore",
+                "SQLiteStore", "PrometheusMetrics", coreMetrics,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -133,6 +137,11 @@ let package = Package(
         .testTarget(
             name: "DeliveryTests",
             dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting"],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: ["PrometheusMetrics", coreMetrics],
             swiftSettings: settings,
         ),
         .testTarget(

@@ -57,6 +57,11 @@ package final class Delivery: OfferOutcomes {
         }
     }
 
+    /// How many notifications are waiting to be stored, or being stored.
+    package var pendingStores: Int {
+        shards.reduce(0) { count, shard in count + shard.acceptances.withLock { $0.pendingStores } }
+    }
+
     /// Takes notifications in the order of their acceptance. Answers that need no waiting come before this returns.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         let now = clock()

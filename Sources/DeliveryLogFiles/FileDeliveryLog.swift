@@ -13,6 +13,9 @@ package final class FileDeliveryLog: DeliveryLog {
         package let overflow: UInt64
         /// Why these events were not written; nil where they were.
         package let failure: DeliveryLogError?
+
+        /// How many events the files do not have.
+        package var losses: UInt64 { overflow + (failure == nil ? 0 : UInt64(events.count)) }
     }
 
     private let limits: DeliveryLogLimits

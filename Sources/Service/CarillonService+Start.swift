@@ -1,3 +1,4 @@
+import CoreMetrics
 import Courier
 import Delivery
 import DeliveryLogFiles
@@ -8,6 +9,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
+import PrometheusMetrics
 import ProviderGateway
 import SQLiteStore
 import Trust
@@ -20,6 +22,7 @@ struct ServiceParts {
     var settings: Settings
     var store: SQLiteStore
     var deliveryLog: FileDeliveryLog
+    var metricsEndpoint: MetricsEndpoint?
     var group: MultiThreadedEventLoopGroup
     var certificate: ServerCertificate
     var delivery: Delivery
@@ -39,11 +42,13 @@ extension CarillonService {
         let folder = DataFolder(settings.dataFolder)
         try folder.prepare()
         let lock = try DataFolderLock(folder)
-        let (deliveryLog, store) = try await open(folder, settings, logger)
+        let registry = settings.metricsPort.map { _ in PrometheusRegistry() }
+        let metrics = ServiceMetrics(factory: registry ?? NOOPMetricsHandler.instance)
+        let (deliveryLog, store) = try await open(folder, settings, metrics, logger)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
-            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, group: group,
-            logger: logger)
+            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog,
+            registry: registry, metrics: metrics, group: group, logger: logger)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
         } catch {
@@ -57,13 +62,18 @@ extension CarillonService {
     private static func open(
         _ folder: DataFolder,
         _ settings: Settings,
+        _ metrics: ServiceMetrics,
         _ logger: Logger,
     ) async throws(ServiceError) -> (FileDeliveryLog, SQLiteStore) {
         let watch = DeliveryLogWatch(logger)
         let log: FileDeliveryLog
         do {
             log = try FileDeliveryLog(
-                folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }, report: watch.note)
+                folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }
+            ) { report in
+                watch.note(report)
+                metrics.note(report)
+            }
         } catch {
             throw ServiceError(.dataFolder, error.description)
         }
@@ -84,6 +94,8 @@ private struct ServiceBuilder {
     let lock: DataFolderLock
     let store: SQLiteStore
     let deliveryLog: FileDeliveryLog
+    let registry: PrometheusRegistry?
+    let metrics: ServiceMetrics
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
@@ -149,6 +161,8 @@ private struct ServiceBuilder {
             accounts: store, authority: secrets.authority, invitations: store,
             devices: DeviceRevocation(accounts: store, registrations: store, switchboard: switchboard),
             tokenKeys: secrets.tokenKeys, clock: clock)
+        let endpoint = try await openMetrics(switchboard, delivery)
+        description.metrics = endpoint?.address
         var administrationListeners = [try await open(administration, at: description.socket)]
         if let address = settings.administration {
             let listener = try await bind(
@@ -160,8 +174,8 @@ private struct ServiceBuilder {
         try description.write(to: folder)
         return ServiceParts(
             description: description, folder: folder, lock: lock, settings: settings, store: store,
-            deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: switchboard,
+            deliveryLog: deliveryLog, metricsEndpoint: endpoint, group: group, certificate: certificate,
+            delivery: delivery, switchboard: switchboard,
             providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
             administration: administrationListeners, logger: logger)
     }
@@ -222,6 +236,26 @@ private struct ServiceBuilder {
                 .cannotListen,
                 "The \(name) port \(port) on \(host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
                     + Self.remedy(error))
+        }
+    }
+
+    private func openMetrics(
+        _ switchboard: LocalSwitchboard,
+        _ delivery: Delivery,
+    ) async throws(ServiceError) -> MetricsEndpoint? {
+        guard let registry, let port = settings.metricsPort else { return nil }
+        let metrics = metrics
+        do {
+            return try await MetricsEndpoint.bind(host: settings.metricsHost, port: port, group: group) {
+                metrics.sample(
+                    connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+                return registry.text()
+            }
+        } catch {
+            throw ServiceError(
+                .cannotListen,
+                "The metrics port \(port) on \(settings.metricsHost) cannot be opened "
+                    + "(\(ConnectionFailure.cause(of: error))); \(Self.remedy(error))")
         }
     }
 

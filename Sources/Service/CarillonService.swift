@@ -21,6 +21,7 @@ package final class CarillonService: Sendable {
     private let settings: Settings
     private let store: SQLiteStore
     private let deliveryLog: FileDeliveryLog
+    private let metricsEndpoint: MetricsEndpoint?
     private let group: MultiThreadedEventLoopGroup
     private let certificate: ServerCertificate
     private let delivery: Delivery
@@ -38,6 +39,7 @@ package final class CarillonService: Sendable {
         settings = parts.settings
         store = parts.store
         deliveryLog = parts.deliveryLog
+        metricsEndpoint = parts.metricsEndpoint
         group = parts.group
         certificate = parts.certificate
         delivery = parts.delivery
@@ -77,6 +79,7 @@ package final class CarillonService: Sendable {
         await Self.shutDown(courierListeners, within: settings.shutdownTimeout)
         switchboard.disconnectAll(because: .shutdown)
         await delivery.drain()
+        await metricsEndpoint?.close()
         await Self.shutDown(administration, within: .seconds(1))
         unlink(description.socket)
     }

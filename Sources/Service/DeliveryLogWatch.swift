@@ -11,7 +11,7 @@ final class DeliveryLogWatch: Sendable {
 
     @Sendable
     func note(_ report: FileDeliveryLog.Report) {
-        let losses = report.overflow + (report.failure == nil ? 0 : UInt64(report.events.count))
+        let losses = report.losses
         let (before, all) = lost.withLock { lost in
             defer { lost = losses == 0 ? 0 : lost + losses }
             return (lost, lost + losses)

@@ -6,6 +6,7 @@ import Notifications
 struct DeliveryRig: Sendable {
     let store: HeldStore
     let clock = SettableClock()
+    let log = RecordingLog()
     let switchboard: WatchedSwitchboard
     let delivery: Delivery
     let answers = RecordingAnswers()
@@ -20,11 +21,13 @@ struct DeliveryRig: Sendable {
     ) async throws {
         let (store, clock) = (HeldStore(holding: gates), self.clock)
         self.store = store
-        switchboard = WatchedSwitchboard(LocalSwitchboard(mailboxes: store, limits: limits, clock: { clock.now }))
+        switchboard = WatchedSwitchboard(
+            LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))
         delivery = Delivery(
             registrations: registrations ?? store.memory,
             mailboxes: store,
             switchboard: switchboard,
+            log: log,
             limits: limits,
             clock: { clock.now },
         )
@@ -35,9 +38,19 @@ struct DeliveryRig: Sendable {
         _ = try await store.memory.register(destination, tokenKeyID: 1, at: Example.moment)
     }
 
-    func submit(_ number: UInt64, app: UInt32 = 1, _ expiration: Expiration = .unspecified, generation: UInt32 = 1) {
-        let submission = Example.submission(
-            number, to: Example.destination(app: app), expiration, generation: generation)
+    func submit(
+        _ number: UInt64,
+        app: UInt32 = 1,
+        _ expiration: Expiration = .unspecified,
+        priority: Priority = .immediate,
+        isSilent: Bool = false,
+        collapseID: String? = nil,
+        generation: UInt32 = 1,
+    ) {
+        var submission = Example.submission(
+            number, to: Example.destination(app: app), expiration, priority: priority, isSilent: isSilent,
+            generation: generation)
+        submission.notification.collapseID = collapseID.flatMap(CollapseIdentifier.init(rawValue:))
         delivery.submit([submission], answers: answers)
     }
 

@@ -133,11 +133,10 @@ extension DeliverySimulation {
         let device = offer.destination.deviceKey
         guard let attached = lines[device] else { return .returned }
         forgetSilents()
-        let isOpen = !attached.line.isReading(epoch: attached.epoch)
         let offered = attached.line.offer(offer, now: moment, silents: &silents)
         if let sending = offered.sending { send(sending, attached) }
         if case .readMailboxes(let epoch) = offered.then { calls.append(.reading(device, epoch: epoch)) }
-        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached, since: isOpen) }
+        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
         return offered.answer
     }
 
@@ -146,7 +145,7 @@ extension DeliverySimulation {
     }
 
     /// There was a reason to wake the device.
-    private func noteReason(_ attached: AttachedLine, since isOpen: Bool = false) {
+    private func noteReason(_ attached: AttachedLine) {
         attached.stream.releasedUpTo = max(attached.stream.releasedUpTo, UInt64(records.count))
         if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
     }
@@ -155,10 +154,11 @@ extension DeliverySimulation {
 
     func powerStep() {
         guard let device = devices.randomElement(using: &random), let attached = lines[device.key] else { return }
-        attached.power = DevicePower.allCases.randomElement(using: &random) ?? .low
+        let power = DevicePower.allCases.randomElement(using: &random) ?? .low
+        // What came while it was awake had nothing to wait for.
+        if attached.power != .low || power != .low { noteReason(attached) }
+        attached.power = power
         guard fault != .wakesDevices else { return }
-        let power = attached.power
-        noteReason(attached)
         startThread(performed(attached, device.key) { $0.changed(power) })
         if power != .low { noteReason(attached) }
     }
@@ -166,9 +166,9 @@ extension DeliverySimulation {
     func tickLines() {
         for device in devices {
             guard let attached = lines[device.key] else { continue }
-            let isOpen = !attached.line.isReading(epoch: attached.epoch)
+            let isDue = attached.line.deadline.map { $0 <= moment.uptime } ?? false
             startThread(performed(attached, device.key) { $0.tick(now: moment) })
-            if isOpen, attached.line.isReading(epoch: attached.epoch) { attached.stream.isTicking = true }
+            if isDue, attached.line.isReading(epoch: attached.epoch) { attached.stream.isTicking = true }
         }
     }
 

@@ -12,7 +12,8 @@ struct Acceptances: ~Copyable {
     private var orders: [Destination: Order] = [:]
     private var deadlines = Deque<(moment: Uptime, offer: OfferID)>()
     private var waitingForStore: [OfferID] = []
-    private var isStoring = false
+    /// How many the store has and has not answered.
+    private var storing = 0
     private var lastNumber: UInt64 = 0
     private let limits: DeliveryLimits
 
@@ -66,6 +67,8 @@ struct Acceptances: ~Copyable {
 
     var isWaiting: Bool { !deadlines.isEmpty }
     var isEmpty: Bool { acceptances.isEmpty }
+    /// How many wait for the store, or for its answer.
+    var pendingStores: Int { waitingForStore.count + storing }
 
     /// Whether the next notification to the destination has to go by way of the mailbox as well: the one before it is
     /// on its way there and on no stream, so that an offer would overtake it.
@@ -147,7 +150,7 @@ struct Acceptances: ~Copyable {
         results: [Result<MailboxVersion, StoreError>],
         now: Uptime,
     ) -> [Action] {
-        isStoring = false
+        storing = 0
         var actions: [Action] = []
         for (offer, result) in zip(offers, results) {
             guard let acceptance = acceptances[offer] else { continue }
@@ -237,7 +240,7 @@ struct Acceptances: ~Copyable {
 
     /// What is to be stored next, when nothing is being stored; called after every event.
     mutating func nextBatch() -> [Action] {
-        guard !isStoring, !waitingForStore.isEmpty else { return [] }
+        guard storing == 0, !waitingForStore.isEmpty else { return [] }
         let offers = waitingForStore
         waitingForStore.removeAll()
         var actions: [Action] = []
@@ -256,7 +259,7 @@ struct Acceptances: ~Copyable {
             }
         }
         guard !batch.offers.isEmpty else { return actions }
-        isStoring = true
+        storing = batch.offers.count
         return actions + [.store(batch.offers, batch.entries)]
     }
 

@@ -34,6 +34,10 @@ package struct Settings: Sendable {
     package var administration: ListenAddress?
     /// How many threads serve connections; nil for one a core.
     package var eventLoops: Int?
+    /// Where the metrics are read; nil for nowhere.
+    package var metricsPort: Int?
+    /// The address that the metrics are read at. They say nothing secret, and are nobody else's business.
+    package var metricsHost = "127.0.0.1"
     /// How long a clean shutdown may take before what is still open is closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
@@ -70,6 +74,8 @@ package struct Settings: Sendable {
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops
+        metricsPort = try Self.number(reader, "metrics-port", in: 0...65_535) ?? metricsPort
+        metricsHost = reader.string(forKey: "metrics-host", default: metricsHost)
         try readTrust(reader)
         try readLimits(reader)
     }

@@ -33,6 +33,8 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     package var socket: String
     /// Where the administration listens over TLS, `host:port`; nil for nowhere.
     package var administration: String?
+    /// Where metrics are read, `host:port`; nil where nobody asked for them.
+    package var metrics: String?
     package var key: DevelopmentKey?
 
     /// The name to ask for in the TLS handshake; nil for the host's own.

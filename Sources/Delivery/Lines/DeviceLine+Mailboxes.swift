@@ -1,0 +1,114 @@
+import Notifications
+import Rates
+
+// What a line does with the device's mailboxes.
+extension DeviceLine {
+    /// A mailbox of the device has a new content.
+    mutating func stored(
+        _ stored: StoredMailboxEntry,
+        offer: OfferID?,
+        now: Moment,
+        silents: inout Silents,
+    ) -> [Action] {
+        let app = stored.entry.destination.app
+        if let offer {
+            if let number = underWay.first(where: { $0.value.offer == offer })?.key {
+                underWay[number]?.version = stored.version
+                versions[app] = max(stored.version, versions[app] ?? stored.version)
+                return []
+            }
+            if held.contains(where: { $0.offer.id == offer }) {
+                versionsOfHeld[offer] = stored.version
+                return []
+            }
+        }
+        guard isNews(stored) else { return [] }
+        switch phase {
+        case .reading(var reading):
+            reading.isStale = true
+            phase = .reading(reading)
+            waiting[app] = Waiting(reason: .reading, version: stored.version)
+            return []
+        case .open:
+            let before = waiting.removeValue(forKey: app)
+            guard before?.reason != .room else {
+                waiting[app] = Waiting(reason: .room, version: stored.version)
+                return []
+            }
+            let actions = take(stored, releases: false, before: before, now, &silents)
+            // What had expired woke nobody.
+            guard stored.entry.notification.urgency == .immediate, actions.contains(where: \.isSending),
+                let reading = release()
+            else { return actions }
+            return actions + [reading]
+        }
+    }
+
+    /// The mailboxes have been read.
+    mutating func read(
+        _ entries: [StoredMailboxEntry],
+        epoch: UInt64,
+        now: Moment,
+        silents: inout Silents,
+    ) -> [Action] {
+        guard epoch == self.epoch, case .reading(var reading) = phase else { return [] }
+        let before = waiting
+        waiting.removeAll()
+        if reading.releases { burstAt = nil }
+        var actions: [Action] = []
+        let ofHeld = Set(versionsOfHeld.values)
+        for stored in entries where isNews(stored) && !ofHeld.contains(stored.version) {
+            let app = stored.entry.destination.app
+            reading.met[app] = stored.version
+            actions += take(stored, releases: reading.releases, before: before[app], now, &silents)
+        }
+        if reading.isStale {
+            reading.isStale = false
+            phase = .reading(reading)
+            for app in waiting.keys { waiting[app]?.reason = .reading }
+            return actions + [.readMailboxes(epoch: epoch)]
+        }
+        phase = .open
+        actions += sendHeld(after: reading, now, &silents)
+        return actions + readForRoom()
+    }
+
+    /// Whether a mailbox's content is newer than all of it that this line has sent.
+    func isNews(_ stored: StoredMailboxEntry) -> Bool {
+        guard let known = versions[stored.entry.destination.app] else { return true }
+        return known < stored.version
+    }
+
+    /// Sends what a mailbox holds, or remembers why it waits there.
+    mutating func take(
+        _ stored: StoredMailboxEntry,
+        releases: Bool,
+        before: Waiting?,
+        _ now: Moment,
+        _ silents: inout Silents,
+    ) -> [Action] {
+        let (destination, notification) = (stored.entry.destination, stored.entry.notification)
+        guard stored.entry.expires > now.time else {
+            return [
+                .note(.expired, NotificationSubject(notification, to: destination)),
+                .remove(MailboxReference(destination: destination, version: stored.version)),
+            ]
+        }
+        let reason: Waiting.Reason
+        if !hasRoom {
+            reason = .room
+        } else if !releases, !power.takesEverything, notification.urgency != .immediate {
+            reason = notification.urgency == .low ? .company : .burst
+        } else if notification.isSilent, !silents.admits(destination, at: now.uptime.nanoseconds) {
+            reason = .rate(until: Uptime(nanoseconds: silents.opens(destination)))
+        } else {
+            return [.send(send(destination, notification, offer: nil, version: stored.version, now))]
+        }
+        if reason == .burst { burstAt = burstAt ?? now.uptime.advanced(by: burstInterval) }
+        let noted = before?.version == stored.version ? before?.noted : nil
+        waiting[destination.app] = Waiting(reason: reason, version: stored.version, noted: reason.step ?? noted)
+        // The log is told once.
+        guard let step = reason.step, step != noted else { return [] }
+        return [.note(step, NotificationSubject(notification, to: destination))]
+    }
+}

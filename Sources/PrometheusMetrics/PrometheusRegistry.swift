@@ -1,0 +1,103 @@
+package import CoreMetrics
+import Synchronization
+
+/// Keeps the metrics that swift-metrics' API makes, and writes them in the text format that Prometheus reads
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4).
+///
+/// Counters count, meters and recorders that do not aggregate are gauges, timers are histograms in seconds, other
+/// recorders histograms in the unit of their values.
+package final class PrometheusRegistry: MetricsFactory {
+    /// How many metrics there may be, each name with each set of labels counted: memory stays bounded when somebody
+    /// makes a label of what strangers send. What comes beyond it counts into nothing.
+    package static let maximumSeries = 10_000
+
+    private let state = Mutex(State())
+
+    private struct State {
+        var series: [SeriesName: any Series] = [:]
+    }
+
+    package init() {}
+
+    /// All metrics, those of one name together.
+    package func text() -> String {
+        let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
+        var text = ""
+        var family: String?
+        for (name, value) in series {
+            if name.name != family {
+                text += "# TYPE \(name.name) \(value.type)\n"
+                family = name.name
+            }
+            value.write(name, to: &text)
+        }
+        return text
+    }
+
+    /// The metric of that name; a new one where there is none. Of two kinds under one name the first counts.
+    private func series<Value: Series>(
+        _ label: String,
+        _ dimensions: [(String, String)],
+        suffix: String = "",
+        _ make: () -> Value,
+    ) -> Value {
+        let name = SeriesName(label + suffix, dimensions)
+        return state.withLock { state in
+            if let known = state.series[name] { return known as? Value ?? make() }
+            let new = make()
+            if state.series.count < Self.maximumSeries { state.series[name] = new }
+            return new
+        }
+    }
+
+    private func forget(_ series: any Series) {
+        state.withLock { state in state.series = state.series.filter { $0.value !== series } }
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        series(label, dimensions) { PrometheusCounter() }
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        series(label, dimensions) { PrometheusGauge() }
+    }
+
+    package func makeRecorder(
+        label: String,
+        dimensions: [(String, String)],
+        aggregate: Bool,
+    ) -> any RecorderHandler {
+        aggregate
+            ? series(label, dimensions) { PrometheusHistogram(bounds: PrometheusHistogram.sizes) }
+            : series(label, dimensions) { PrometheusGauge() }
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        series(label, dimensions, suffix: label.hasSuffix("_seconds") ? "" : "_seconds") {
+            PrometheusHistogram(bounds: PrometheusHistogram.seconds)
+        }
+    }
+
+    package func destroyCounter(_ handler: any CounterHandler) {
+        if let series = handler as? any Series { forget(series) }
+    }
+
+    package func destroyMeter(_ handler: any MeterHandler) {
+        if let series = handler as? any Series { forget(series) }
+    }
+
+    package func destroyRecorder(_ handler: any RecorderHandler) {
+        if let series = handler as? any Series { forget(series) }
+    }
+
+    package func destroyTimer(_ handler: any TimerHandler) {
+        if let series = handler as? any Series { forget(series) }
+    }
+}
+
+/// One metric with one set of labels.
+protocol Series: AnyObject, Sendable {
+    /// As the format calls it.
+    var type: String { get }
+    func write(_ name: SeriesName, to text: inout String)
+}

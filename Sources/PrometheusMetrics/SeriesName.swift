@@ -1,0 +1,50 @@
+/// A metric's name and its labels, as the format wants them.
+struct SeriesName: Hashable, Comparable {
+    let name: String
+    /// Between braces; empty where there are none.
+    private let labels: String
+
+    init(_ label: String, _ dimensions: [(String, String)]) {
+        name = Self.identifier(label, mayHaveColons: true)
+        labels = dimensions.map { #"\#(Self.identifier($0.0))="\#(Self.escaped($0.1))""# }.joined(separator: ",")
+    }
+
+    /// - Parameters:
+    ///   - suffix: what is added to the name.
+    ///   - label: one more label, written as the format has it.
+    func text(suffix: String = "", adding label: String = "") -> String {
+        let all = [labels, label].filter { !$0.isEmpty }.joined(separator: ",")
+        return name + suffix + (all.isEmpty ? "" : "{\(all)}")
+    }
+
+    /// Letters, digits and underscores, no digit first.
+    private static func identifier(_ text: String, mayHaveColons: Bool = false) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "a"..."z", "A"..."Z", "_": result.unicodeScalars.append(character)
+            case "0"..."9" where !result.isEmpty: result.unicodeScalars.append(character)
+            case ":" where mayHaveColons: result.unicodeScalars.append(character)
+            default: result += "_"
+            }
+        }
+        return result.isEmpty ? "_" : result
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var result = ""
+        for character in value {
+            switch character {
+            case "\\": result += #"\\"#
+            case "\"": result += #"\""#
+            case "\n", "\r\n": result += #"\n"#
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+
+    static func < (lhs: SeriesName, rhs: SeriesName) -> Bool {
+        (lhs.name, lhs.labels) < (rhs.name, rhs.labels)
+    }
+}

@@ -1,0 +1,91 @@
+import Delivery
+import Notifications
+import Testing
+
+@testable import DeliveryLogFiles
+
+@Suite("Records of the delivery log")
+struct LogRecordTests {
+    private static func written(_ records: LogRecord...) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for record in records { record.write(to: &bytes) }
+        return bytes
+    }
+
+    @Test("each kind reads back as it was", arguments: Example.steps)
+    func readsBack(_ step: DeliveryStep) {
+        let record = LogRecord.event(Example.event(1, step), tokenKey: 9)
+        #expect(LogRecord.read(Self.written(record, record)[...]) == [record, record])
+    }
+
+    @Test("every reason of a rejection reads back", arguments: Rejection.Reason.allCases)
+    func readsBackReasons(_ reason: Rejection.Reason) {
+        let record = LogRecord.event(Example.event(1, .rejected(reason)), tokenKey: 0)
+        #expect(LogRecord.read(Self.written(record)[...]) == [record])
+    }
+
+    @Test("each kind of address reads back")
+    func readsBackAddresses() {
+        let development = Destination(environment: .development, device: DeviceID(rawValue: 0), app: AppID(rawValue: 0))
+        let addresses: [NotificationSubject.Address] = [
+            .unknown, .deviceToken(Array(0..<32)), .destination(development, generation: .max),
+        ]
+        for address in addresses {
+            let subject = NotificationSubject(id: NotificationID(high: 0, low: .max), address: address, topic: "")
+            let event = DeliveryEvent(time: Timestamp(milliseconds: .max), step: .sent, subject: subject)
+            let record = LogRecord.event(event, tokenKey: 0)
+            #expect(LogRecord.read(Self.written(record)[...]) == [record])
+        }
+    }
+
+    @Test("losses read back")
+    func readsBackLosses() {
+        let record = LogRecord.lost(.max, at: Example.moment)
+        #expect(LogRecord.read(Self.written(record)[...]) == [record])
+    }
+
+    @Test("a topic of any length is kept up to 255 bytes, and what follows it is right")
+    func longTopic() {
+        var event = Example.event(1)
+        event.subject.topic = String(repeating: "x", count: 300)
+        let next = LogRecord.event(Example.event(2), tokenKey: 0)
+        let read = LogRecord.read(Self.written(.event(event, tokenKey: 0), next)[...])
+        event.subject.topic = String(repeating: "x", count: 255)
+        #expect(read == [.event(event, tokenKey: 0), next])
+    }
+
+    @Test("what is cut off anywhere is no record, and nothing is read beyond the end")
+    func cutOff() {
+        let bytes = Self.written(.event(Example.event(1, .rejected(.badTopic)), tokenKey: 1))
+        for count in 1..<bytes.count { #expect(LogRecord.read(bytes.prefix(count)) == nil) }
+    }
+
+    @Test("bytes of any kind do no harm")
+    func garbage() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in UInt8.random(in: 0...20, using: &random) }
+            _ = LogRecord.read(bytes[...])
+            _ = LogBlock.read(bytes[...])
+        }
+    }
+
+    @Test("a block is whole, partial or damaged")
+    func blocks() {
+        let records = Self.written(.event(Example.event(1), tokenKey: 0))
+        let block = LogBlock.header(records, checksum: LogBlock.checksum(records[...])) + records
+        #expect(LogBlock.read((block + [1, 2, 3])[...]) == .whole(records[...], count: block.count))
+        for count in 0..<block.count {
+            guard case .partial(let needed) = LogBlock.read(block.prefix(count)) else {
+                Issue.record("\(count) bytes are not partial")
+                continue
+            }
+            #expect(needed == (count < LogBlock.headerBytes ? LogBlock.headerBytes : block.count))
+        }
+        for index in block.indices {
+            var damaged = block
+            damaged[index] ^= 0x40
+            if case .whole = LogBlock.read(damaged[...]) { Issue.record("damage at \(index) is not seen") }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Testing
+
+/// What the delivery log is told of the life of a notification.
+@Suite("Delivery: the log", .timeLimit(.minutes(1)))
+struct DeliveryLogTests {
+    /// The kinds of what happened, without times.
+    private func kinds(_ rig: DeliveryRig, _ number: UInt64) -> [String] {
+        rig.log.steps(of: number).map { step in
+            switch step {
+            case .stored: "stored"
+            case .acknowledged: "acknowledged"
+            default: "\(step)"
+            }
+        }
+    }
+
+    @Test("to a device that is there: accepted, sent, acknowledged")
+    func online() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.submit(1)
+        _ = await stream.sendings.first(2)
+        rig.acknowledge(1, on: stream)
+        await rig.answered(1)
+        #expect(kinds(rig, 1) == ["accepted", "sent", "acknowledged"])
+    }
+
+    @Test("to a device that is not: accepted, stored; sent and acknowledged when it comes")
+    func offline() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(kinds(rig, 1) == ["accepted", "stored"])
+        let stream = rig.attach()
+        _ = await stream.sendings.first(1)
+        rig.acknowledge(1, on: stream)
+        #expect(kinds(rig, 1) == ["accepted", "stored", "sent", "acknowledged"])
+    }
+
+    @Test("what is rejected says why")
+    func rejected() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, generation: 2)
+        rig.submit(2, app: 99)
+        #expect(rig.log.steps(of: 1) == [.rejected(.badDeviceToken)])
+        #expect(rig.log.steps(of: 2) == [.rejected(.badDeviceToken)])
+    }
+
+    @Test("what cannot be stored is rejected after it was accepted")
+    func notStored() async throws {
+        let rig = try await DeliveryRig()
+        rig.store.fail(.store, .unavailable)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.log.steps(of: 1) == [.accepted, .rejected(.serviceUnavailable)])
+    }
+
+    @Test("of those that wait for the disk the newest is stored, and the others say which took their place")
+    func replaced() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(9, app: 2)  // The store is busy with it.
+        await rig.store.arrival(.store)
+        rig.submit(1, collapseID: "score")
+        rig.submit(2, collapseID: "score")
+        rig.submit(3)
+        rig.store.open()
+        for ticket in [1, 2, 3] as [UInt64] { await rig.answered(ticket) }
+        #expect(rig.log.steps(of: 1) == [.accepted, .replaced(by: NotificationID(high: 0, low: 3))])
+        #expect(rig.log.steps(of: 2) == [.accepted, .replaced(by: NotificationID(high: 0, low: 3))])
+        #expect(kinds(rig, 3) == ["accepted", "stored"])
+    }
+
+    @Test("one with the same collapse identifier says which it has become part of")
+    func coalesced() async throws {
+        let rig = try await DeliveryRig(holding: [.store])
+        rig.submit(9, app: 2)
+        await rig.store.arrival(.store)
+        rig.submit(1, collapseID: "score")
+        rig.submit(2, collapseID: "score")
+        rig.store.open()
+        for ticket in [1, 2] as [UInt64] { await rig.answered(ticket) }
+        #expect(rig.log.steps(of: 1) == [.accepted, .coalesced(into: NotificationID(high: 0, low: 2))])
+    }
+
+    @Test("what may not be stored and reaches nobody is discarded")
+    func discarded() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, .immediately)
+        #expect(rig.log.steps(of: 1) == [.accepted, .discarded(.oneAttempt)])
+        let stream = await rig.online()
+        rig.submit(2, .immediately)
+        rig.switchboard.detach(stream, of: Example.device)
+        #expect(rig.log.steps(of: 2) == [.accepted, .sent, .discarded(.oneAttempt)])
+    }
+
+    @Test("what is held back says so once, and is sent after the interval")
+    func deferred() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.submit(1, priority: .considerate)
+        await rig.answered(1)
+        #expect(kinds(rig, 1) == ["accepted", "stored", "deferred"])
+        rig.switchboard.switchboard.tick()
+        rig.clock.advance(by: DeliveryLimits().burstInterval)
+        rig.switchboard.switchboard.tick()
+        _ = await stream.sendings.first(2)
+        rig.acknowledge(1, on: stream)
+        #expect(kinds(rig, 1) == ["accepted", "stored", "deferred", "sent", "acknowledged"])
+    }
+
+    @Test("a silent notification too many says that it is throttled")
+    func throttled() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.switchboard.changePower(of: Example.device, to: .awake)
+        for number in 1...4 as ClosedRange<UInt64> { rig.submit(number, priority: .considerate, isSilent: true) }
+        await rig.answered(4)
+        #expect(kinds(rig, 3) == ["accepted", "sent"])
+        #expect(kinds(rig, 4) == ["accepted", "stored", "throttled"])
+        #expect(stream.numbers == [1000, 1, 2, 3])
+    }
+
+    @Test("what has expired in its mailbox when the device comes says so")
+    func expired() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, .at(Example.moment.seconds + 10))
+        await rig.answered(1)
+        rig.clock.advance(by: .seconds(11))
+        _ = rig.attach()
+        _ = await rig.store.removals.first(1)
+        #expect(kinds(rig, 1) == ["accepted", "stored", "expired"])
+    }
+
+    // MARK: Promises about power
+
+    @Test("what is held back is on disk before its 200, and a newer one for the app takes its place")
+    func heldIsDurable() async throws {
+        let rig = try await DeliveryRig(holding: [.storeAnswer])
+        let stream = await rig.online()
+        rig.submit(1, priority: .considerate)
+        await rig.store.arrival(.storeAnswer)
+        #expect(rig.answers.accepted.contains(1) == false)
+        rig.store.open()
+        await rig.answered(1)
+        #expect(try await rig.mailboxes() == [1])
+        rig.submit(2, priority: .considerate)
+        await rig.answered(2)
+        #expect(try await rig.mailboxes() == [2])
+        #expect(stream.numbers == [1000])
+    }
+
+    @Test("a notification of priority 10 takes along what is held back for the same app, in order")
+    func takesAlong() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.submit(1, priority: .considerate)
+        await rig.answered(1)
+        rig.submit(2)
+        _ = await stream.sendings.first(3)
+        #expect(stream.numbers == [1000, 1, 2])
+    }
+
+    @Test("that somebody sets the clock back holds no answer up")
+    func clockIsSetBack() async throws {
+        let rig = try await DeliveryRig()
+        _ = await rig.online()
+        rig.submit(1)
+        rig.clock.setBack(by: .seconds(3600))
+        rig.clock.advance(by: DeliveryLimits().acknowledgementGrace)
+        let running = Task { await rig.delivery.run() }
+        rig.submit(2, app: 2, .unspecified)  // So that it looks at its deadlines.
+        await rig.answered(1)
+        running.cancel()
+        #expect(rig.answers.accepted.contains(1))
+    }
+
+    // MARK: Back-pressure
+
+    @Test("beyond what may wait for the disk the answer is ServiceUnavailable, and it ends when the disk is back")
+    func slowDisk() async throws {
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 2
+        let rig = try await DeliveryRig(holding: [.store], limits: limits)
+        rig.submit(1, app: 1)
+        await rig.store.arrival(.store)
+        // One is being written; each of these waits, as long as there are not too many.
+        rig.submit(2, app: 2)
+        rig.submit(3, app: 3)
+        rig.submit(4, app: 1)
+        #expect(rig.answers.reason(of: 4) == .serviceUnavailable)
+        #expect(rig.delivery.pendingStores == 3)
+        rig.store.open()
+        for ticket in 1...3 as ClosedRange<UInt64> { await rig.answered(ticket) }
+        rig.submit(5, app: 1)
+        await rig.answered(5)
+        #expect(rig.answers.accepted.sorted() == [1, 2, 3, 5])
+        #expect(rig.delivery.pendingStores == 0)
+    }
+}
