@@ -154,10 +154,11 @@ let package = Package(
             dependencies: ["Rates", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
             swiftSettings: settings,
         ),
+        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore",
+                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,

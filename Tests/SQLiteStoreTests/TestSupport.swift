@@ -37,8 +37,12 @@ func withStore(
 }
 
 /// Opens the store as it would be found after a crash at this moment: the files as they are, copied while open.
-func withStoreAfterCrash(of path: String, _ body: (SQLiteStore) async throws -> Void) async throws {
-    let copy = path + "-crashed"
+func withStoreAfterCrash(
+    of path: String,
+    named name: String = "",
+    _ body: (SQLiteStore) async throws -> Void,
+) async throws {
+    let copy = path + "-crashed" + name
     try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
     for suffix in ["", "-wal"] {
         let name = SQLiteStore.fileName + suffix

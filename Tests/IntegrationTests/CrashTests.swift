@@ -1,0 +1,176 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// The service is killed with `kill -9` at random moments under load, and every 200 is accounted for (Guide, 2.1.3):
+/// `script/crash --times N` does it as often as one likes.
+@Suite(.timeLimit(.minutes(240))) struct CrashTests {
+    private static let times =
+        ProcessInfo.processInfo.environment["CARILLON_CRASHES"].flatMap(Int.init) ?? 20
+    private static let bundleID = "com.example.app"
+    private static let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0"]
+
+    /// One device and what it is owed. Notifications to it are numbered, and sent one after the other.
+    private final class Device: Sendable {
+        struct Account {
+            var sent = 0
+            /// The newest that was answered with 200.
+            var accepted = 0
+            /// The newest that the device has, for good.
+            var taken = 0
+        }
+
+        let identity: String
+        let token: String
+        /// Whether it listens while the service is under load.
+        let isOnline: Bool
+        let account = Mutex(Account())
+
+        init(identity: String, token: String, isOnline: Bool) {
+            self.identity = identity
+            self.token = token
+            self.isOnline = isOnline
+        }
+
+        func next() -> Int {
+            account.withLock { account in
+                account.sent += 1
+                return account.sent
+            }
+        }
+
+        func take(_ number: Int) { account.withLock { $0.taken = max($0.taken, number) } }
+    }
+
+    @Test("No 200 is lost, however often the service is killed")
+    func nothingAcceptedIsLost() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            var devices: [Device] = []
+            var accepted = 0
+            for round in 0...Self.times {
+                try await CarillonProcess.with(data: data, environment: Self.environment) { service in
+                    if round == 0 { devices = try await makeDevices(service) }
+                    try await check(devices, on: service, round)
+                    guard round < Self.times else { return }
+                    let count = Int.random(in: 1...400)
+                    accepted += try await load(service, devices, killingAfter: count)
+                    let finished = await service.child.finished()
+                    #expect(finished.status == 128 + SIGKILL, "\(finished.errors)")
+                }
+            }
+            // The delivery log of all these lives can be read.
+            let log = try await BuiltCommand.run(["log", "--data", data, "--json"])
+            #expect(log.status == 0)
+            let lines = log.output.split(separator: "\n").count { $0.contains(#""event":"accepted""#) }
+            #expect(lines > 0)
+            print("killed \(Self.times) times under load: \(accepted) notifications accepted, all accounted for")
+        }
+    }
+
+    private func makeDevices(_ service: CarillonProcess) async throws -> [Device] {
+        try await withThrowingTaskGroup(of: Device.self) { group in
+            for index in 0..<12 {
+                group.addTask {
+                    let identity = try await service.activate()
+                    let token = try await service.register(Self.bundleID, on: identity)
+                    return Device(identity: identity, token: token, isOnline: index < 3)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let value = Mutex(0)
+        var count: Int { value.withLock { $0 } }
+        func next() -> Int {
+            value.withLock { value in
+                value += 1
+                return value
+            }
+        }
+    }
+
+    // MARK: Load
+
+    /// Sends to all devices until the service has been killed.
+    /// - Returns: how many notifications were answered with 200.
+    private func load(
+        _ service: CarillonProcess,
+        _ devices: [Device],
+        killingAfter count: Int,
+    ) async throws -> Int {
+        let answered = Counter()
+        let provider = try service.developmentProvider
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for device in devices {
+                let connection = try await service.connect()
+                let push = try Push(token: device.token, topic: Self.bundleID, from: provider)
+                group.addTask {
+                    while await send(push, to: device, over: connection) {
+                        // The moment is wherever the service is when that many have been answered.
+                        if answered.next() == count { service.child.signal(SIGKILL) }
+                    }
+                }
+                if device.isOnline { group.addTask { await listen(device, service) } }
+            }
+            try await group.waitForAll()
+        }
+        return answered.count
+    }
+
+    /// - Returns: Whether the service answered.
+    private func send(_ push: Push, to device: Device, over connection: WireClient) async -> Bool {
+        var push = push
+        let number = device.next()
+        push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
+        // One that is not answered may or may not have been accepted.
+        guard let answer = try? await connection.send(push) else { return false }
+        #expect(answer.status == 200, "\(answer.body)")
+        device.account.withLock { $0.accepted = number }
+        return true
+    }
+
+    /// Takes and acknowledges what comes, until the service is gone.
+    private func listen(_ device: Device, _ service: CarillonProcess) async {
+        // It ends with the service, whenever that is.
+        try? await service.listen(as: device.identity) { stream in
+            while true {
+                let line = try await stream.nextNotification()
+                guard let number = number(line) else { return }
+                device.take(number)
+                _ = try await service.acknowledge(line, as: device.identity)
+            }
+        }
+    }
+
+    // MARK: Accounts
+
+    /// Each device has, or gets, the newest that was accepted for it, or a newer one whose 200 was on its way.
+    private func check(_ devices: [Device], on service: CarillonProcess, _ round: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, device) in devices.enumerated() {
+                let account = device.account.withLock { $0 }
+                guard account.accepted > account.taken else { continue }
+                group.addTask {
+                    try await service.listen(as: device.identity) { stream in
+                        let line = try await stream.nextNotification()
+                        let number = try number(line).orThrow("no number: \(line)")
+                        #expect(number >= account.accepted, "round \(round)")
+                        #expect(number <= account.sent, "round \(round)")
+                        // Every now and then one is taken; the others go on waiting, through the next crash too.
+                        guard (round + index).isMultiple(of: 4) else { return }
+                        #expect(try await service.acknowledge(line, as: device.identity).status == 204)
+                        device.take(number)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func number(_ line: JSONValue) -> Int? {
+        line["payload"]?["aps"]?["alert"]?.text.flatMap { Int($0) }
+    }
+}

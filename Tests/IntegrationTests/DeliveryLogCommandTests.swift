@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+
+/// `carillon log`, and what the service writes for it.
+@Suite(.timeLimit(.minutes(3))) struct DeliveryLogCommandTests {
+    private static let bundleID = "com.example.app"
+
+    private func device(_ service: CarillonProcess) async throws -> (identity: String, token: String) {
+        let identity = try await service.activate()
+        return (identity, try await service.register(Self.bundleID, on: identity))
+    }
+
+    /// The lines of the log once it has so many: the service writes them a moment after the answer.
+    private func lines(_ data: String, _ arguments: [String], count: Int) async throws -> [JSONValue] {
+        while true {
+            let finished = try await BuiltCommand.run(["log", "--data", data, "--json"] + arguments)
+            #expect(finished.status == 0, "\(finished.errors)")
+            let lines = try finished.objects
+            if lines.count >= count { return lines }
+        }
+    }
+
+    @Test func showsTheLifeOfANotificationAsTheContractHasIt() async throws {
+        try await CarillonProcess.with { service in
+            let device = try await device(service)
+            let answer = try await service.send(alert: "Hello", to: device.token)
+            let id = try #require(answer["apns-id"])
+            try await service.listen(as: device.identity) { stream in
+                let line = try await stream.nextNotification()
+                #expect(try await service.acknowledge(line, as: device.identity).status == 204)
+            }
+            let lines = try await lines(service.data, ["--id", id], count: 4)
+            #expect(lines.map { $0["event"] } == ["accepted", "stored", "sent", "acknowledged"])
+            for line in lines {
+                #expect(line["id"]?.text == id)
+                #expect(line["token"]?.text == device.token)
+                #expect(line["topic"]?.text == Self.bundleID)
+                #expect(try #require(line["time"]?.number) > 1_600_000_000_000)
+            }
+        }
+    }
+
+    @Test func namesWhatTookTheirPlaceAndWhyTheyWereRejected() async throws {
+        try await CarillonProcess.with { service in
+            let device = try await device(service)
+            var ids: [String] = []
+            for (alert, collapseID) in [("One", "a"), ("Two", "b"), ("Three", "b")] {
+                let answer = try await service.send(
+                    alert: alert, to: device.token, headers: [("apns-collapse-id", collapseID)])
+                ids.append(try #require(answer["apns-id"]))
+            }
+            let rejected = try await service.send(alert: "No", to: device.token, topic: "com.example.other")
+            let lines = try await lines(service.data, ["--token", device.token.uppercased()], count: 9)
+            let replaced = lines.filter { $0["event"] == "replaced" }
+            #expect(replaced.map { $0["id"]?.text } == [ids[0]])
+            #expect(replaced.map { $0["by"]?.text } == [ids[1]])
+            let coalesced = lines.filter { $0["event"] == "coalesced" }
+            #expect(coalesced.map { $0["id"]?.text } == [ids[1]])
+            #expect(coalesced.map { $0["into"]?.text } == [ids[2]])
+            let refusals = lines.filter { $0["event"] == "rejected" }
+            #expect(refusals.map { $0["reason"] } == ["TopicDisallowed"])
+            #expect(refusals.map { $0["id"]?.text } == [rejected["apns-id"]])
+        }
+    }
+
+    @Test func canBeReadWhenNoServiceRunsAndAfterKill9() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            let id = try await CarillonProcess.with(data: data) { service in
+                let answer = try await service.send(alert: "Hello", to: try await device(service).token)
+                let id = try #require(answer["apns-id"])
+                _ = try await lines(data, ["--id", id], count: 2)
+                _ = await service.stop(SIGKILL)
+                return id
+            }
+            #expect(try await lines(data, ["--id", id], count: 2).map { $0["event"] } == ["accepted", "stored"])
+            // It goes on where it was.
+            try await CarillonProcess.with(data: data) { service in
+                _ = try await service.send(alert: "Next", to: try await device(service).token)
+                #expect(try await lines(data, [], count: 4).first?["id"]?.text == id)
+            }
+        }
+    }
+
+    @Test func acceptedAndStoredAreThereAfterACleanShutdown() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            try await CarillonProcess.with(data: data) { service in
+                _ = try await service.send(alert: "Hello", to: try await device(service).token)
+                #expect(await service.stop().status == 0)
+            }
+            let finished = try await BuiltCommand.run(["log", "--data", data, "--json"])
+            #expect(try finished.objects.map { $0["event"] } == ["accepted", "stored"])
+        }
+    }
+
+    @Test func followsWhatHappens() async throws {
+        try await CarillonProcess.with { service in
+            let device = try await device(service)
+            let arguments = service.arguments("log", "--follow", "--token", device.token)
+            try await ChildProcess.with(BuiltCommand.path, arguments) { log in
+                for alert in ["One", "Two"] {
+                    let answer = try await service.send(alert: alert, to: device.token)
+                    while let line = await log.output.nextLine() {
+                        let object = try JSONValue(line)
+                        if object["event"] == "stored", object["id"]?.text == answer["apns-id"] { break }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [["--id", "43ffc19a"], ["--token", "xyz"], ["--token", ""]])
+    func refusesWhatIsNoneInOneLine(arguments: [String]) async throws {
+        let finished = try await BuiltCommand.run(["log", "--json"] + arguments)
+        #expect(finished.status != 0)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func saysThatThereIsNoDataFolder() async throws {
+        let finished = try await BuiltCommand.run(["log", "--json", "--data", "/nonexistent/carillon"])
+        #expect(finished.status == 1)
+        #expect(finished.errors.contains("--data"))
+    }
+}

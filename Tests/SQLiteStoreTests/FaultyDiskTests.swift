@@ -1,0 +1,202 @@
+import CFaultyDisk
+import Delivery
+import Foundation
+import Notifications
+import Synchronization
+import Testing
+
+@testable import SQLiteStore
+
+/// A disk that fails below SQLite: no answer says what is not so, and when it works again so does the service.
+@Suite("A faulty disk", .timeLimit(.minutes(2)))
+struct FaultyDiskTests {
+    private static let destination = Example.destination()
+
+    /// `Delivery` over a store on a disk that fails on request.
+    private struct Rig: Sendable {
+        let store: SQLiteStore
+        let path: String
+        let delivery: Delivery
+        let answers = Answers()
+        private let disk: Int32
+
+        init(_ store: SQLiteStore, _ path: String, disk: Int32, limits: DeliveryLimits) {
+            self.store = store
+            self.path = path
+            self.disk = disk
+            let clock: @Sendable () -> Moment = { Moment(time: Example.moment, uptime: Uptime(nanoseconds: 1)) }
+            let switchboard = LocalSwitchboard(mailboxes: store, limits: limits, clock: clock)
+            delivery = Delivery(
+                registrations: store, mailboxes: store, switchboard: switchboard, limits: limits, clock: clock)
+        }
+
+        func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
+
+        /// Returns once so many calls have met the fault.
+        func met(_ count: Int) async {
+            while faulty_disk_count(disk) < count { await Task.yield() }
+        }
+
+        func submit(_ number: UInt64, to destination: Destination = FaultyDiskTests.destination) {
+            var entry = Example.entry(destination, id: number)
+            entry.notification.expiration = .unspecified
+            delivery.submit(
+                [Submission(destination: destination, generation: 1, notification: entry.notification, ticket: number)],
+                answers: answers)
+        }
+
+        /// Expects the mailbox to hold that notification.
+        func expect(_ number: UInt64, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            let held = try await held(in: store)
+            #expect(held == number, sourceLocation: sourceLocation)
+        }
+
+        /// Which notification the mailbox holds.
+        func held(in store: SQLiteStore) async throws -> UInt64? {
+            try await store.entries(of: FaultyDiskTests.destination.deviceKey).first?.entry.notification.id.low
+        }
+    }
+
+    /// Collects answers, and lets a test wait for them.
+    private final class Answers: SubmissionAnswers {
+        private let all = Mutex<[UInt64: Outcome]>([:])
+
+        func answer(_ ticket: UInt64, with outcome: Outcome) { all.withLock { $0[ticket] = outcome } }
+
+        subscript(_ ticket: UInt64) -> Outcome? { all.withLock { $0[ticket] } }
+
+        func next(_ ticket: UInt64) async -> Outcome {
+            while true {
+                if let outcome = self[ticket] { return outcome }
+                await Task.yield()
+            }
+        }
+    }
+
+    private static func isUnavailable(_ outcome: Outcome?) -> Bool {
+        if case .rejected(let rejection) = outcome { rejection.reason == .serviceUnavailable } else { false }
+    }
+
+    /// Runs the test on a store that has accepted notification 1.
+    private func withRig(
+        limits: DeliveryLimits = DeliveryLimits(),
+        _ body: (Rig) async throws -> Void,
+    ) async throws {
+        try await withTemporaryFolder { path in
+            #expect(faulty_disk_install() == 0)
+            let disk = faulty_disk_add(path)
+            try #require(disk >= 0)
+            let store = try await SQLiteStore.open(folder: path)
+            let rig = Rig(store, path, disk: disk, limits: limits)
+            defer { rig.setFault(FAULTY_DISK_NONE) }
+            for app in 1...9 as ClosedRange<UInt32> {
+                _ = try await store.register(Example.destination(app: app), tokenKeyID: 1, at: Example.moment)
+            }
+            rig.submit(1)
+            #expect(await rig.answers.next(1) == .accepted)
+            do {
+                try await body(rig)
+            } catch {
+                await store.close()
+                throw error
+            }
+            rig.setFault(FAULTY_DISK_NONE)
+            await store.close()
+        }
+    }
+
+    @Test("while it is full what comes is refused, and what was accepted stays")
+    func full() async throws {
+        try await withRig { rig in
+            rig.setFault(FAULTY_DISK_FULL)
+            rig.submit(2)
+            #expect(Self.isUnavailable(await rig.answers.next(2)))
+            try await rig.expect(1)
+            try await withStoreAfterCrash(of: rig.path) { store in
+                let held = try await rig.held(in: store)
+                #expect(held == 1)
+            }
+            rig.setFault(FAULTY_DISK_NONE)
+            rig.submit(3)
+            #expect(await rig.answers.next(3) == .accepted)
+            try await rig.expect(3)
+        }
+    }
+
+    @Test("while writing fails nothing is accepted, and then what was waiting is", arguments: [2, 3] as [UInt32])
+    func failing(fault: UInt32) async throws {
+        try await withRig { rig in
+            rig.setFault(faulty_disk_fault(rawValue: fault))
+            rig.submit(2)
+            await rig.met(3)
+            // It may or may not be on the disk: nobody says that it is, nor that it is not.
+            #expect(rig.answers[2] == nil)
+            // A crash at this moment leaves the one or the other.
+            try await withStoreAfterCrash(of: rig.path) { store in
+                let held = try await rig.held(in: store)
+                #expect(held == 1 || held == 2)
+            }
+            rig.setFault(FAULTY_DISK_NONE)
+            #expect(await rig.answers.next(2) == .accepted)
+            try await rig.expect(2)
+            try await withStoreAfterCrash(of: rig.path, named: "-again") { store in
+                let held = try await rig.held(in: store)
+                #expect(held == 2)
+            }
+        }
+    }
+
+    @Test("a service that is to end while the disk fails ends, and refuses what it cannot promise")
+    func drains() async throws {
+        try await withRig { rig in
+            rig.setFault(FAULTY_DISK_SYNC)
+            rig.submit(2)
+            await rig.met(1)
+            await rig.delivery.drain()
+            #expect(Self.isUnavailable(rig.answers[2]))
+        }
+    }
+
+    @Test("a removal that fails leaves a notification that is delivered again")
+    func removing() async throws {
+        try await withRig { rig in
+            let stored = try #require(try await rig.store.entries(of: Self.destination.deviceKey).first)
+            let reference = MailboxReference(destination: Self.destination, version: stored.version)
+            rig.setFault(FAULTY_DISK_FULL)
+            let refused = try #require(await rig.store.remove([reference]).first)
+            #expect(throws: StoreError.self) { try refused.get() }
+            try await rig.expect(1)
+            rig.setFault(FAULTY_DISK_NONE)
+            #expect(await rig.store.remove([reference]) == [.success(.removed)])
+        }
+    }
+
+    @Test("a slow disk slows acceptance: beyond the bound what comes is refused at once, and memory does not grow")
+    func slow() async throws {
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 3
+        try await withRig(limits: limits) { rig in
+            rig.setFault(FAULTY_DISK_SLOW)
+            rig.submit(2)
+            await rig.met(1)
+            for number in 3...9 as ClosedRange<UInt64> {
+                rig.submit(number, to: Example.destination(app: UInt32(number)))
+            }
+            // One is being written and three wait.
+            for number in 6...9 as ClosedRange<UInt64> { #expect(Self.isUnavailable(rig.answers[number])) }
+            for number in 2...5 as ClosedRange<UInt64> { #expect(rig.answers[number] == nil) }
+            #expect(rig.delivery.pendingStores == 4)
+            rig.setFault(FAULTY_DISK_NONE)
+            for number in 2...5 as ClosedRange<UInt64> { #expect(await rig.answers.next(number) == .accepted) }
+        }
+    }
+
+    @Test("a device that connects while the disk cannot be written gets what was accepted")
+    func reading() async throws {
+        try await withRig { rig in
+            rig.setFault(FAULTY_DISK_WRITE)
+            let held = try await rig.held(in: rig.store)
+            #expect(held == 1)
+        }
+    }
+}
