@@ -110,7 +110,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider", "APNSDevice",
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider",
+                "APNSDevice",
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -16,12 +16,16 @@ package final class Activations: Sendable {
     private struct Buckets {
         var all = RateBucket()
         var wrong = RateBucket()
+        var renewals = RateTable<DeviceKey>(Activations.renewals)
     }
 
     package init(invitations: any Invitations) { self.invitations = invitations }
 
     /// As many as devices may connect; signing is the dear part of an activation.
     private static let all = Rate(burst: 20_000, perSecond: 2000)
+
+    /// For each device: one renewal a year is enough, and one that goes wrong may be tried again.
+    private static let renewals = Rate(burst: 5, perSecond: 1 / 600)
 
     /// Nobody needs many tries for the code on a slip of paper.
     private static let wrong = Rate(burst: 20, perSecond: 1)
@@ -38,6 +42,13 @@ package final class Activations: Sendable {
     func admitSigning(at moment: Timestamp) throws(Rejection) {
         guard rates.withLock({ $0.all.admits(Self.all, at: moment.nanoseconds) }) else {
             throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
+        }
+    }
+
+    /// Counts a renewal, whose signature is as dear as an activation's: no device takes others' turns.
+    func admitRenewal(of device: DeviceKey, at moment: Timestamp) throws(Rejection) {
+        guard rates.withLock({ $0.renewals.admits(device, at: moment.nanoseconds) }) else {
+            throw Rejection(.tooManyRequests, detail: "This device renews its certificate too often.")
         }
     }
 

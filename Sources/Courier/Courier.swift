@@ -43,7 +43,8 @@ package final class Courier: HTTP2Service {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
-        configuration.maxBodyBytes = limits.bodyBytes
+        // Without a certificate there is nothing to send but a request for one.
+        configuration.maxBodyBytes = peer == nil ? DeviceSigningRequest.maximumBytes : limits.bodyBytes
         return configuration
     }
 

@@ -19,6 +19,7 @@ extension DeviceConnection {
                 }
                 var random = SystemRandomNumberGenerator()
                 let device = DeviceID(rawValue: random.next())
+                try courier.activations.admitSigning(at: now)
                 let chain = try courier.sign(request.body, for: device, at: now)
                 if let code = request.activationCode {
                     try await courier.activations.use(code, to: courier.environment, at: now)
@@ -33,7 +34,9 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             await courier.answering {
-                let chain = try courier.sign(request.body, for: device.device, at: courier.clock())
+                let now = courier.clock()
+                try courier.activations.admitRenewal(of: device, at: now)
+                let chain = try courier.sign(request.body, for: device.device, at: now)
                 return DeviceAnswer(certificates: chain, of: device.device)
             }
         }
@@ -47,6 +50,18 @@ extension DeviceConnection {
                 try await courier.registrations.renewTokens(
                     of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
                 return DeviceAnswer(status: 204)
+            }
+        }
+    }
+
+    /// The provider certificates that were revoked, for whoever asks: what is in it is no secret.
+    func revocations(on stream: StreamID) {
+        let courier = courier
+        answer(stream) {
+            await courier.answering {
+                let list = try courier.authority.revocationList(
+                    of: courier.accounts.current, at: courier.clock())
+                return DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: list.pem)
             }
         }
     }
@@ -83,7 +98,6 @@ extension Courier {
 
     /// A certificate for the key of a request, with its intermediate, PEM.
     fileprivate func sign(_ request: [UInt8], for device: DeviceID, at now: Timestamp) throws(Rejection) -> String {
-        try activations.admitSigning(at: now)
         var random = SystemRandomNumberGenerator()
         do {
             let issued = try authority.issueDeviceCertificate(

@@ -9,9 +9,10 @@ extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         let action = try request.action()
         if action == .activate { return try activate(request, on: stream) }
+        if action == .revocations { return revocations(on: stream) }
         let device = try authorizedDevice()
         switch action {
-        case .activate: break
+        case .activate, .revocations: break
         case .register(let bundleID): register(try app(bundleID), of: device, on: stream)
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
         case .listen: listen(stream, as: device)

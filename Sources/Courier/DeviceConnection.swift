@@ -55,7 +55,7 @@ final class DeviceConnection: HTTP2Connection {
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {
-        let limit = courier.limits.bodyBytes
+        let limit = courier.sessionConfiguration(for: identity).maxBodyBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The body is longer than \(limit) bytes."))
         return true
     }

@@ -22,6 +22,7 @@ struct DeviceRequest {
         case state
         case renew
         case reset
+        case revocations
     }
 
     /// - Throws: BadPath or MethodNotAllowed.
@@ -35,6 +36,7 @@ struct DeviceRequest {
         case "/1/state": return try only("POST", .state)
         case "/1/renewals": return try only("POST", .renew)
         case "/1/reset": return try only("POST", .reset)
+        case "/1/crl": return try only("GET", .revocations)
         case _ where route.hasPrefix("\(app)"):
             let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
             switch method {

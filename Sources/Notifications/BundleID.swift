@@ -19,6 +19,17 @@ package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConve
     /// The topic of this app for notifications of the given kind.
     package func topic(_ kind: TopicKind) -> String { rawValue + kind.suffix }
 
+    /// In bytes: the longest bundle ID with the longest suffix.
+    package static let maximumTopicBytes = maximumBytes + (TopicKind.allCases.map(\.suffix.utf8.count).max() ?? 0)
+
+    /// Whether a topic can have this name: a bundle ID, or one with a suffix.
+    package static func isTopic(_ name: String) -> Bool {
+        BundleID(rawValue: name) != nil
+            || TopicKind.allCases.contains { kind in
+                name.hasSuffix(kind.suffix) && BundleID(rawValue: String(name.dropLast(kind.suffix.count))) != nil
+            }
+    }
+
     /// The topics that a provider certificate for this app lists (Guide, 2.3.2).
     package var certificateTopics: [String] {
         [topic(.app), topic(.voip), topic(.complication)]

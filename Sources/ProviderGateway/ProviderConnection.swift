@@ -177,7 +177,10 @@ final class ProviderConnection: HTTP2Connection {
         do throws(Rejection) {
             try check(certificate)
         } catch {
-            if error.reason == .badCertificate { goAway(error.reason) }
+            guard error.reason == .badCertificate else { return }
+            // What has not ended is not waited for.
+            for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, error) }
+            goAway(error.reason)
         }
     }
 
@@ -234,7 +237,7 @@ extension ProviderConnection {
     private func check(_ certificate: ProviderIdentity) throws(Rejection) {
         let accounts = memory.current(gateway.accounts)
         try certificate.check(
-            environment: gateway.environment, isRevoked: accounts.isRevoked(certificate.serial), now: now)
+            environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
     /// Seconds since 1970.
@@ -298,6 +301,8 @@ extension ProviderConnection {
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: peer) }
             refuse(stream, rejection)
+            // The service itself is at fault: another connection may reach one that is not.
+            if rejection.reason == .internalServerError { goAway(.internalServerError) }
         }
     }
 

@@ -64,8 +64,8 @@ package final class ProviderGateway: HTTP2Service {
         guard case .provider(let identity) = try authority.verifyPeer(chain: chain, as: .provider, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a provider's.")
         }
-        guard !accounts.current.isRevoked(identity.serial) else {
-            throw TrustError(.revoked, "The certificate \(identity.serial) was revoked.")
+        guard accounts.current.trusts(identity.serial) else {
+            throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
     }

@@ -15,9 +15,6 @@ struct ProviderMemory {
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
 
-    /// In bytes: a bundle ID and the longest suffix fit twice.
-    static let maximumTopicBytes = 512
-
     /// The next batch looks at the accounts again.
     mutating func endBatch() { accounts = nil }
 
@@ -58,11 +55,11 @@ struct ProviderMemory {
         let snapshot = current(accounts)
         if let topic, value.isEqual(to: topicName) { return .value(topic) }
         guard !value.isEmpty else { return .absent }
-        guard value.count <= Self.maximumTopicBytes else {
-            return .bad("apns-topic is \(value.count) bytes; no topic has more than \(Self.maximumTopicBytes).")
+        guard value.count <= BundleID.maximumTopicBytes else {
+            return .bad("apns-topic is \(value.count) bytes; no topic has more than \(BundleID.maximumTopicBytes).")
         }
         let name = value.text
-        guard BundleID(rawValue: name) != nil else {
+        guard BundleID.isTopic(name) else {
             return .bad("apns-topic is not a bundle ID, with or without suffix.")
         }
         let addressed = AddressedTopic(name: name, in: snapshot)

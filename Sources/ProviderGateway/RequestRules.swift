@@ -123,8 +123,8 @@ struct RequestRules: Sendable {
             guard certificate.allows(topic.name) else {
                 throw Rejection(.topicDisallowed, detail: "The certificate is not for the topic \(topic.name).")
             }
-            guard let app = topic.app else {
-                let detail = "The certificate is for the topic \(topic.name), and there is no such app here."
+            guard let app = topic.app, app.bundleID.rawValue == certificate.uid else {
+                let detail = "The topic \(topic.name) is not one of the app \(certificate.uid) here."
                 throw Rejection(.forbidden, detail: detail)
             }
             return app

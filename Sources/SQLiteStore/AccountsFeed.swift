@@ -5,6 +5,8 @@ import Synchronization
 final class AccountsFeed: Sendable {
     private struct State {
         var snapshot: AccountsSnapshot
+        /// What the transaction under way has made of it; it comes to nothing where that is rolled back.
+        var written: AccountsSnapshot?
         var listeners: [UInt64: AsyncStream<AccountsSnapshot>.Continuation] = [:]
         var nextListener: UInt64 = 0
         var isFinished = false
@@ -17,6 +19,18 @@ final class AccountsFeed: Sendable {
     }
 
     var current: AccountsSnapshot { state.withLock { $0.snapshot } }
+
+    /// The accounts of the version that the database holds, as the writer sees it: those that everybody knows, or those
+    /// that were written in the same transaction a moment ago.
+    func snapshot(version: UInt64) -> AccountsSnapshot? {
+        state.withLock { state in
+            if let written = state.written, written.version == version { return written }
+            return state.snapshot.version == version ? state.snapshot : nil
+        }
+    }
+
+    /// The writer has written these, and they are not committed yet.
+    func written(_ next: AccountsSnapshot) { state.withLock { $0.written = next } }
 
     /// Every snapshot from now on, the present one first; only the newest waits for a slow reader.
     func changes() -> AsyncStream<AccountsSnapshot> {

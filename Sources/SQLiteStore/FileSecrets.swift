@@ -37,7 +37,8 @@ package final class FileSecrets: Secrets {
         }
         return try await blocking { () throws(StoreError) in
             if let present = try self.read(name) { return present }
-            return try self.write(value, as: name) ? value : self.read(name) ?? value
+            // The first one stays.
+            return try Files.make(self.file(name), value, replacing: false) ? value : self.read(name) ?? value
         }
     }
 
@@ -50,28 +51,6 @@ package final class FileSecrets: Secrets {
             throw StoreError(.unreadable, "\(file(name)) is too large for a secret: restore it from a backup.")
         }
         return value
-    }
-
-    /// Writes the value under a name that no secret has, and then gives it the secret's name in one step, which fails
-    /// where there is a secret of that name. So nobody ever reads half a secret, and the first one stays.
-    /// - Returns: Whether this value is the one that is kept.
-    private func write(_ value: [UInt8], as name: SecretName) throws(StoreError) -> Bool {
-        // Names of secrets do not begin with a period.
-        let draft = path + "/." + name.rawValue + "." + String(UInt64.random(in: .min ... .max), radix: 16)
-        let file = try Files.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-        let isKept: Bool
-        do throws(StoreError) {
-            try Files.write(value, to: file, of: draft)
-            try Files.sync(file, draft)
-            isKept = try Files.link(draft, to: self.file(name))
-        } catch {
-            // Thrown away: why the secret could not be kept matters more.
-            try? Files.remove(draft)
-            throw error
-        }
-        try Files.remove(draft)
-        try Files.sync(try Files.open(path, O_RDONLY | O_DIRECTORY), path)
-        return isKept
     }
 
     private func blocking<Value: Sendable>(

@@ -1,11 +1,11 @@
-import Delivery
+package import Delivery
 
 #if canImport(Darwin)
-    import Darwin
+    package import Darwin
 #elseif canImport(Musl)
-    import Musl
+    package import Musl
 #else
-    import Glibc
+    package import Glibc
 #endif
 
 /// An open file or folder, closed when it is let go.
@@ -16,10 +16,54 @@ final class Descriptor: Sendable {
 }
 
 /// The system's calls on files, with errors that say what to do.
-enum Files {
+package enum Files {
     /// For the owner alone.
-    static let privateFile: mode_t = 0o600
+    package static let privateFile: mode_t = 0o600
+    /// For everybody to read.
+    package static let publicFile: mode_t = 0o644
     static let privateFolder: mode_t = 0o700
+
+    /// Makes a file, whole or not at all: nobody ever reads half of it, nor before it has its permissions.
+    ///
+    /// It is written under a name that nobody has, and then given its own in one step.
+    /// - Parameter replacing: whether a file of that name gives way.
+    /// - Returns: Whether this is now the file of that name; false where there is one that does not give way.
+    package static func make(
+        _ path: String,
+        _ bytes: [UInt8],
+        mode: mode_t = privateFile,
+        replacing: Bool,
+    ) throws(StoreError) -> Bool {
+        let (folder, name) = split(path)
+        let draft = folder + "/." + name + "." + String(UInt64.random(in: .min ... .max), radix: 16)
+        let isMade: Bool
+        do throws(StoreError) {
+            let file = try open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+            if mode != privateFile { guard fchmod(file.number, mode) == 0 else { throw error("protect", path) } }
+            try write(bytes, to: file, of: draft)
+            try sync(file, draft)
+            if replacing {
+                try rename(draft, to: path)
+                isMade = true
+            } else {
+                isMade = try link(draft, to: path)
+                try remove(draft)
+            }
+        } catch {
+            // Thrown away: why the file could not be made matters more.
+            try? remove(draft)
+            throw error
+        }
+        try sync(try open(folder, O_RDONLY | O_DIRECTORY), folder)
+        return isMade
+    }
+
+    /// The folder of a path, and the name in it.
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let folder = String(path[..<slash])
+        return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
+    }
 
     static func open(_ path: String, _ flags: CInt) throws(StoreError) -> Descriptor {
         let number = retrying { systemOpen(path, flags | O_CLOEXEC, privateFile) }

@@ -6,13 +6,11 @@ extension SQLiteStore: Accounts {
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
 
-    package func apply(_ change: AccountChange, to version: UInt64) async throws(StoreError) -> AccountsSnapshot {
+    package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         let feed = accounts
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Application in
             let present = UInt64(clamping: try Self.meta(.accountsVersion, in: database))
-            let snapshot = feed.current
-            // A change that was written a moment ago, in this very transaction, is not in the snapshot yet.
-            guard present == version, snapshot.version == version else {
+            guard let snapshot = feed.snapshot(version: present), version == nil || version == present else {
                 return .refused(
                     StoreError(.conflict, "The accounts were changed meanwhile: look at them and try again.")
                 )
@@ -24,6 +22,7 @@ extension SQLiteStore: Accounts {
             case .success(nil): return .unchanged
             case .success(let next?):
                 try AccountRows.write(change, appID: appID, to: database)
+                feed.written(next)
                 try Self.setMeta(.accountsVersion, to: Int64(clamping: next.version), in: database)
                 return .applied(next)
             }

@@ -21,7 +21,8 @@ extension SQLiteStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration {
         let table = registrations
-        return try await commits.write(undoable: false) { database, _ throws(SQLiteFailure) in
+        return try await commits.write(undoable: false) { database, _ throws(SQLiteFailure) -> Registration? in
+            guard try !Self.isRevoked(destination.deviceKey, in: database) else { return nil }
             guard var registration = try Self.registration(of: destination, in: database) else {
                 let first = Registration(firstSealedWith: tokenKeyID, at: moment)
                 try Self.set(first, of: destination, in: database)
@@ -31,10 +32,11 @@ extension SQLiteStore: Registrations {
                 try Self.set(registration, of: destination, in: database)
             }
             return registration
-        } committed: { registration in
+        } committed: { registration -> Result<Registration, StoreError> in
+            guard let registration else { return .failure(.revoked(destination.device)) }
             table.set(registration, of: destination)
-            return registration
-        }.get()
+            return .success(registration)
+        }.get().get()
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
@@ -96,6 +98,12 @@ extension SQLiteStore: Registrations {
 // MARK: - Rows
 
 extension SQLiteStore {
+    private static func isRevoked(_ device: DeviceKey, in database: Database) throws(SQLiteFailure) -> Bool {
+        try database.firstRow(
+            "SELECT 1 FROM revoked_device WHERE environment = ? AND device = ?", device.arguments
+        ) { _ in true } ?? false
+    }
+
     static func loadRegistrations(from database: Database) throws(SQLiteFailure) -> RegistrationTable {
         let count = try database.firstRow("SELECT count(*) FROM registration") { $0.integer(0) }
         let table = RegistrationTable(capacity: Int(count ?? 0))

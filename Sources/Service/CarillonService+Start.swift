@@ -103,10 +103,11 @@ private struct ServiceBuilder {
 
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(
-            from: store.secrets, under: settings.authority?.read(), now: clock())
+            from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
+            now: clock())
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
-            try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, mode: 0o644)
+            try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let switchboard = LocalSwitchboard(
@@ -141,9 +142,10 @@ private struct ServiceBuilder {
                 clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
+        let providerConnects = ConnectGuard("provider", settings.providerConnects, budget: budget)
         let providerListeners = try await listen(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), certificate,
-            ConnectGuard("provider", settings.providerConnects, budget: budget))
+            providerConnects)
         let courierListeners = try await listen(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), certificate,
             ConnectGuard("courier", settings.courierConnects, budget: budget))
@@ -167,7 +169,7 @@ private struct ServiceBuilder {
         if let address = settings.administration {
             let listener = try await bind(
                 .always(RemoteAdministration(administration)), "administration", host: address.host, address.port,
-                certificate, ConnectGuard("administration", settings.providerConnects, budget: budget))
+                certificate, providerConnects)
             description.administration = listener.hostAndPort
             administrationListeners.append(listener)
         }

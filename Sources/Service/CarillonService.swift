@@ -75,8 +75,10 @@ package final class CarillonService: Sendable {
     private func shutDown() async {
         logger.info("Shutting down")
         try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
+        // One time for both, so that the whole is bounded by it.
+        let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
-        await Self.shutDown(courierListeners, within: settings.shutdownTimeout)
+        await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
         switchboard.disconnectAll(because: .shutdown)
         await delivery.drain()
         await metricsEndpoint?.close()

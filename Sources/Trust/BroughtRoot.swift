@@ -5,9 +5,6 @@ import X509
 
 /// A root that somebody has already, under which the service's authority is made.
 package struct BroughtRoot: Sendable {
-    /// In bytes of each file.
-    package static let maximumBytes = 64 * 1024
-
     private let certificatePEM: String
     private let keyPEM: String
 

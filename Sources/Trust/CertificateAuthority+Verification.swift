@@ -108,7 +108,7 @@ extension CertificateAuthority {
                     validUntil: validUntil,
                 ))
         case .administrator:
-            return .administrator(serial)
+            return .administrator(AdministratorIdentity(serial: serial, validUntil: validUntil))
         case .provider:
             guard let uid = userID(of: leaf.subject) else {
                 throw TrustError(.wrongUse, "The certificate's subject has no UID.")

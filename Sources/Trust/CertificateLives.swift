@@ -7,7 +7,7 @@ package enum CertificateLives {
 
     /// The root cannot be replaced on devices in the field without touching each, so it outlives the hardware.
     package static let root = 20 * 365 * day
-    /// Half of the root's life, so that each can be renewed once under the same root.
+    /// Half of the root's life. Nothing renews them: their end is the authority's, and known ten years before.
     package static let intermediate = 10 * 365 * day
     /// The longest that common client libraries accept from a public authority (398 days), less one.
     package static let server = 397 * day

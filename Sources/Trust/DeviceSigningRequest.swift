@@ -4,6 +4,9 @@ import X509
 
 /// What a device sends to be activated: a request for a certificate for its own key.
 package enum DeviceSigningRequest {
+    /// In bytes of PEM: larger ones are refused unread.
+    package static let maximumBytes = SigningRequest.maximumBytes
+
     /// A PKCS#10 request in PEM. The name in it is empty, for the service takes only the key.
     package static func pem(for key: P256.Signing.PrivateKey) throws(TrustError) -> String {
         try TrustError.wrapping(.failed, "The certificate request could not be made.") {

@@ -12,7 +12,7 @@ package enum PeerRole: String, Sendable, Hashable, CaseIterable {
 package enum PeerIdentity: Sendable, Hashable {
     case device(DeviceIdentity)
     case provider(ProviderIdentity)
-    case administrator(CertificateSerial)
+    case administrator(AdministratorIdentity)
 
     package var role: PeerRole {
         switch self {
@@ -26,9 +26,16 @@ package enum PeerIdentity: Sendable, Hashable {
         switch self {
         case .device(let device): device.serial
         case .provider(let provider): provider.serial
-        case .administrator(let serial): serial
+        case .administrator(let administrator): administrator.serial
         }
     }
+}
+
+/// What an administrator's certificate says.
+package struct AdministratorIdentity: Sendable, Hashable {
+    package let serial: CertificateSerial
+    /// Seconds since 1970.
+    package let validUntil: Double
 }
 
 /// What a device certificate says.

@@ -28,11 +28,11 @@ package struct ProviderIdentity: Sendable, Hashable {
     /// What has to be looked at again at each use: certificates are revoked and expire while connections live.
     ///
     /// - Parameters:
-    ///   - isRevoked: by the accounts as they are now.
+    ///   - isTrusted: by the accounts as they are now.
     ///   - now: seconds since 1970.
     /// - Throws: BadCertificate, then BadCertificateEnvironment (Guide, Table 8-6).
-    package func check(environment: Environment, isRevoked: Bool, now: Double) throws(Rejection) {
-        guard !isRevoked else { throw Rejection(.badCertificate, detail: "The provider certificate was revoked.") }
+    package func check(environment: Environment, isTrusted: Bool, now: Double) throws(Rejection) {
+        guard isTrusted else { throw Rejection(.badCertificate, detail: "The provider certificate was revoked.") }
         guard now <= validUntil else {
             throw Rejection(.badCertificate, detail: "The provider certificate has expired.")
         }

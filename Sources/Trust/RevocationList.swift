@@ -13,6 +13,9 @@ package struct RevocationList: Sendable, Hashable {
     /// DER (RFC 5280, 5.1; its media type is `application/pkix-crl`).
     package let der: [UInt8]
 
+    /// Of ``der`` (RFC 5280, 4.2.1.13).
+    package static let mediaType = "application/pkix-crl"
+
     package init(der: [UInt8]) { self.der = der }
 
     package var pem: String { PEMDocument(type: "X509 CRL", derBytes: der).pemString + "\n" }

@@ -25,12 +25,11 @@ struct AdministratorCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = DataFolder(out).path
-            guard !FileManager.default.fileExists(atPath: path) else {
-                throw CommandError("\(path) is there already; a certificate is not overwritten.")
+            let made: AdministrationMessages.Administrator = try await NewFile(path).fill {
+                let made: AdministrationMessages.Administrator = try await common.administration().ask(
+                    "POST", "/administrators")
+                return (made.identity, made)
             }
-            let made: AdministrationMessages.Administrator = try await common.administration().ask(
-                "POST", "/administrators")
-            try DataFolder.write(made.identity, to: path)
             Output(isJSON: common.json).print(
                 Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")
         }

@@ -46,17 +46,17 @@ struct CertificateCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = DataFolder(out).path
-            guard !FileManager.default.fileExists(atPath: path) else {
-                throw CommandError("\(path) is there already; a certificate is not overwritten.")
-            }
             let key = P256.Signing.PrivateKey()
-            let made: AdministrationMessages.CertificateMade = try await common.administration().ask(
-                "POST", "/certificates",
-                AdministrationMessages.NewCertificate(
-                    team: team, bundleID: bundleID, environment: environment, request: try signingRequest(key),
-                    listsTopics: !mdm))
             let keyPEM = request == nil ? key.pemRepresentation + "\n" : ""
-            try DataFolder.write(keyPEM + made.chain, to: path)
+            let signingRequest = try signingRequest(key)
+            let made: AdministrationMessages.CertificateMade = try await NewFile(path).fill(with: keyPEM) {
+                let made: AdministrationMessages.CertificateMade = try await common.administration().ask(
+                    "POST", "/certificates",
+                    AdministrationMessages.NewCertificate(
+                        team: team, bundleID: bundleID, environment: environment, request: signingRequest,
+                        listsTopics: !mdm))
+                return (keyPEM + made.chain, made)
+            }
             Output(isJSON: common.json).print(
                 Made(serial: made.serial, topics: made.topics, path: path),
                 "Made the certificate \(made.serial) for \(made.topics.joined(separator: ", ")): \(path)")
@@ -124,7 +124,7 @@ struct CertificateCommand: AsyncParsableCommand {
         func run() async throws {
             let der = try await common.administration().bytes("GET", "/crl")
             let path = DataFolder(out).path
-            try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, mode: 0o644)
+            try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, isPublic: true)
             Output(isJSON: common.json).print(Made(path: path), "Wrote the list: \(path)")
         }
 

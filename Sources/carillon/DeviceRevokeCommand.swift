@@ -13,13 +13,15 @@ struct DeviceRevokeCommand: AsyncParsableCommand {
     @Argument(help: "The device's ID, 16 hexadecimal digits.")
     var deviceID: String
 
-    @Option(help: "development or production.")
-    var environment = Environment.development
+    @Option(help: "The only environment to revoke it in; both unless named.")
+    var environment: Environment?
 
     func run() async throws {
         let revoked: AdministrationMessages.RevokedDevice = try await common.administration().ask(
             "DELETE", "/devices/\(deviceID)",
-            AdministrationMessages.NewRevokedDevice(environment: environment.rawValue))
-        Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID).")
+            AdministrationMessages.NewRevokedDevice(environment: environment?.rawValue))
+        let ended =
+            revoked.registrations == 0 ? "it had no registration" : "\(revoked.registrations) registrations ended"
+        Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID): \(ended).")
     }
 }

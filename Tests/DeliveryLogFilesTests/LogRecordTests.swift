@@ -64,7 +64,9 @@ struct LogRecordTests {
     func garbage() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
-            let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in UInt8.random(in: 0...20, using: &random) }
+            let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in
+                UInt8.random(in: 0...20, using: &random)
+            }
             _ = LogRecord.read(bytes[...])
             _ = LogBlock.read(bytes[...])
         }

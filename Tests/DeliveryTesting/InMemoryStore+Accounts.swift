@@ -18,9 +18,11 @@ extension InMemoryStore: Accounts {
         return stream
     }
 
-    package func apply(_ change: AccountChange, to version: UInt64) async throws(StoreError) -> AccountsSnapshot {
+    package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         try state.withLock { state throws(StoreError) in
-            guard state.accounts.version == version else { throw StoreError(.conflict, "The accounts have moved on.") }
+            guard version == nil || state.accounts.version == version else {
+                throw StoreError(.conflict, "The accounts have moved on.")
+            }
             guard let next = try state.accounts.applying(change, nextAppID: AppID(rawValue: state.lastAppID + 1)) else {
                 return state.accounts
             }

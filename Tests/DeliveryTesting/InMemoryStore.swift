@@ -79,7 +79,10 @@ extension InMemoryStore: Registrations {
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration {
-        state.withLock { state in
+        try state.withLock { state throws(StoreError) in
+            guard state.accounts.revokedDevices[destination.deviceKey] == nil else {
+                throw .revoked(destination.device)
+            }
             var registration =
                 state.registrations[destination]
                 ?? Registration(

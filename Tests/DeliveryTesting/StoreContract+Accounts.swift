@@ -9,7 +9,7 @@ extension StoreContract {
         Promise("the version grows with every change", versionGrows),
         Promise("a change to an older version is a conflict", conflicts),
         Promise("of changes to the same version one is applied", comparesAndSets),
-        Promise("changes to the newest version are tried again", triesAgain),
+        Promise("of many changes to whichever version is the newest all are applied", triesAgain),
         Promise("what was refused changes nothing", refusalChangesNothing),
         Promise("a team, an app or a key that is there exists", exists),
         Promise("an app or a key of a team that is not there is missing", missesTeam),
@@ -21,7 +21,9 @@ extension StoreContract {
         Promise("a key restricted to apps reads back as it was", restrictedKeyReadsBack),
         Promise("a key cannot be restricted to another team's app", restrictionNeedsApp),
         Promise("a certificate reads back as it was", certificateReadsBack),
+        Promise("a certificate that is not there is not trusted", unknownIsNotTrusted),
         Promise("a certificate is for an app of its team", certificateNeedsApp),
+        Promise("no app is named as a topic of another team's", topicsAreTheTeams),
         Promise("a revoked certificate says since when", revokesCertificate),
         Promise("a certificate that is not there cannot be revoked", missesCertificate),
         Promise("a revoked device is among the revoked, once", revokesDevice),
@@ -103,8 +105,7 @@ extension StoreContract {
 
     @Sendable
     private static func triesAgain(_ ports: Ports) async throws {
-        // As many as are sure to get their turn.
-        let teams = try (0..<4).map { try Samples.team("TEAM00000\($0)") }
+        let teams = try (10..<90).map { try Samples.team("TEAM0000\($0)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for team in teams {
                 group.addTask { _ = try await ports.accounts.apply(.createTeam(team)) }
@@ -247,7 +248,7 @@ extension StoreContract {
             let certificate = Samples.certificate(team.id, apps[0], environments)
             let accounts = try await ports.accounts.apply(.createCertificate(certificate))
             #expect(accounts.certificates[certificate.serial] == certificate)
-            #expect(!accounts.isRevoked(certificate.serial))
+            #expect(accounts.trusts(certificate.serial))
         }
     }
 
@@ -265,6 +266,26 @@ extension StoreContract {
     }
 
     @Sendable
+    private static func unknownIsNotTrusted(_ ports: Ports) async throws {
+        let serial = Samples.certificate(try Samples.team().id, try Samples.bundleID("com.example.none"), []).serial
+        #expect(!ports.accounts.current.trusts(serial))
+    }
+
+    @Sendable
+    private static func topicsAreTheTeams(_ ports: Ports) async throws {
+        let (team, _) = try await teamWithApps(ports)
+        let other = try Samples.team("TEAM000002")
+        _ = try await ports.accounts.apply(.createTeam(other))
+        let topic = try Samples.bundleID("com.example.app.voip")
+        await expectFailure(.exists) { _ = try await ports.accounts.apply(.createApp(bundleID: topic, team: other.id)) }
+        _ = try await ports.accounts.apply(.createApp(bundleID: topic, team: team.id))
+        let long = try Samples.bundleID("com.example.new.voip")
+        _ = try await ports.accounts.apply(.createApp(bundleID: long, team: other.id))
+        let base = try Samples.bundleID("com.example.new")
+        await expectFailure(.exists) { _ = try await ports.accounts.apply(.createApp(bundleID: base, team: team.id)) }
+    }
+
+    @Sendable
     private static func revokesCertificate(_ ports: Ports) async throws {
         let (team, apps) = try await teamWithApps(ports)
         let certificate = Samples.certificate(team.id, apps[0], [.production])
@@ -272,7 +293,7 @@ extension StoreContract {
         _ = try await ports.accounts.apply(.revokeCertificate(certificate.serial, at: Samples.moment))
         let accounts = try await ports.accounts.apply(.revokeCertificate(certificate.serial, at: Samples.later))
         #expect(accounts.certificates[certificate.serial]?.revoked == Samples.moment)
-        #expect(accounts.isRevoked(certificate.serial))
+        #expect(!accounts.trusts(certificate.serial))
     }
 
     @Sendable

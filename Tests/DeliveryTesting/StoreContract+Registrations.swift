@@ -6,6 +6,7 @@ extension StoreContract {
     static let registrationPromises: [Promise] = [
         Promise("there is no registration before the first", neverRegistered),
         Promise("the first registration is active and of generation 1", firstRegistration),
+        Promise("a device that was revoked registers nothing, not even a first app", revokedRegistersNothing),
         Promise("registering again changes nothing while it is active", registeringAgain),
         Promise("an ended registration keeps its token and says since when", ends),
         Promise("ending again is harmless", endingAgain),
@@ -36,6 +37,24 @@ extension StoreContract {
 
     private static func first(_ moment: Timestamp = Samples.moment, tokenKeyID: UInt32 = 7) -> Registration {
         Registration(generation: 1, tokenKeyID: tokenKeyID, tokenSince: moment, isActive: true, changed: moment)
+    }
+
+    @Sendable
+    private static func revokedRegistersNothing(_ ports: Ports) async throws {
+        let destination = Samples.destination()
+        async let revoking = ports.accounts.apply(.revokeDevice(destination.deviceKey, at: Samples.moment))
+        // Whichever is written first, none is left once the revocation has ended what it finds.
+        async let registering = try? ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
+        _ = try await revoking
+        for app in try await ports.registrations.registrations(of: destination.deviceKey).keys {
+            _ = try await ports.registrations.end(Samples.destination(app: app.rawValue), at: Samples.later)
+        }
+        _ = await registering
+        let left = try await ports.registrations.registrations(of: destination.deviceKey)
+        #expect(left.values.allSatisfy { !$0.isActive })
+        await expectFailure(.revoked) {
+            _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.later)
+        }
     }
 
     @Sendable

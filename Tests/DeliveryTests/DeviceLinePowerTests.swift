@@ -129,7 +129,8 @@ struct DeviceLinePowerTests {
         var rig = LineRig.open()
         func offer(_ number: UInt64, _ priority: Priority) -> Offer {
             Offer(
-                id: nil, destination: Example.destination(), notification: Example.notification(number, priority: priority))
+                id: nil, destination: Example.destination(),
+                notification: Example.notification(number, priority: priority))
         }
         #expect(rig.offer(offer(1, .considerate)) == (.taken, .send(1, notification: 1)))
         #expect(rig.offer(offer(2, .low)) == (.returned, nil))

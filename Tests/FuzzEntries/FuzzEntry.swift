@@ -43,7 +43,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         }
     }
 
-    /// Lines of `name: value`.
+    /// Lines of `name=value`; a name may begin with a colon.
     private static func readHeaders(_ bytes: [UInt8]) {
         var request = ProviderRequest(began: .uptimeNanoseconds(0))
         for line in bytes.split(separator: UInt8(ascii: "\n")) {

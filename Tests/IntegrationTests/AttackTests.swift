@@ -20,11 +20,11 @@ struct AttackTests {
         return try #require(Int(line.filter(\.isNumber)))
     }
 
-    @Test(arguments: Attack.all)
-    func isCutOffWhileOthersAreServed(attack: Attack) async throws {
+    @Test(arguments: Attack.all, StrangePeerTests.Listener.allCases)
+    func isCutOffWhileOthersAreServed(attack: Attack, listener: StrangePeerTests.Listener) async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
-        let address = try service.addresses(.development).provider
+        let address = try listener.address(of: service)
         #expect(try await service.send(alert: "Before", to: token).status == 200)
         let before = try residentKiB()
         async let first = attack.run(against: address)
@@ -42,7 +42,11 @@ struct AttackTests {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
         let silence = try #require(StrangePeer.all.first { $0.testDescription == "silence" })
-        for _ in 0..<300 { _ = try await silence.connect(to: try service.addresses(.development).provider) }
+        var channels: [any Channel] = []
+        for _ in 0..<100 {
+            channels.append(try await silence.connect(to: try service.addresses(.development).provider).channel)
+        }
         #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
+        for channel in channels { try await channel.close() }
     }
 }

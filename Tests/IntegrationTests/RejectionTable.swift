@@ -108,6 +108,9 @@ enum RejectionTable {
         .init("apns-topic", "com.example/app", 400, "BadTopic"),
         .init("apns-topic", String(repeating: "x", count: 600), 400, "BadTopic"),
         .init("apns-topic", "com.example.nobody", 400, "TopicDisallowed"),
+        // The longest bundle ID with a suffix can be a topic.
+        .init("apns-topic", String(repeating: "x", count: 200) + ".voip", 400, "TopicDisallowed"),
+        .init("apns-topic", String(repeating: "x", count: 201) + ".voip", 400, "BadTopic"),
         .init("apns-topic", GatewaySituation.otherBundleID, 400, "TopicDisallowed"),
         .init("another team's app with its token", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.otherTeam.token())

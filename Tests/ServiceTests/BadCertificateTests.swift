@@ -38,6 +38,7 @@ struct BadCertificateTests {
         _ fault: Fault,
         for port: Port,
         _ own: CertificateAuthority,
+        _ listed: ClientCertificate,
     ) throws -> ClientCertificate {
         var random = SystemRandomNumberGenerator()
         let now = Date().timeIntervalSince1970
@@ -48,16 +49,13 @@ struct BadCertificateTests {
         let authority = fault == .otherAuthority ? try CertificateAuthority.create(now: now, using: &random) : own
         switch port {
         case .provider:
-            let good = try authority.issueProviderCertificate(
-                bundleID: required(BundleID(rawValue: "com.example.app")), environments: [.development], now: now,
-                using: &random)
-            return try fault.certificate.make(like: good, by: authority.secrets.providers)
+            return try fault.certificate.make(like: listed.chainPEM, by: authority.secrets.providers)
         case .courier:
             let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
             let good = try authority.issueDeviceCertificate(
                 request: Array(request.utf8), device: DeviceID(rawValue: 7), environment: .development, now: now,
                 using: &random)
-            return try fault.certificate.make(like: good, by: authority.secrets.devices)
+            return try fault.certificate.make(like: good.chainPEM, by: authority.secrets.devices)
         }
     }
 
@@ -69,9 +67,10 @@ struct BadCertificateTests {
             let headers = [
                 (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/nothing"),
             ]
+            let listed = try await test.makeCertificate()
             var served: [Fault] = []
             for fault in Fault.allCases {
-                let certificate = try certificate(fault, for: port, secrets.authority)
+                let certificate = try certificate(fault, for: port, secrets.authority, listed)
                 let client =
                     port == .provider
                     ? try await test.connectProvider(certificate) : try await test.connectCourier(certificate)

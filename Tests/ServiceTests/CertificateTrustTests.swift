@@ -158,14 +158,37 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A certificate for an app that is not here is Forbidden`() async throws {
+    @Test func `A topic of the certificate that is another app of the team is Forbidden`() async throws {
         try await TestService.run { test in
-            let token = try await test.makeDeviceToken()
-            let client = try await test.connectProvider(test.issueCertificate(for: "com.example.gone"))
-            let answer = try await client.send(
-                ProviderHeaders(token, topic: "com.example.gone", token: nil).fields)
+            let (token, topic) = (try await test.makeDeviceToken(), "com.example.app.complication")
+            let _: AdministrationMessages.AppMade = try await test.administer(
+                "POST", "/apps",
+                AdministrationMessages.NewApp(team: try required(test.description.key).teamID, bundleID: topic))
+            let client = try await test.connectProvider(test.makeCertificate())
+            let answer = try await client.send(ProviderHeaders(token, topic: topic, token: nil).fields)
             #expect(answer.status == 403 && answer.reason == "Forbidden")
             await client.close()
+        }
+    }
+
+    @Test func `A certificate that the accounts do not list is refused, whoever signed it`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectProvider(test.issueCertificate(for: "com.example.app"))
+            #expect(await !client.isServed(ProviderHeaders("00", token: nil).fields))
+        }
+    }
+
+    @Test func `A request that has not ended is answered when its certificate is revoked, and not waited for`()
+        async throws
+    {
+        try await TestService.run { test in
+            let certificate = try await test.makeCertificate()
+            let client = try await test.connectProvider(certificate)
+            let began = try await client.begin(ProviderHeaders("00", token: nil).fields)
+            try await test.revoke(certificate)
+            let answer = try await began.answer()
+            #expect(answer.status == 403)
+            #expect(try await client.goAways() == [#"{"reason":"BadCertificate"}"#])
         }
     }
 }

@@ -96,6 +96,51 @@ struct DeviceTrustTests {
         }
     }
 
+    @Test func `A device that renews over and over is refused, and others are not`() async throws {
+        try await TestService.run { test in
+            let (one, other) = (try await test.makeDeviceCertificate(), try await test.makeDeviceCertificate())
+            let (client, patient) = (try await test.connectCourier(one), try await test.connectCourier(other))
+            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            var statuses: [Int] = []
+            for _ in 0..<6 {
+                statuses.append(try await client.send(headers("POST", "/1/renewals"), body: request).status)
+            }
+            #expect(statuses == [200, 200, 200, 200, 200, 429])
+            #expect(try await patient.send(headers("POST", "/1/renewals"), body: request).status == 200)
+            await client.close()
+            await patient.close()
+        }
+    }
+
+    @Test(arguments: ["sha1", "weak", "tampered", "none", "long"])
+    func `A bad certificate request makes no device`(fault: String) async throws {
+        try await TestService.run { test in
+            let good = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let body =
+                switch fault {
+                case "sha1": try OpenSSLRequest.make(["-newkey", "rsa:2048", "-sha1"])
+                case "weak": try OpenSSLRequest.make(["-newkey", "rsa:1024"])
+                case "tampered": try OpenSSLRequest.tampered(good)
+                case "long": good + String(repeating: " ", count: 10_000)
+                default: "nothing"
+                }
+            let client = try await test.connectCourier()
+            let answer = try await client.send(headers("POST", "/1/activations"), body: body)
+            #expect(answer.status == (fault == "long" ? 413 : 400))
+            #expect(try await client.send(headers("POST", "/1/activations"), body: good).status == 200)
+            await client.close()
+        }
+    }
+
+    @Test func `Anybody may read which provider certificates were revoked`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier()
+            let answer = try await client.send(headers("GET", "/1/crl"), body: "")
+            #expect(answer.status == 200 && answer.body.hasPrefix("-----BEGIN X509 CRL-----"))
+            await client.close()
+        }
+    }
+
     @Test func `Renewal takes a certificate`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()

@@ -164,6 +164,42 @@ struct OwnCertificatesTests {
         }
     }
 
+    @Test func `No administrator is made by another, and nothing of a stranger's request is kept`() async throws {
+        try await TestService.run {
+            $0.administration = ListenAddress(host: "127.0.0.1", port: 0)
+        } _: { test in
+            let made: AdministrationMessages.Administrator = try await test.administer("POST", "/administrators")
+            let port = try required(
+                test.description.administration.flatMap { Int($0.split(separator: ":").last ?? "") })
+            let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
+            let administrator = ClientCertificate(
+                chainPEM: String(made.identity[start.lowerBound...]),
+                keyPEM: String(made.identity[..<start.lowerBound]))
+            let another = [
+                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/administrators"),
+            ]
+            let client = try await WireClient.connect(
+                port: port, authorityFile: test.description.ca, certificate: administrator)
+            #expect(try await client.send(another, body: "{}").status == 403)
+            let stranger = try await WireClient.connect(port: port, authorityFile: test.description.ca)
+            let began = try await stranger.begin(another)
+            #expect(try await began.answer().status == 403)
+            await client.close()
+            await stranger.close()
+        }
+    }
+
+    @Test func `A chain that does not lead to the root that clients know ends the start`() async throws {
+        try await withFolder { folder in
+            let files = try write(authority(), to: folder)
+            try Data(try authority().rootPEM.utf8).write(to: URL(fileURLWithPath: files.authority))
+            let error = await #expect(throws: ServiceError.self) {
+                try await TestService.run({ $0.serverCertificate = files }) { _ in }
+            }
+            #expect(error?.description.contains(files.authority) == true)
+        }
+    }
+
     @Test func `Unless it is switched on, the administration listens on its socket alone`() async throws {
         try await TestService.run { test in #expect(test.description.administration == nil) }
     }

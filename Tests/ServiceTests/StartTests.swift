@@ -54,6 +54,18 @@ struct StartTests {
         }
     }
 
+    @Test(arguments: ["authority.json", "token-key-1"])
+    func `A secret that was lost ends the start, and is not made anew`(name: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lost-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let change: (inout Settings) -> Void = { $0.dataFolder = folder }
+        try await TestService.run(change) { _ in }
+        try FileManager.default.removeItem(atPath: "\(folder)/secrets/\(name)")
+        let error = await #expect(throws: ServiceError.self) { try await TestService.run(change) { _ in } }
+        #expect(error?.description.contains(name) == true)
+        #expect(!FileManager.default.fileExists(atPath: "\(folder)/secrets/\(name)"))
+    }
+
     @Test func `A foreign folder with a file named lock is left alone`() async throws {
         try await withFolder { _, settings in
             let data = URL(fileURLWithPath: settings.dataFolder)

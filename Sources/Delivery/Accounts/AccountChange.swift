@@ -30,6 +30,7 @@ extension AccountsSnapshot {
         case .createApp(let bundleID, let team):
             try demand(team)
             guard apps[bundleID] == nil else { throw StoreError(.exists, "There is an app \(bundleID) already.") }
+            try demandOwnTopics(bundleID, of: team)
             next.insert(App(id: nextAppID, bundleID: bundleID, team: team))
         case .createKey(let key):
             try demand(key.team)
@@ -62,6 +63,19 @@ extension AccountsSnapshot {
             next.revokedDevices[device] = moment
         }
         return next
+    }
+
+    /// No team's app may be named as a topic of another team's: what is sent to the one would reach the other.
+    private func demandOwnTopics(_ bundleID: BundleID, of team: TeamID) throws(StoreError) {
+        for suffix in TopicKind.allCases.map(\.suffix) where !suffix.isEmpty {
+            var names = [bundleID.rawValue + suffix]
+            if bundleID.rawValue.hasSuffix(suffix) { names.append(String(bundleID.rawValue.dropLast(suffix.count))) }
+            for name in names {
+                guard let other = BundleID(rawValue: name).flatMap({ apps[$0] }), other.team != team else { continue }
+                throw StoreError(
+                    .exists, "\(bundleID) and the app \(other.bundleID) of another team have a topic in common.")
+            }
+        }
     }
 
     private func demand(_ team: TeamID) throws(StoreError) {

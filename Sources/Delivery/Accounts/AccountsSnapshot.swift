@@ -45,9 +45,11 @@ package struct AccountsSnapshot: Sendable, Hashable {
         return nil
     }
 
-    /// Whether the certificate was revoked. One that is not listed was issued here and forgotten, by a data folder that
-    /// came back from a backup for example: nobody has revoked it.
-    package func isRevoked(_ serial: CertificateSerial) -> Bool { certificates[serial]?.revoked != nil }
+    /// Whether a provider certificate is trusted: it is listed, and was not revoked. One that is not listed could not be
+    /// revoked, and was issued by nobody who may.
+    package func trusts(_ serial: CertificateSerial) -> Bool {
+        certificates[serial].map { $0.revoked == nil } ?? false
+    }
 
     mutating func insert(_ app: App) {
         apps[app.bundleID] = app

@@ -4,31 +4,19 @@ package protocol Accounts: Sendable {
     /// The accounts as this node knows them.
     var current: AccountsSnapshot { get }
 
-    /// Applies a change to the given version of the accounts.
+    /// Applies a change to the given version of the accounts; nil for whichever is the newest.
     /// - Throws: ``StoreError/Code/conflict`` when the accounts have moved on, ``StoreError/Code/exists`` and
     ///   ``StoreError/Code/missing`` as the change demands.
     /// - Returns: The accounts after the change, which ``current`` shows as well from then on.
-    func apply(_ change: AccountChange, to version: UInt64) async throws(StoreError) -> AccountsSnapshot
+    func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot
 
     /// Every snapshot from now on, the present one first; a reader that is slow sees the newest only.
     func changes() -> AsyncStream<AccountsSnapshot>
 }
 
-/// Applies changes whatever others do meanwhile.
 extension Accounts {
-    /// How often a change is tried again when others change the accounts at the same moment; a person's commands do
-    /// not collide more often than that.
-    package static var attempts: Int { 8 }
-
     /// Applies a change to the newest version of the accounts.
     package func apply(_ change: AccountChange) async throws(StoreError) -> AccountsSnapshot {
-        for _ in 1..<Self.attempts {
-            do throws(StoreError) {
-                return try await apply(change, to: current.version)
-            } catch  where error.code == .conflict {
-                continue
-            }
-        }
-        return try await apply(change, to: current.version)
+        try await apply(change, to: nil)
     }
 }

@@ -10,6 +10,7 @@ package protocol Registrations: Sendable {
 
     /// Makes the registration active: the one that is there, its token unchanged, or a first one of generation 1.
     /// - Parameter tokenKeyID: seals the token of a first registration.
+    /// - Throws: ``StoreError/Code/revoked`` when the accounts say, at the moment of writing, that the device was revoked.
     func register(
         _ destination: Destination,
         tokenKeyID: UInt32,

@@ -15,6 +15,8 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case missing
         /// The registration that it was for has ended.
         case ended(at: Timestamp)
+        /// The device that it was for is trusted no more.
+        case revoked
         /// What is stored cannot be read: damaged, made by a newer version, or not ours.
         case unreadable
     }
@@ -29,4 +31,10 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package var description: String { cause }
+}
+
+extension StoreError {
+    package static func revoked(_ device: DeviceID) -> StoreError {
+        StoreError(.revoked, "The device \(device) was revoked.")
+    }
 }

@@ -65,7 +65,6 @@ package struct HTTP2Configuration: Sendable {
     /// How long `close()` waits for the last bytes to be taken by the peer, in seconds.
     package var closeTimeoutSeconds: Int64 = 5
 
-    /// The defaults.
     /// Whether a stream whose answer was sent while the request was still coming is reset at once with NO_ERROR (RFC
     /// 9113, 8.1). Some clients, curl 7.88 among them, drop the answer when they see the reset; without it the client
     /// can send no more than its window, and the application resets the stream when it sees fit.

@@ -1,3 +1,4 @@
+import Courier
 import Delivery
 import Notifications
 import Trust
@@ -65,7 +66,7 @@ extension Administration {
     /// The certificates that were revoked, as other software reads it.
     func revocationList() throws -> AdministrationAnswer {
         let list = try authority.revocationList(of: accounts.current, at: clock())
-        return AdministrationAnswer(status: 200, contentType: "application/pkix-crl", body: list.der)
+        return AdministrationAnswer(status: 200, contentType: RevocationList.mediaType, body: list.der)
     }
 
     private func serial(_ name: String) throws -> CertificateSerial {

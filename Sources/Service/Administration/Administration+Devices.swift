@@ -25,8 +25,16 @@ extension Administration {
         guard let device = DeviceID(name) else {
             throw AdministrationError("\(name.debugDescription) is not a device ID: 16 hexadecimal digits.")
         }
-        let key = DeviceKey(environment: try environment(request.environment), device: device)
-        try await devices.revoke(key, at: clock())
-        return try .success(AdministrationMessages.RevokedDevice(deviceID: device.description))
+        // In an emergency nobody remembers which environment a device is of.
+        let environments = try request.environment.map { [try environment($0)] } ?? Environment.allCases
+        var registrations = 0
+        for environment in environments {
+            registrations += try await devices.revoke(
+                DeviceKey(environment: environment, device: device), at: clock())
+        }
+        return try .success(
+            AdministrationMessages.RevokedDevice(
+                deviceID: device.description, environments: environments.map(\.rawValue),
+                registrations: registrations))
     }
 }

@@ -5,8 +5,12 @@ import Notifications
 extension Administration {
     func createTeam(_ request: AdministrationMessages.NewTeam) async throws -> AdministrationAnswer {
         let name = request.name
-        guard (1...Team.maximumNameBytes).contains(name.utf8.count), !name.contains(where: \.isNewline) else {
-            throw AdministrationError("A team's name has 1 to \(Team.maximumNameBytes) bytes on one line.")
+        // A control character in a name would reach the terminal of whoever lists it.
+        guard (1...Team.maximumNameBytes).contains(name.utf8.count),
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw AdministrationError(
+                "A team's name has 1 to \(Team.maximumNameBytes) bytes on one line, and no control characters.")
         }
         var random = SystemRandomNumberGenerator()
         let team = Team(id: .random(using: &random), name: name)

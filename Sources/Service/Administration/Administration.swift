@@ -43,11 +43,16 @@ final class Administration: HTTP2Service {
     }
 
     func makeConnection(from peer: Never?, on channel: any Channel) -> any HTTP2Connection {
-        AdministrationConnection(administration: self, eventLoop: channel.eventLoop)
+        AdministrationConnection(administration: self, administrator: .local, eventLoop: channel.eventLoop)
     }
 
     /// Does what a request asks.
-    func perform(_ method: String, _ path: String, _ body: [UInt8]) async -> AdministrationAnswer {
+    func perform(
+        _ method: String,
+        _ path: String,
+        _ body: [UInt8],
+        as administrator: Administrator,
+    ) async -> AdministrationAnswer {
         let parts = path.split(separator: "/", maxSplits: 1).map(String.init)
         let name = parts.count > 1 ? parts[1] : nil
         do {
@@ -70,7 +75,11 @@ final class Administration: HTTP2Service {
             case ("POST", "invitations", nil): return try await invite(decode(body))
             case ("DELETE", "devices", let name?): return try await revokeDevice(name, decode(body))
             case ("POST", "token-keys", nil): return try await rotateTokenKey()
-            case ("POST", "administrators", nil): return try makeAdministrator()
+            case ("POST", "administrators", nil):
+                guard administrator.mayMakeAdministrators else {
+                    return .failure(403, "Administrators are made over the socket in the data folder alone.")
+                }
+                return try makeAdministrator()
             default: return .failure(404, "There is no \(method) \(path) here.")
             }
         } catch let error as StoreError {

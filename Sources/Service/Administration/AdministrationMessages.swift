@@ -125,12 +125,16 @@ package enum AdministrationMessages {
     }
 
     package struct NewRevokedDevice: Codable, Sendable {
-        package var environment: String
-        package init(environment: String) { self.environment = environment }
+        /// Nil for both.
+        package var environment: String?
+        package init(environment: String?) { self.environment = environment }
     }
 
     package struct RevokedDevice: Codable, Sendable {
         package var deviceID: String
+        package var environments: [String]
+        /// How many registrations ended; none may mean that there is no such device.
+        package var registrations: Int
     }
 
     /// The key that seals new device tokens from now on.

@@ -8,13 +8,16 @@ struct DeviceRevocation: Sendable {
     let switchboard: any Switchboard
 
     /// Harmless where it was revoked before.
-    func revoke(_ device: DeviceKey, at moment: Timestamp) async throws(StoreError) {
-        // First of all, so that it neither connects nor registers again meanwhile.
+    /// - Returns: How many registrations it ended.
+    func revoke(_ device: DeviceKey, at moment: Timestamp) async throws(StoreError) -> Int {
+        // First of all: from then on it neither connects nor registers.
         _ = try await accounts.apply(.revokeDevice(device, at: moment))
         switchboard.disconnect(device, because: .revoked)
-        for app in try await registrations.registrations(of: device).keys {
+        let active = try await registrations.registrations(of: device).filter(\.value.isActive)
+        for app in active.keys {
             let destination = Destination(environment: device.environment, device: device.device, app: app)
             _ = try await registrations.end(destination, at: moment)
         }
+        return active.count
     }
 }

@@ -40,7 +40,9 @@ final class MetricsEndpoint: Sendable {
 
     /// `host:port`.
     var address: String {
-        guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return "" }
+        guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
+            return ""
+        }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 

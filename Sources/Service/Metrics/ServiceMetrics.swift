@@ -36,7 +36,8 @@ final class ServiceMetrics: Sendable {
 
     /// An event's name as `carillon log` has it.
     private enum EventName: String, CaseIterable {
-        case accepted, rejected, stored, replaced, coalesced, deferred, throttled, sent, acknowledged, expired, discarded
+        case accepted, rejected, stored, replaced, coalesced, deferred, throttled, sent, acknowledged, expired,
+            discarded
 
         init(_ step: DeliveryStep) {
             self =

@@ -6,7 +6,7 @@ extension Settings {
     /// Reads the settings of keys and certificates, of which some only make sense together.
     mutating func readTrust(_ reader: ConfigReader) throws(ServiceError) {
         let names = ["tls.certificate", "tls.key", "tls.authority"]
-        switch names.map({ reader.string(forKey: ConfigKey($0)) }) {
+        switch names.map({ Self.path(reader, $0) }) {
         case [nil, nil, nil]: break
         case let files where !files.contains(nil):
             let files = files.compactMap(\.self)
@@ -14,13 +14,13 @@ extension Settings {
         default:
             throw ServiceError(.badSetting, "The settings \(names.joined(separator: ", ")) go together.")
         }
-        switch (reader.string(forKey: "authority.certificate"), reader.string(forKey: "authority.key")) {
+        switch (Self.path(reader, "authority.certificate"), Self.path(reader, "authority.key")) {
         case (nil, nil): break
         case (let certificate?, let key?): authority = AuthorityFiles(certificate: certificate, key: key)
         default:
             throw ServiceError(.badSetting, "The settings authority.certificate, authority.key go together.")
         }
-        if let text = reader.string(forKey: "administration.listen") {
+        if let text = reader.string(forKey: "administration.listen"), !text.isEmpty {
             guard let address = ListenAddress(text) else {
                 throw ServiceError(
                     .badSetting,
@@ -29,6 +29,11 @@ extension Settings {
             }
             administration = address
         }
+    }
+
+    /// An absolute path; nil where nothing is set, or nothing is in it.
+    private static func path(_ reader: ConfigReader, _ key: String) -> String? {
+        reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : DataFolder($0).path }
     }
 }
 

@@ -1,4 +1,6 @@
+import Delivery
 import Foundation
+import SQLiteStore
 
 /// The one folder that holds everything the service keeps, and the files by which its commands find it.
 package struct DataFolder: Sendable {
@@ -69,17 +71,22 @@ package struct DataFolder: Sendable {
     }
 
     /// Writes a file that only its owner may read, whole or not at all.
-    package static func write(_ text: String, to file: String, mode: Int = 0o600) throws(ServiceError) {
-        let temporary = file + ".new"
+    /// - Parameters:
+    ///   - isPublic: for everybody to read.
+    ///   - replacing: whether a file that is there gives way.
+    package static func write(
+        _ text: String,
+        to file: String,
+        isPublic: Bool = false,
+        replacing: Bool = true,
+    ) throws(ServiceError) {
         do {
-            try? FileManager.default.removeItem(atPath: temporary)  // There is none, but after a crash.
-            guard
-                FileManager.default.createFile(
-                    atPath: temporary, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
-            else { throw CocoaError(.fileWriteUnknown) }
-            guard rename(temporary, file) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            let mode = isPublic ? Files.publicFile : Files.privateFile
+            guard try Files.make(file, Array(text.utf8), mode: mode, replacing: replacing) else {
+                throw ServiceError(.dataFolder, "\(file) is there already, and is not overwritten.")
+            }
         } catch {
-            throw ServiceError(.dataFolder, "\(file) cannot be written: \(String(cString: strerror(errno))).")
+            throw error as? ServiceError ?? ServiceError(.dataFolder, (error as? StoreError)?.cause ?? "\(error)")
         }
     }
 

@@ -8,7 +8,8 @@ import Trust
 /// The certificate of the service's listeners: made at the start, and again before it expires, or read from files and
 /// again when they change. Connections that are open keep theirs.
 final class ServerCertificate: Sendable {
-    /// How long before its end a certificate of our authority is replaced.
+    /// How long before its end a certificate of our authority is replaced; one that an authority near its own end made
+    /// for less than three times that, in the last third of its life.
     static let renewBefore = Duration.seconds(30 * 24 * 60 * 60)
     /// How often its end, or its files, are looked at.
     static let checkEvery = Duration.seconds(60)
@@ -29,6 +30,7 @@ final class ServerCertificate: Sendable {
     }
 
     private enum Made: Equatable {
+        /// To be replaced from this moment on.
         case until(Timestamp)
         case from(ServerCertificateFiles.Contents)
     }
@@ -46,8 +48,8 @@ final class ServerCertificate: Sendable {
         switch (source, state.withLock({ $0.made })) {
         case (.files(let files), let made):
             guard try .from(files.read()) != made else { return }
-        case (.authority, .until(let end)):
-            guard end < now.advanced(by: Self.renewBefore) else { return }
+        case (.authority, .until(let moment)):
+            guard now >= moment else { return }
         case (.authority, .from):
             return
         }
@@ -75,12 +77,19 @@ final class ServerCertificate: Sendable {
                 return State(
                     context: try context(
                         chainPEM: Array(issued.chainPEM.utf8), keyPEM: Array((issued.keyPEM ?? "").utf8)),
-                    made: .until(Timestamp(milliseconds: UInt64(issued.validUntil * 1000))),
+                    made: .until(Self.renewal(now: now, validUntil: issued.validUntil)),
                 )
             } catch {
                 throw ServiceError(.trust, "The server's certificate cannot be made: \(error)")
             }
         }
+    }
+
+    /// - Parameter validUntil: seconds since 1970.
+    private static func renewal(now: Timestamp, validUntil: Double) -> Timestamp {
+        let life = max(0, validUntil - Double(now.milliseconds) / 1000)
+        let early = min(Double(renewBefore.components.seconds), life / 3)
+        return now.advanced(by: .seconds(Int64(life - early)))
     }
 
     private static func context(chainPEM: [UInt8], keyPEM: [UInt8]) throws -> NIOSSLContext {

@@ -1,4 +1,5 @@
 import Foundation
+import Trust
 
 /// A certificate for the listeners that somebody else keeps: an organisation's own authority, or an ACME client.
 package struct ServerCertificateFiles: Sendable, Hashable {
@@ -22,10 +23,20 @@ package struct ServerCertificateFiles: Sendable, Hashable {
     struct Contents: Sendable, Equatable {
         var certificate: [UInt8]
         var key: [UInt8]
+        var authority: [UInt8]
     }
 
+    /// - Throws: where one cannot be read, or the chain does not lead to the root.
     func read() throws(ServiceError) -> Contents {
-        Contents(certificate: try Self.read(certificate), key: try Self.read(key))
+        let contents = Contents(
+            certificate: try Self.read(certificate), key: try Self.read(key), authority: try Self.read(authority))
+        do {
+            try CertificateChain.check(contents.certificate, leadsTo: contents.authority)
+        } catch {
+            throw ServiceError(
+                .trust, "The certificates in \(certificate) do not lead to the root in \(authority): \(error.reason)")
+        }
+        return contents
     }
 
     /// A file of a sensible size.

@@ -9,10 +9,14 @@ struct SharedSecrets {
     let tokenKeys: TokenKeyRotation
 
     /// Reads them from the store, or makes them at the first start.
-    /// - Parameter brought: a root to make the authority under; the kept one has to be under it.
+    /// - Parameters:
+    ///   - brought: a root to make the authority under; the kept one has to be under it.
+    ///   - isFirstStart: whether there may be none yet. Where there are accounts already, a secret that is missing is
+    ///     lost, and making another would make every certificate or device token worthless without a word.
     static func load(
         from secrets: any Secrets,
         under brought: BroughtRoot? = nil,
+        isFirstStart: Bool = true,
         now: Timestamp,
     ) async throws(ServiceError) -> SharedSecrets {
         do {
@@ -22,16 +26,27 @@ struct SharedSecrets {
                 authority = try CertificateAuthority(secrets: try decode(kept))
                 try check(authority, isUnder: brought)
             } else {
+                guard isFirstStart else { throw lost(.authority) }
                 let fresh = try CertificateAuthority.create(
                     under: brought, now: Double(now.milliseconds) / 1000, using: &random)
                 let kept = try await secrets.keep(try encode(fresh.secrets), as: .authority)
                 authority = try CertificateAuthority(secrets: try decode(kept))
             }
-            return SharedSecrets(authority: authority, tokenKeys: try await TokenKeyRotation.load(from: secrets))
+            return SharedSecrets(
+                authority: authority,
+                tokenKeys: try await TokenKeyRotation.load(from: secrets, isFirstStart: isFirstStart))
         } catch {
             if let error = error as? ServiceError { throw error }
             throw ServiceError(.trust, "The keys of this service cannot be read: \(error)")
         }
+    }
+
+    /// What to say of a secret that is not where it was.
+    static func lost(_ name: SecretName) -> ServiceError {
+        ServiceError(
+            .trust,
+            "The secret \(name.rawValue) is missing, and the data folder is in use: restore it from a backup, or start with "
+                + "a new folder.")
     }
 
     private static func check(_ authority: CertificateAuthority, isUnder brought: BroughtRoot?) throws {

@@ -7,14 +7,17 @@ struct TokenKeyRotation: Sendable {
     let keys: SharedTokenKeys
 
     /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
-    static func load(from secrets: any Secrets) async throws -> TokenKeyRotation {
+    /// - Parameter isFirstStart: whether there may be none.
+    static func load(from secrets: any Secrets, isFirstStart: Bool) async throws -> TokenKeyRotation {
         if let keys = try await read(from: secrets) {
             return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(keys))
         }
         let first = TokenKeyID(rawValue: 1)
         guard let name = name(of: first) else { throw AdministrationError("A token key has no name.") }
+        guard isFirstStart else { throw SharedSecrets.lost(name) }
         let key = try await secrets.keep(TokenKeys.makeKey(), as: name)
-        return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: [first: key], current: first)))
+        return TokenKeyRotation(
+            secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: [first: key], current: first)))
     }
 
     /// The keys that there are; nil where there is none.
@@ -23,9 +26,13 @@ struct TokenKeyRotation: Sendable {
         var newest = TokenKeyID(rawValue: 1)
         for number in 1...UInt32(TokenKeys.maximumCount) {
             let id = TokenKeyID(rawValue: number)
-            guard let name = name(of: id), let key = try await secrets.secret(name) else { break }
+            guard let name = name(of: id), let key = try await secrets.secret(name) else { continue }
             keys[id] = key
             newest = id
+        }
+        // One that is missing among the others is lost, and with it the device tokens that it sealed.
+        for number in 1..<newest.rawValue where keys[TokenKeyID(rawValue: number)] == nil {
+            if let name = name(of: TokenKeyID(rawValue: number)) { throw SharedSecrets.lost(name) }
         }
         return keys.isEmpty ? nil : try TokenKeys(keys: keys, current: newest)
     }

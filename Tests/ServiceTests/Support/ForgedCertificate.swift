@@ -18,10 +18,10 @@ struct ForgedCertificate {
     var intermediates = 1
 
     /// - Parameters:
-    ///   - issued: a good one, which it copies.
+    ///   - chainPEM: a good one, which it copies.
     ///   - issuer: whose it is to be.
-    func make(like issued: IssuedCertificate, by issuer: AuthoritySecrets.Issuer) throws -> ClientCertificate {
-        let leaf = try required(PEMDocument.parseMultiple(pemString: issued.chainPEM).first)
+    func make(like chainPEM: String, by issuer: AuthoritySecrets.Issuer) throws -> ClientCertificate {
+        let leaf = try required(PEMDocument.parseMultiple(pemString: chainPEM).first)
         let original = try Certificate(pemDocument: leaf)
         let key = P256.Signing.PrivateKey()
         let signer =

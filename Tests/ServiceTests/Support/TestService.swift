@@ -25,6 +25,14 @@ struct TestService: Sendable {
         _ change: (inout Settings) -> Void = { _ in },
         _ body: (TestService) async throws -> Void,
     ) async throws {
+        try await Turns.services.hold { try await runNow(environment: environment, change, body) }
+    }
+
+    private static func runNow(
+        environment: Environment,
+        _ change: (inout Settings) -> Void,
+        _ body: (TestService) async throws -> Void,
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: folder) }
         var settings = Settings()

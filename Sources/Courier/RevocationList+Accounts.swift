@@ -1,10 +1,10 @@
-import Delivery
-import Notifications
-import Trust
+package import Delivery
+package import Notifications
+package import Trust
 
 extension CertificateAuthority {
     /// The provider certificates that were revoked and have not run out: a list need not name the others (RFC 5280, 5).
-    func revocationList(of accounts: AccountsSnapshot, at now: Timestamp) throws(TrustError) -> RevocationList {
+    package func revocationList(of accounts: AccountsSnapshot, at now: Timestamp) throws(TrustError) -> RevocationList {
         let revoked = accounts.certificates.values.compactMap { certificate in
             certificate.validUntil < now
                 ? nil : certificate.revoked.map { (certificate.serial, Double($0.milliseconds) / 1000) }

@@ -1,0 +1,37 @@
+import SwiftASN1
+import X509
+
+/// A certificate chain that somebody brings.
+package enum CertificateChain {
+    /// Checks that each certificate was signed by the next, and the last by the root: so that a service does not start
+    /// with a chain that no client of it will trust. Names and dates are for clients to check.
+    ///
+    /// - Parameters:
+    ///   - chain: PEM, the server's own certificate first; the root may stand at its end.
+    ///   - root: PEM; of several one has to fit.
+    package static func check(_ chain: [UInt8], leadsTo root: [UInt8]) throws(TrustError) {
+        let (chain, roots) = try TrustError.reading("A certificate cannot be read.") {
+            (try certificates(chain), try certificates(root))
+        }
+        guard let last = chain.last else { throw TrustError(.untrusted, "There is no certificate.") }
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+            guard isSigned(certificate, by: issuer) else {
+                throw TrustError(.untrusted, "One of them was not signed by the next.")
+            }
+        }
+        guard roots.contains(where: { $0 == last || isSigned(last, by: $0) }) else {
+            throw TrustError(.untrusted, "The last was not signed by the root.")
+        }
+    }
+
+    private static func certificates(_ pem: [UInt8]) throws -> [Certificate] {
+        try PEMDocument.parseMultiple(pemString: String(decoding: pem, as: UTF8.self)).map {
+            try Certificate(pemDocument: $0)
+        }
+    }
+
+    private static func isSigned(_ certificate: Certificate, by issuer: Certificate) -> Bool {
+        certificate.issuer == issuer.subject
+            && issuer.publicKey.isValidSignature(certificate.signature, for: certificate)
+    }
+}
