@@ -191,6 +191,19 @@ let package = Package(
     ]
 )
 
+// What script/measure runs.
+if Context.environment["CARILLON_MEASURE"] == "1" {
+    package.targets.append(contentsOf: [
+        .target(name: "CBareSQLite", path: "Tests/CBareSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "Measurements",
+            dependencies: ["Notifications", "Delivery", "DeliveryLogFiles", "SQLiteStore", "CBareSQLite"],
+            path: "Tests/Measurements",
+            swiftSettings: settings,
+        ),
+    ])
+}
+
 // The fuzzer links with libFuzzer's own main function and takes every module instrumented: script/fuzz builds it.
 if Context.environment["CARILLON_FUZZ"] == "1" {
     package.targets.append(

@@ -84,6 +84,12 @@ package final class SQLiteStore: Sendable {
         }
     }
 
+    /// How many transactions have been committed since the store was opened, and how many items in them.
+    package var committed: (transactions: Int, items: Int) {
+        let statistics = commits.statistics
+        return (statistics.transactions, statistics.items)
+    }
+
     /// Writes what was taken, and closes the files; whatever is asked after that is refused.
     package func close() async {
         await commits.close()

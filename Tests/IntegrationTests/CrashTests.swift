@@ -105,13 +105,15 @@ import Testing
         let provider = try service.developmentProvider
         try await withThrowingTaskGroup(of: Void.self) { group in
             for device in devices {
-                let connection = try await service.connect()
                 let push = try Push(token: device.token, topic: Self.bundleID, from: provider)
                 group.addTask {
+                    // It may be gone already.
+                    guard let connection = try? await service.connect() else { return }
                     while await send(push, to: device, over: connection) {
                         // The moment is wherever the service is when that many have been answered.
                         if answered.next() == count { service.child.signal(SIGKILL) }
                     }
+                    await connection.close()
                 }
                 if device.isOnline { group.addTask { await listen(device, service) } }
             }
@@ -134,15 +136,14 @@ import Testing
 
     /// Takes and acknowledges what comes, until the service is gone.
     private func listen(_ device: Device, _ service: CarillonProcess) async {
-        // It ends with the service, whenever that is.
-        try? await service.listen(as: device.identity) { stream in
-            while true {
-                let line = try await stream.nextNotification()
-                guard let number = number(line) else { return }
-                device.take(number)
-                _ = try await service.acknowledge(line, as: device.identity)
-            }
+        guard let connection = try? await WireDevice(service, identity: device.identity) else { return }
+        for await text in connection.lines {
+            guard let line = try? JSONValue(text), let number = number(line) else { break }
+            device.take(number)
+            // What is not answered may have been taken or not.
+            try? await connection.acknowledge(line)
         }
+        await connection.close()
     }
 
     // MARK: Accounts
@@ -154,16 +155,18 @@ import Testing
                 let account = device.account.withLock { $0 }
                 guard account.accepted > account.taken else { continue }
                 group.addTask {
-                    try await service.listen(as: device.identity) { stream in
-                        let line = try await stream.nextNotification()
-                        let number = try number(line).orThrow("no number: \(line)")
-                        #expect(number >= account.accepted, "round \(round)")
-                        #expect(number <= account.sent, "round \(round)")
-                        // Every now and then one is taken; the others go on waiting, through the next crash too.
-                        guard (round + index).isMultiple(of: 4) else { return }
-                        #expect(try await service.acknowledge(line, as: device.identity).status == 204)
+                    let connection = try await WireDevice(service, identity: device.identity)
+                    var lines = connection.lines.makeAsyncIterator()
+                    let line = try JSONValue(try await lines.next().orThrow("the stream ended in round \(round)"))
+                    let number = try number(line).orThrow("no number: \(line)")
+                    #expect(number >= account.accepted, "round \(round)")
+                    #expect(number <= account.sent, "round \(round)")
+                    // Every now and then one is taken; the others go on waiting, through the next crash too.
+                    if (round + index).isMultiple(of: 4) {
+                        try await connection.acknowledge(line)
                         device.take(number)
                     }
+                    await connection.close()
                 }
             }
             try await group.waitForAll()

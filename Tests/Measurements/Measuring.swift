@@ -1,0 +1,85 @@
+import Delivery
+import Foundation
+import Notifications
+import Synchronization
+
+func measured(_ body: () async throws -> Void) async rethrows -> Double {
+    let start = ContinuousClock.now
+    try await body()
+    let duration = ContinuousClock.now - start
+    return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}
+
+/// Of all threads of this process, in seconds.
+func cpuSeconds() -> Double {
+    var usage = rusage()
+    guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return 0 }
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// In MiB.
+func residentMemory() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * 4096 >> 20
+}
+
+func rounded(_ number: Double, _ digits: Int = 1) -> String { String(format: "%.\(digits)f", number) }
+
+func systemMoment() -> Moment {
+    Moment(
+        time: Timestamp(milliseconds: UInt64(Date().timeIntervalSince1970 * 1000)),
+        uptime: Uptime(nanoseconds: DispatchTime.now().uptimeNanoseconds))
+}
+
+/// The n-th device: as scattered as real ones.
+func destination(_ number: UInt64) -> Destination {
+    let device = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Destination(environment: .production, device: DeviceID(rawValue: device), app: AppID(rawValue: 1))
+}
+
+func notification(_ number: UInt64, bytes: Int) -> Notifications.Notification {
+    Notification(
+        id: NotificationID(high: number, low: number),
+        topic: "com.example.app",
+        payload: Payload(stored: [UInt8](repeating: 0x78, count: bytes), contents: [.aps, .alert]),
+    )
+}
+
+/// Counts answers, and lets the measurement keep so many submissions open.
+final class Answers: SubmissionAnswers {
+    private struct State {
+        var accepted = 0
+        var rejected = 0
+        var goal = Int.max
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    var rejected: Int { state.withLock { $0.rejected } }
+
+    func answer(_ ticket: UInt64, with outcome: Outcome) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if outcome == .accepted { state.accepted += 1 } else { state.rejected += 1 }
+            guard state.accepted + state.rejected >= state.goal else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns once that many have been answered.
+    func reach(_ goal: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if state.accepted + state.rejected >= goal { return true }
+                state.goal = goal
+                state.waiter = continuation
+                return false
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+}

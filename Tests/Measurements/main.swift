@@ -1,0 +1,16 @@
+import Foundation
+
+/// `script/measure` runs it: Measurements NAME …, on a folder that is thrown away.
+let arguments = CommandLine.arguments.dropFirst()
+let folder = FileManager.default.temporaryDirectory.appendingPathComponent("measure-\(UUID().uuidString)").path
+try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(atPath: folder) }  // A folder left behind harms nobody.
+
+for name in arguments.isEmpty ? ["acceptance", "mailboxes", "log"] : Array(arguments) {
+    switch name {
+    case "acceptance": try await measureAcceptance(folder + "/acceptance")
+    case "mailboxes": try await measureMailboxes(folder + "/mailboxes")
+    case "log": try await measureLog(folder + "/log")
+    default: print("There is no measurement \(name): acceptance, mailboxes, log.")
+    }
+}
