@@ -35,6 +35,8 @@ package final class FileDeliveryLog: DeliveryLog {
 
     private struct File: ~Copyable {
         var writer: SegmentWriter
+        var block = RecordBuffer()
+        var tokens = TokenCache()
         /// Losses that the files do not show yet.
         var lost: UInt64 = 0
     }
@@ -119,38 +121,57 @@ package final class FileDeliveryLog: DeliveryLog {
     private func write(_ events: ContiguousArray<DeliveryEvent>, to file: inout File) throws(DeliveryLogError) {
         let registrations = registrations.withLock { $0.value }
         var written = 0
-        var block: [UInt8] = []
-        block.reserveCapacity(min(events.count * 80, LogBlock.maximumBytes))
         do throws(DeliveryLogError) {
-            for (index, event) in events.enumerated() {
-                record(of: event, registrations).write(to: &block)
-                guard block.count > LogBlock.maximumBytes - 2 * LogRecord.maximumBytes else { continue }
-                try write(&block, to: &file)
+            for index in events.indices {
+                write(events[index], to: &file, registrations)
+                guard !file.block.hasRoom else { continue }
+                try writeBlock(of: &file)
                 written = index + 1
             }
-            try write(&block, to: &file)
+            try writeBlock(of: &file)
+            // A registration may have changed until the next time.
+            file.tokens.removeAll()
         } catch {
+            file.block.removeAll()
             file.lost += UInt64(events.count - written)
             throw error
         }
     }
 
-    private func write(_ block: inout [UInt8], to file: inout File) throws(DeliveryLogError) {
-        let now = clock()
-        if file.lost > 0 { LogRecord.lost(file.lost, at: now).write(to: &block) }
-        guard !block.isEmpty else { return }
-        try file.writer.write(block, now: now)
-        file.lost = 0
-        block.removeAll(keepingCapacity: true)
+    private func write(_ event: DeliveryEvent, to file: inout File, _ registrations: (any Registrations)?) {
+        guard case .destination(let destination, let generation) = event.subject.address,
+            let token = file.tokens.known(destination) ?? lookUp(destination, &file.tokens, registrations)
+        else { return LogRecord.write(event, tokenKey: 0, to: &file.block) }
+        LogRecord.write(
+            event, generation: generation == 0 ? token.generation : nil, tokenKey: token.key, to: &file.block)
     }
 
-    private func record(of event: DeliveryEvent, _ registrations: (any Registrations)?) -> LogRecord {
-        guard case .destination(let destination, let generation) = event.subject.address,
-            case .registered(let registration) = registrations?.known(destination)
-        else { return .event(event, tokenKey: 0) }
-        guard generation == 0 else { return .event(event, tokenKey: registration.tokenKeyID) }
-        var event = event
-        event.subject.address = .destination(destination, generation: registration.generation)
-        return .event(event, tokenKey: registration.tokenKeyID)
+    @inline(never)
+    private func lookUp(
+        _ destination: Destination,
+        _ tokens: inout TokenCache,
+        _ registrations: (any Registrations)?,
+    ) -> TokenCache.Token? {
+        guard case .registered(let registration) = registrations?.known(destination) else { return nil }
+        let token = TokenCache.Token(generation: registration.generation, key: registration.tokenKeyID)
+        tokens.remember(token, of: destination)
+        return token
+    }
+
+    private func writeBlock(of file: inout File) throws(DeliveryLogError) {
+        let now = clock()
+        if file.lost > 0 { LogRecord.lost(file.lost, at: now).write(to: &file.block) }
+        guard !file.block.isEmpty else { return }
+        try Self.write(&file.block, with: &file.writer, now)
+        file.lost = 0
+        file.block.removeAll()
+    }
+
+    private static func write(
+        _ block: inout RecordBuffer,
+        with writer: inout SegmentWriter,
+        _ now: Timestamp,
+    ) throws(DeliveryLogError) {
+        try block.withBlock { bytes throws(DeliveryLogError) in try writer.write(bytes, now: now) }
     }
 }

@@ -7,15 +7,6 @@ enum LogBlock {
     /// In bytes, of records: what is longer is no block.
     static let maximumBytes = 1 << 20
 
-    static func header(_ records: some Collection<UInt8>, checksum: UInt64) -> [UInt8] {
-        var header: [UInt8] = []
-        header.reserveCapacity(headerBytes)
-        header.append(integer: mark)
-        header.append(integer: UInt32(records.count))
-        header.append(integer: checksum)
-        return header
-    }
-
     /// What is found at the beginning of some bytes.
     enum Reading: Equatable {
         /// A block, and how many bytes it takes.
@@ -32,25 +23,23 @@ enum LogBlock {
             length <= maximumBytes, let sum = reader.integer(UInt64.self)
         else { return .damaged }
         guard let records = reader.take(length) else { return .partial(needed: headerBytes + length) }
-        guard checksum(records) == sum else { return .damaged }
+        guard records.withUnsafeBytes({ checksum($0) }) == sum else { return .damaged }
         return .whole(records, count: headerBytes + length)
     }
 
     /// FNV-1a over words of 8 bytes, the last one filled up with zeros: it finds what was cut off or never written, and
     /// costs nothing.
-    static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.withUnsafeBytes { bytes in
-            var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
-            var index = 0
-            while index + 8 <= bytes.count {
-                let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-                sum = (sum ^ word) &* 0x0000_0100_0000_01b3
-                sum ^= sum >> 29
-                index += 8
-            }
-            var last: UInt64 = 0
-            for (shift, byte) in bytes[index...].enumerated() { last |= UInt64(byte) << UInt64(shift * 8) }
-            return (sum ^ last) &* 0x0000_0100_0000_01b3
+    static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
+        var index = 0
+        while index + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            sum = (sum ^ word) &* 0x0000_0100_0000_01b3
+            sum ^= sum >> 29
+            index += 8
         }
+        var last: UInt64 = 0
+        for (shift, byte) in bytes[index...].enumerated() { last |= UInt64(byte) << UInt64(shift * 8) }
+        return (sum ^ last) &* 0x0000_0100_0000_01b3
     }
 }

@@ -7,17 +7,19 @@ extension LogRecord {
     static func read(_ bytes: ArraySlice<UInt8>) -> [LogRecord]? {
         var reader = ByteReader(bytes)
         var records: [LogRecord] = []
+        guard let base = reader.integer(UInt64.self) else { return nil }
+        var topic = ""
         while !reader.isAtEnd {
-            guard let record = LogRecord(&reader) else { return nil }
+            guard let record = LogRecord(&reader, base: base, topic: &topic) else { return nil }
             records.append(record)
         }
         return records
     }
 
-    private init?(_ reader: inout ByteReader) {
+    private init?(_ reader: inout ByteReader, base: UInt64, topic lastTopic: inout String) {
         guard let code = reader.byte().flatMap(Code.init(rawValue:)),
-            let addressCode = reader.byte().flatMap(AddressCode.init(rawValue:)),
-            let time = reader.integer(UInt64.self), let id = reader.id()
+            let flags = reader.byte(), let addressCode = AddressCode(rawValue: flags & ~AddressCode.repeatsTopic),
+            let time = reader.short(), let id = reader.id()
         else { return nil }
         var tokenKey: UInt32 = 0
         let address: NotificationSubject.Address
@@ -28,8 +30,9 @@ extension LogRecord {
             guard let token = reader.counted() else { return nil }
             address = .deviceToken(Array(token))
         case .development, .production:
-            guard let device = reader.integer(UInt64.self), let app = reader.integer(UInt32.self),
-                let generation = reader.integer(UInt32.self), let key = reader.integer(UInt32.self)
+            guard let device = reader.integer(UInt64.self), let app = reader.short().flatMap(UInt32.init(exactly:)),
+                let generation = reader.short().flatMap(UInt32.init(exactly:)),
+                let key = reader.short().flatMap(UInt32.init(exactly:))
             else { return nil }
             tokenKey = key
             let destination = Destination(
@@ -37,15 +40,19 @@ extension LogRecord {
                 device: DeviceID(rawValue: device), app: AppID(rawValue: app))
             address = .destination(destination, generation: generation)
         }
-        guard let topic = reader.text() else { return nil }
-        let moment = Timestamp(milliseconds: time)
+        if flags & AddressCode.repeatsTopic == 0 {
+            guard let topic = reader.text() else { return nil }
+            lastTopic = topic
+        }
+        let (distance, isBack) = (time >> 1, time & 1 == 1)
+        let moment = Timestamp(milliseconds: isBack ? base - min(base, distance) : base &+ distance)
         guard code != .lost else {
-            guard let count = reader.integer(UInt64.self) else { return nil }
+            guard let count = reader.short() else { return nil }
             self = .lost(count, at: moment)
             return
         }
         guard let step = DeliveryStep(code, &reader) else { return nil }
-        let subject = NotificationSubject(id: id, address: address, topic: topic)
+        let subject = NotificationSubject(id: id, address: address, topic: lastTopic)
         self = .event(DeliveryEvent(time: moment, step: step, subject: subject), tokenKey: tokenKey)
     }
 }
@@ -58,7 +65,7 @@ extension DeliveryStep {
             guard let reason = reader.text().flatMap(Rejection.Reason.init(rawValue:)) else { return nil }
             self = .rejected(reason)
         case .stored:
-            guard let microseconds = reader.integer(UInt32.self) else { return nil }
+            guard let microseconds = reader.short().flatMap(UInt32.init(exactly:)) else { return nil }
             self = .stored(after: microseconds)
         case .replaced:
             guard let id = reader.id() else { return nil }
@@ -70,7 +77,7 @@ extension DeliveryStep {
         case .throttled: self = .throttled
         case .sent: self = .sent
         case .acknowledged:
-            guard let microseconds = reader.integer(UInt32.self) else { return nil }
+            guard let microseconds = reader.short().flatMap(UInt32.init(exactly:)) else { return nil }
             self = .acknowledged(after: microseconds)
         case .expired: self = .expired
         case .discarded:
@@ -101,6 +108,17 @@ struct ByteReader {
     mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
         guard let taken = take(Value.bitWidth / 8) else { return nil }
         return taken.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+    }
+
+    /// Seven bits a byte, the lowest first.
+    mutating func short() -> UInt64? {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 70, by: 7) {
+            guard let byte = byte() else { return nil }
+            value |= UInt64(byte & 0x7f) << shift
+            if byte & 0x80 == 0 { return value }
+        }
+        return nil
     }
 
     mutating func id() -> NotificationID? {

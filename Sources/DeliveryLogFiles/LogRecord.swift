@@ -15,44 +15,53 @@ extension LogRecord {
     /// In bytes: no record is longer. Five texts of 255 bytes would fit.
     static let maximumBytes = 2048
 
-    func write(to bytes: inout [UInt8]) {
+    func write(to buffer: inout RecordBuffer) {
         switch self {
-        case .event(let event, let tokenKey):
-            write(event, tokenKey, to: &bytes)
+        case .event(let event, let tokenKey): Self.write(event, tokenKey: tokenKey, to: &buffer)
         case .lost(let count, let time):
-            bytes.append(Code.lost.rawValue)
-            bytes.append(AddressCode.unknown.rawValue)
-            bytes.append(integer: time.milliseconds)
-            bytes.append(NotificationID(high: 0, low: 0))
-            bytes.append(text: "")
-            bytes.append(integer: count)
+            buffer.begin(at: time)
+            buffer.append(integer: Code.lost.rawValue)
+            buffer.append(integer: AddressCode.unknown.rawValue)
+            buffer.append(time)
+            buffer.append(NotificationID(high: 0, low: 0))
+            buffer.append(text: "")
+            _ = buffer.repeats("")
+            buffer.append(short: count)
         }
     }
 
-    private func write(_ event: DeliveryEvent, _ tokenKey: UInt32, to bytes: inout [UInt8]) {
-        let subject = event.subject
-        bytes.append(Code(event.step).rawValue)
-        bytes.append(AddressCode(subject.address).rawValue)
-        bytes.append(integer: event.time.milliseconds)
-        bytes.append(subject.id)
-        switch subject.address {
-        case .destination(let destination, let generation):
-            bytes.append(integer: destination.device.rawValue)
-            bytes.append(integer: destination.app.rawValue)
-            bytes.append(integer: generation)
-            bytes.append(integer: tokenKey)
+    /// - Parameter generation: in the place of the event's own, where it has none.
+    static func write(
+        _ event: borrowing DeliveryEvent,
+        generation: UInt32? = nil,
+        tokenKey: UInt32,
+        to buffer: inout RecordBuffer,
+    ) {
+        buffer.begin(at: event.time)
+        let repeats = buffer.repeats(event.subject.topic)
+        buffer.append(integer: Code(event.step).rawValue)
+        buffer.append(
+            integer: AddressCode(event.subject.address).rawValue | (repeats ? AddressCode.repeatsTopic : 0))
+        buffer.append(event.time)
+        buffer.append(event.subject.id)
+        switch event.subject.address {
+        case .destination(let destination, let own):
+            buffer.append(integer: destination.device.rawValue)
+            buffer.append(short: UInt64(destination.app.rawValue))
+            buffer.append(short: UInt64(generation ?? own))
+            buffer.append(short: UInt64(tokenKey))
         case .deviceToken(let token):
-            bytes.append(counted: token)
+            buffer.append(counted: token)
         case .unknown:
             break
         }
-        bytes.append(text: subject.topic)
+        if !repeats { buffer.append(text: event.subject.topic) }
         switch event.step {
         case .accepted, .deferred, .throttled, .sent, .expired: break
-        case .rejected(let reason): bytes.append(text: reason.rawValue)
-        case .stored(let microseconds), .acknowledged(let microseconds): bytes.append(integer: microseconds)
-        case .replaced(let id), .coalesced(let id): bytes.append(id)
-        case .discarded(let reason): bytes.append(text: reason.rawValue)
+        case .rejected(let reason): buffer.append(text: reason.rawValue)
+        case .stored(let microseconds), .acknowledged(let microseconds): buffer.append(short: UInt64(microseconds))
+        case .replaced(let id), .coalesced(let id): buffer.append(id)
+        case .discarded(let reason): buffer.append(text: reason.rawValue)
         }
     }
 }
@@ -97,6 +106,9 @@ enum AddressCode: UInt8 {
     case production = 2
     case deviceToken = 3
 
+    /// Added where the topic is that of the record before, and not written again.
+    static let repeatsTopic: UInt8 = 0x10
+
     init(_ address: NotificationSubject.Address) {
         self =
             switch address {
@@ -108,28 +120,5 @@ enum AddressCode: UInt8 {
                 case .production: .production
                 }
             }
-    }
-}
-
-extension [UInt8] {
-    /// Least significant byte first.
-    mutating func append(integer: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: integer.littleEndian) { append(contentsOf: $0) }
-    }
-
-    fileprivate mutating func append(_ id: NotificationID) {
-        append(integer: id.high)
-        append(integer: id.low)
-    }
-
-    /// As many as a byte can count.
-    fileprivate mutating func append(counted bytes: some Collection<UInt8>) {
-        let kept = bytes.prefix(255)
-        append(UInt8(kept.count))
-        append(contentsOf: kept)
-    }
-
-    fileprivate mutating func append(text: String) {
-        append(counted: text.utf8)
     }
 }

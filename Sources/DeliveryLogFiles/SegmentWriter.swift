@@ -30,12 +30,11 @@ struct SegmentWriter: ~Copyable {
         if let file { close(file.descriptor) }
     }
 
-    /// Appends records as one block.
-    mutating func write(_ records: [UInt8], now: Timestamp) throws(DeliveryLogError) {
+    /// Appends a block.
+    mutating func write(_ block: UnsafeRawBufferPointer, now: Timestamp) throws(DeliveryLogError) {
         if let file, file.bytes >= limits.segmentBytes || isOld(file, now) { end() }
         let open: OpenFile
         if let file { open = file } else { open = try begin(now) }
-        let block = LogBlock.header(records, checksum: LogBlock.checksum(records[...])) + records
         do throws(DeliveryLogError) {
             try write(block, to: open)
         } catch {
@@ -82,13 +81,13 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    private func write(_ block: [UInt8], to file: OpenFile) throws(DeliveryLogError) {
-        var written = 0
-        while written < block.count {
-            let count = block[written...].withUnsafeBytes { systemWrite(file.descriptor, $0.baseAddress, $0.count) }
+    private func write(_ block: UnsafeRawBufferPointer, to file: OpenFile) throws(DeliveryLogError) {
+        var left = block
+        while !left.isEmpty {
+            let count = systemWrite(file.descriptor, left.baseAddress, left.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw DeliveryLogError("write", folder.path(of: file.segment)) }
-            written += count
+            left = UnsafeRawBufferPointer(rebasing: left[count...])
         }
     }
 }

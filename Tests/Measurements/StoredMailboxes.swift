@@ -39,7 +39,8 @@ func measureMailboxes(_ folder: String) async throws {
     times.sort()
     print(
         "  from connecting to sending what is stored, \(times.count) devices: median \(rounded(times[times.count / 2], 2)) "
-            + "ms, 99 % within \(rounded(times[times.count * 99 / 100], 2)) ms, slowest \(rounded(times[times.count - 1], 2)) ms")
+            + "ms, 99 % within \(rounded(times[times.count * 99 / 100], 2)) ms, slowest \(rounded(times[times.count - 1], 2)) ms"
+    )
     await store.close()
 }
 
