@@ -51,11 +51,10 @@ struct LogFolder: Sendable {
         defer { closedir(folder) }
         var segments: [Segment] = []
         while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
-                    String(cString: $0)
-                }
-            }
+            // Read where it lies: an entry is only as long as its name, and a copy of the whole type would go beyond it.
+            guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
+            let name = String(
+                cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
             if let segment = Segment(name: name) { segments.append(segment) }
         }
         return segments.sorted()

@@ -7,7 +7,7 @@ struct DeliverySimulationTests {
     private static let rounds = 20
     private static let steps = 150
 
-    @Test("what must hold holds", arguments: 1...16 as ClosedRange<UInt64>)
+    @Test("what must hold holds", arguments: 1...128 as ClosedRange<UInt64>)
     func holds(seed: UInt64) {
         let problems = DeliverySimulation(seed: seed).run(rounds: Self.rounds, steps: Self.steps)
         #expect(problems.isEmpty, "seed \(seed)")

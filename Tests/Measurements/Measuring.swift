@@ -26,7 +26,7 @@ func residentMemory() -> Int {
     guard fgets(&line, 256, file) != nil else { return 0 }
     let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return pages * 4096 >> 20
+    return pages * 4096 / 1_048_576
 }
 
 func rounded(_ number: Double, _ digits: Int = 1) -> String { String(format: "%.\(digits)f", number) }
