@@ -32,7 +32,8 @@ let package = Package(
     name: "carillon",
     platforms: [.macOS(.v26)],
     products: [
-        .executable(name: "carillon", targets: ["carillon"])
+        .executable(name: "carillon", targets: ["carillon"]),
+        .library(name: "APNSDevice", targets: ["APNSDevice"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -46,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -92,7 +94,7 @@ let package = Package(
         ),
         .target(
             name: "APNSDevice",
-            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioSSL, crypto, deque],
+            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque],
             swiftSettings: settings,
         ),
         .target(
@@ -117,6 +119,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"), nioSSL,
             ],
             swiftSettings: settings,
         ),

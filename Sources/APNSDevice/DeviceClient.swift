@@ -15,7 +15,7 @@ package struct DeviceClient: Sendable {
         as identity: DeviceIdentityFile?,
         group: any EventLoopGroup,
     ) async throws(DeviceError) {
-        let tls = try courier.tls(identity)
+        let tls = try CourierTLS(courier).context(identity)
         do throws(HTTP2ClientError) {
             connection = try await HTTP2Client.connect(
                 to: .tcp(host: courier.host, port: courier.port, tls: tls, serverName: courier.serverName), group: group

@@ -70,30 +70,29 @@ struct DemoCommand: AsyncParsableCommand {
         let (courier, provider) = (try HostAndPort(addresses.courier), try HostAndPort(addresses.provider))
         let group = MultiThreadedEventLoopGroup.singleton
         let address = CourierAddress(host: courier.host, port: courier.port, authorityFile: description.ca)
-        let identity = try await DeviceClient.activate(
-            at: address, environment: .development, code: nil, group: group)
+        let identity = try await DeviceIdentity.activate(at: address, environment: .development)
         output.print(Step("device"), "device    activated: \(identity.deviceID)")
-        let device = try await DeviceClient(to: address, as: identity, group: group)
+        let (arrivals, arrived) = AsyncStream.makeStream(of: DemoApp.Arrival.self)
+        let device = try Device(identity, at: address, delegate: DemoApp(arrived: arrived))
         let token = try await device.register(bundleID)
         output.print(Step("app"), "app       \(bundleID) registered: \(token)")
-        let lines = try await device.notifications()
+        let listening = Task { try await device.run() }
 
         let sender = try await ProviderClient(
             host: provider.host, port: provider.port, authorityFile: description.ca,
             credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID), group: group)
         let payload = Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8)
         let started = ContinuousClock.now
-        async let arrival = first(of: lines)
         let outcome = try await sender.send(
             PushRequest(deviceToken: token, topic: bundleID, payload: payload, pushType: "alert"))
         guard outcome.status == 200 else {
             throw CommandError("The service refused: \(outcome.status) \(outcome.reason ?? "").")
         }
         output.print(Step("provider"), "provider  sent, answered 200: \(outcome.apnsID ?? "")")
-        let (notification, moment) = try await arrival
-        try await device.acknowledge([notification.sending])
-        try show(notification, after: moment - started, output)
+        let arrival = try await first(of: arrivals)
+        try show(arrival.notification, after: arrival.moment - started, output)
         await device.close()
+        try await listening.value
         await sender.close()
     }
 
@@ -106,19 +105,16 @@ struct DemoCommand: AsyncParsableCommand {
             "app       notification arrived after \(rounded) ms: \(payload.aps.alert)")
     }
 
-    private func first(of lines: NotificationLines) async throws -> (ReceivedNotification, ContinuousClock.Instant) {
-        try await withThrowingTaskGroup(of: (ReceivedNotification, ContinuousClock.Instant).self) { group in
-            group.addTask {
-                for try await notification in lines { return (notification, .now) }
-                throw CommandError("The stream of notifications ended before anything arrived.")
-            }
+    private func first(of arrivals: AsyncStream<DemoApp.Arrival>) async throws -> DemoApp.Arrival {
+        try await withThrowingTaskGroup(of: DemoApp.Arrival?.self) { group in
+            group.addTask { await arrivals.first { _ in true } }
             group.addTask {
                 try await Task.sleep(for: Self.patience)
                 throw CommandError("Nothing arrived within \(Self.patience).")
             }
             defer { group.cancelAll() }
-            guard let result = try await group.next() else { throw CancellationError() }
-            return result
+            guard let first = try await group.next(), let arrival = first else { throw CancellationError() }
+            return arrival
         }
     }
 
@@ -137,5 +133,19 @@ struct DemoCommand: AsyncParsableCommand {
     private struct Arrived: Decodable {
         struct APS: Decodable { let alert: String }
         let aps: APS
+    }
+}
+
+/// The demonstration's app: says what arrived and when.
+private struct DemoApp: DeviceDelegate {
+    struct Arrival: Sendable {
+        let notification: ReceivedNotification
+        let moment: ContinuousClock.Instant
+    }
+
+    let arrived: AsyncStream<Arrival>.Continuation
+
+    func received(_ notification: ReceivedNotification) async {
+        arrived.yield(Arrival(notification: notification, moment: .now))
     }
 }

@@ -1,7 +1,6 @@
 import APNSDevice
 import ArgumentParser
 import Foundation
-import NIOPosix
 import Notifications
 import Service
 
@@ -11,8 +10,7 @@ struct DeviceCommand: AsyncParsableCommand {
         abstract: "Devices, and the apps on them.",
         subcommands: [
             Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
-            DeviceResetCommand.self,
-            DeviceRevokeCommand.self,
+            DeviceFleetCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
         ],
     )
 
@@ -37,9 +35,9 @@ struct DeviceCommand: AsyncParsableCommand {
                 throw CommandError("\(path) is there already; an identity is not overwritten.")
             }
             let courier = try common.runningService().courier(environment)
-            let identity = try await DeviceClient.activate(
-                at: courier, environment: environment, code: code, group: MultiThreadedEventLoopGroup.singleton)
-            try DataFolder.write(identity.text, to: path)
+            let identity = try await DeviceIdentity.activate(
+                at: courier, environment: .init(environment), code: code)
+            try identity.write(to: path)
             Output(isJSON: common.json).print(
                 Made(deviceID: identity.deviceID, path: path), "Made the device \(identity.deviceID): \(path)")
         }
@@ -77,9 +75,9 @@ struct DeviceCommand: AsyncParsableCommand {
         var bundleID: String
 
         func run() async throws {
-            let client = try await device.connect(common)
-            let token = try await client.register(bundleID)
-            await client.close()
+            let device = try device.device(common)
+            let token = try await device.register(bundleID)
+            await device.close()
             Output(isJSON: common.json).print(Registered(token: token), token)
         }
     }
@@ -95,9 +93,9 @@ struct DeviceCommand: AsyncParsableCommand {
         var bundleID: String
 
         func run() async throws {
-            let client = try await device.connect(common)
-            let token = try await client.unregister(bundleID)
-            await client.close()
+            let device = try device.device(common)
+            let token = try await device.unregister(bundleID)
+            await device.close()
             guard let token else { throw CommandError("\(bundleID) was never registered on this device.") }
             Output(isJSON: common.json).print(Registered(token: token), "Removed \(bundleID) from the device.")
         }
@@ -113,9 +111,17 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: "The device's identity, a file that carillon device activate made.")
     var identity: String
 
-    func connect(_ common: CommonOptions) async throws -> DeviceClient {
-        let file = try DeviceIdentityFile(path: identity)
-        let courier = try common.runningService().courier(file.environment)
-        return try await DeviceClient(to: courier, as: file, group: MultiThreadedEventLoopGroup.singleton)
+    /// The device, for requests alone.
+    func device(_ common: CommonOptions) throws -> Device { try device(common, delegate: NobodyListens()) }
+
+    func device(_ common: CommonOptions, delegate: any DeviceDelegate) throws -> Device {
+        let file = try DeviceIdentity(path: identity)
+        let courier = try common.runningService().courier(file.environment.inService)
+        return try Device(file, at: courier, delegate: delegate)
     }
+}
+
+/// Of a device that makes requests and listens to nothing.
+struct NobodyListens: DeviceDelegate {
+    func received(_ notification: ReceivedNotification) async {}
 }

@@ -20,7 +20,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var bundleID: [String] = []
 
     func run() async throws {
-        let listener = DeviceListener(common: common, device: device, bundleIDs: bundleID)
+        let listener = DeviceListener(common: common, options: device, bundleIDs: bundleID)
         var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .error
         try await ServiceGroup(

@@ -1,0 +1,223 @@
+import HTTP2
+import NIOCore
+import Notifications
+
+/// One connection to the courier: makes requests, and reads the stream of notifications. Confined to its event loop.
+final class CourierConnection: HTTP2Application {
+    /// In bytes: no answer is as long; a certificate chain is 3 KB.
+    static let maximumResponseBytes = 65_536
+
+    /// What the device's link is told. Every call comes on the event loop.
+    protocol Owner: AnyObject {
+        /// TCP is connected: requests can be made, and go out once TLS is ready.
+        func connectionIsActive(_ connection: CourierConnection)
+        func heard(_ connection: CourierConnection)
+        func streamOpened(_ connection: CourierConnection)
+        func received(_ line: LineReader.Line, on connection: CourierConnection)
+        /// Told once, and nothing after it.
+        func ended(_ connection: CourierConnection, _ error: DeviceError)
+    }
+
+    private let eventLoop: any EventLoop
+    private let authority: String
+    private weak var owner: (any Owner)?
+    private var session: HTTP2Session?
+    private var exchanges = StreamTable<CourierExchange>()
+    private var orphans: [CourierExchange] = []
+    private var stream: StreamID?
+    private var streamStatus = 0
+    private var streamRefusal: [UInt8] = []
+    private var lines = LineReader()
+    private var goAway: DeviceError?
+    private var failure: DeviceError?
+
+    init(owner: any Owner, authority: String, eventLoop: any EventLoop) {
+        self.owner = owner
+        self.authority = authority
+        self.eventLoop = eventLoop
+    }
+
+    // MARK: Requests
+
+    /// Makes a request. `finish` is called once, whatever happens.
+    func send(
+        _ request: CourierRequest,
+        timeout: TimeAmount,
+        _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
+    ) {
+        guard let session else {
+            return finish(.failure(failure ?? DeviceError(.disconnected, "The connection has ended.")))
+        }
+        let made: StreamID
+        do {
+            made = try session.request(headers(request), body: request.body)
+        } catch {
+            let code: DeviceError.Code = error.code == .tooManyStreams ? .unavailable : .disconnected
+            return finish(.failure(DeviceError(code, "The request could not be made: \(error)")))
+        }
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(made) }
+        exchanges.append(made, CourierExchange(deadline: deadline, finish: finish))
+    }
+
+    /// Opens the stream of notifications.
+    func openStream() {
+        guard let session, stream == nil else { return }
+        do {
+            stream = try session.request(headers(CourierRequest(.get, "/1/notifications")))
+        } catch {
+            fail(DeviceError(.disconnected, "The stream of notifications could not be opened: \(error)"))
+        }
+    }
+
+    /// Has the courier wait with more notifications.
+    func pause() {
+        if let stream { session?.pauseReading(stream) }
+    }
+
+    /// Lets it go on.
+    func resume() {
+        if let stream { session?.resumeReading(stream) }
+    }
+
+    func ping() { session?.ping(0) }
+
+    /// Ends the connection; the owner is told with this error.
+    func fail(_ error: DeviceError) {
+        if failure == nil { failure = error }
+        session?.goAway(.noError)
+        session?.close()
+    }
+
+    private func headers(_ request: CourierRequest) -> HeaderBlock {
+        var block = HeaderBlock()
+        switch request.method {
+        case .get: block.append(":method", "GET")
+        case .put: block.append(":method", "PUT")
+        case .post: block.append(":method", "POST")
+        case .delete: block.append(":method", "DELETE")
+        }
+        block.append(":scheme", "https")
+        block.append(":authority", authority)
+        block.append(":path", request.path)
+        if let code = request.activationCode { block.append("activation-code", code, indexing: .never) }
+        return block
+    }
+
+    private func timeOut(_ stream: StreamID) {
+        guard let index = exchanges.index(of: stream) else { return }
+        exchanges[index].failure = DeviceError(.timedOut, "The courier did not answer in time.")
+        session?.reset(stream, .cancel)
+    }
+
+    // MARK: HTTP2Application
+
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+        owner?.connectionIsActive(self)
+    }
+
+    func settingsReceived(_ settings: PeerSettings) { owner?.heard(self) }
+
+    func pingAcknowledged(_ payload: UInt64) { owner?.heard(self) }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        if name.isEqual(to: ":status") {
+            let status = Int(value.text) ?? 0
+            if stream == self.stream { streamStatus = status }
+            if let index = exchanges.index(of: stream) { exchanges[index].response.status = status }
+        } else if name.isEqual(to: "device-id"), let index = exchanges.index(of: stream) {
+            exchanges[index].response.deviceID = value.text
+        }
+    }
+
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        owner?.heard(self)
+        if stream == self.stream, streamStatus == 200 { owner?.streamOpened(self) }
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        owner?.heard(self)
+        if stream == self.stream {
+            streamData(bytes)
+        } else if let index = exchanges.index(of: stream) {
+            guard exchanges[index].response.body.count + bytes.count <= Self.maximumResponseBytes else {
+                exchanges[index].failure = DeviceError(.badResponse, "The courier's answer is too long.")
+                session?.reset(stream, .cancel)
+                return
+            }
+            bytes.withUnsafeBufferPointer { exchanges[index].response.body.append(contentsOf: $0) }
+        }
+    }
+
+    private func streamData(_ bytes: Span<UInt8>) {
+        guard failure == nil else { return }
+        guard streamStatus == 200 else {
+            if streamRefusal.count + bytes.count <= Self.maximumResponseBytes {
+                bytes.withUnsafeBufferPointer { streamRefusal.append(contentsOf: $0) }
+            }
+            return
+        }
+        do throws(DeviceError) {
+            try lines.read(bytes) { line in
+                guard failure == nil else { return }
+                if case .end(let word) = line { return fail(Self.error(word)) }
+                owner?.received(line, on: self)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        if stream == self.stream {
+            let refusal = CourierResponse(status: streamStatus, body: streamRefusal).refusal
+            return fail(refusal ?? DeviceError(.disconnected, "The courier ended the stream of notifications."))
+        }
+        guard let index = exchanges.index(of: stream), !exchanges[index].isDone else { return }
+        exchanges[index].isDone = true
+        exchanges[index].deadline?.cancel()
+        exchanges[index].finish(.success(exchanges[index].response))
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        if stream == self.stream {
+            self.stream = nil
+            return fail(DeviceError(.disconnected, "The courier gave up the stream of notifications: \(error)."))
+        }
+        guard let exchange = exchanges.remove(stream), !exchange.isDone else { return }
+        exchange.deadline?.cancel()
+        // Where the connection ends with it, why is told next.
+        guard session?.isActive == true else { return orphans.append(exchange) }
+        let cause = "The courier gave up the request: \(error)."
+        exchange.finish(.failure(exchange.failure ?? failure ?? goAway ?? DeviceError(.disconnected, cause)))
+    }
+
+    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
+        let object = JSONObject(debugData.withUnsafeBufferPointer { [UInt8]($0) })
+        guard let reason = object?[plain: "reason"] else {
+            goAway = DeviceError(.disconnected, "The courier ends the connection: \(error).")
+            return
+        }
+        // It comes without a status: what is not about the identity can be tried again.
+        goAway = DeviceError(refusal: reason, detail: object?[plain: "detail"], status: 503)
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        let owner = owner
+        self.owner = nil
+        let error = failure ?? goAway ?? DeviceError(end)
+        failure = error
+        owner?.ended(self, error)
+        for exchange in orphans { exchange.finish(.failure(exchange.failure ?? error)) }
+        orphans = []
+    }
+
+    private static func error(_ end: String) -> DeviceError {
+        if end == "takenOver" {
+            return DeviceError(.takenOver, "Another connection of this device has taken over.")
+        }
+        return DeviceError(.disconnected, "The courier ended the stream: \(end).", reason: end)
+    }
+}

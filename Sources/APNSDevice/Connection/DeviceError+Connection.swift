@@ -1,0 +1,27 @@
+import HTTP2
+
+extension DeviceError {
+    /// Why a connection ended, as far as TLS and HTTP/2 tell.
+    init(_ end: SessionEnd) {
+        guard case .channelError(let error) = end else {
+            self.init(.disconnected, "The connection ended: \(end).")
+            return
+        }
+        let cause = ConnectionFailure.cause(of: error)
+        if cause.contains("CERTIFICATE_VERIFY_FAILED") {
+            self.init(
+                .courierNotTrusted,
+                "The courier's certificate is not one of the authority for this name, or this device's clock is wrong.")
+        } else if cause.contains("ALERT"), Self.identityAlerts.contains(where: cause.contains) {
+            self.init(.identityRefused, "The courier does not take the device's certificate (\(cause)).")
+        } else {
+            self.init(.disconnected, "The connection broke: \(cause)")
+        }
+    }
+
+    /// The alerts with which TLS refuses a client's certificate (RFC 8446, 6.2), in BoringSSL's words.
+    private static let identityAlerts = [
+        "BAD_CERTIFICATE", "UNSUPPORTED_CERTIFICATE", "CERTIFICATE_REVOKED", "CERTIFICATE_EXPIRED",
+        "CERTIFICATE_UNKNOWN", "UNKNOWN_CA", "ACCESS_DENIED", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR",
+    ]
+}

@@ -1,0 +1,209 @@
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+// The connection: made, watched, lost and made again.
+extension DeviceLink: CourierConnection.Owner {
+    func connect() {
+        let connection = CourierConnection(owner: self, authority: courier.authority, eventLoop: eventLoop)
+        state = .connecting(connection)
+        if listening != nil { delegate.stateChanged(to: .connecting) }
+        let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
+        look?.cancel()
+        look = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+            bound.value.ended(made.value, DeviceError(.timedOut, "The courier did not answer in time."))
+            made.value.fail(DeviceError(.timedOut, "The courier did not answer in time."))
+        }
+        let name = courier.serverName ?? (courier.host.isIPAddress ? nil : courier.host)
+        let context = context
+        let bootstrap = ClientBootstrap(group: eventLoop)
+            .connectTimeout(TimeAmount(configuration.connectTimeout))
+            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
+                    try pipeline.addHandler(
+                        HTTP2Session(role: .client, configuration: Self.http2, application: made.value))
+                }
+            }
+        // An address is connected to as it is, without asking a resolver and its threads.
+        let channel =
+            if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {
+                bootstrap.connect(to: address)
+            } else {
+                bootstrap.connect(host: courier.host, port: courier.port)
+            }
+        channel.whenComplete { result in
+            switch result {
+            case .failure(let error):
+                let cause = ConnectionFailure.cause(of: error)
+                let place = "\(bound.value.courier.host), port \(bound.value.courier.port)"
+                bound.value.ended(made.value, DeviceError(.notConnected, "No connection to \(place): \(cause)"))
+            case .success(let channel):
+                // It was given up meanwhile.
+                if !bound.value.isCurrent(made.value) { channel.close(promise: nil) }
+            }
+        }
+    }
+
+    /// A device reads small lines: small windows and tables keep 10,000 of them in one process small.
+    private static let http2: HTTP2Configuration = {
+        var configuration = HTTP2Configuration()
+        configuration.maxConcurrentStreams = 100
+        return configuration
+    }()
+
+    func isCurrent(_ connection: CourierConnection) -> Bool {
+        switch state {
+        case .connecting(let current), .connected(let current): current === connection
+        case .idle, .waiting, .closed: false
+        }
+    }
+
+    // MARK: CourierConnection.Owner
+
+    func connectionIsActive(_ connection: CourierConnection) {
+        guard isCurrent(connection) else { return connection.fail(DeviceError(.closed, "The device was closed.")) }
+        state = .connected(connection)
+        keepAlive.begin(at: eventLoop.now)
+        if listening != nil { connection.openStream() }
+        let waiting = requests
+        requests = []
+        for request in waiting { connection.send(request.request, timeout: request.timeout, request.finish) }
+        acknowledge()
+    }
+
+    func heard(_ connection: CourierConnection) {
+        guard isCurrent(connection) else { return }
+        keepAlive.heard(at: eventLoop.now)
+        // Whatever a courier says proves that TLS is ready; without a stream that is all there is to wait for.
+        if listening == nil, !isWatched { watch() }
+    }
+
+    func streamOpened(_ connection: CourierConnection) {
+        guard isCurrent(connection) else { return }
+        isStreamOpen = true
+        reconnection.open(at: eventLoop.now)
+        watch()
+        delegate.stateChanged(to: .connected)
+        acknowledge()
+        renewIfDue()
+    }
+
+    func received(_ line: LineReader.Line, on connection: CourierConnection) {
+        guard isCurrent(connection) else { return }
+        switch line {
+        case .notification(let notification):
+            inbox.append(notification)
+            if inbox.isFull { connection.pause() }
+            takeNext()
+        case .unreadable(let sending):
+            delegate.reported(DeviceError(.badResponse, "The courier sent a notification that cannot be read."))
+            acknowledgements.taken(sending)
+            acknowledge()
+        case .end, .nothing:
+            break
+        }
+    }
+
+    func ended(_ connection: CourierConnection, _ error: DeviceError) {
+        guard isCurrent(connection) else { return }
+        look?.cancel()
+        isStreamOpen = false
+        isWatched = false
+        acknowledgements.failed()
+        let error = explained(error)
+        guard closing == nil else { return end(nil) }
+        guard listening != nil else {
+            // Nobody wants a connection for its own sake.
+            state = .idle
+            let waiting = requests
+            requests = []
+            for request in waiting { request.finish(.failure(error)) }
+            return
+        }
+        guard error.isTemporary else { return end(error) }
+        let delay = reconnection.ended(at: eventLoop.now, random: configuration.jitter())
+        let bound = bound
+        state = .waiting(eventLoop.scheduleTask(in: delay) { bound.value.connect() })
+        delegate.stateChanged(to: .disconnected(error, retryIn: .nanoseconds(delay.nanoseconds)))
+    }
+
+    /// With what this device's clock has to do with it.
+    private func explained(_ error: DeviceError) -> DeviceError {
+        guard error.code == .identityRefused || error.code == .courierNotTrusted,
+            let hint = identity?.clockHint(at: configuration.now())
+        else { return error }
+        return DeviceError(error.code, "\(error.cause) Perhaps so because \(hint).", reason: error.reason)
+    }
+
+    // MARK: Watching
+
+    /// From the opening of the stream on, silence is what is looked at.
+    private func watch() {
+        guard case .connected = state, closing == nil else { return }
+        lookAgain(at: eventLoop.now)
+    }
+
+    func lookAgain(at moment: NIODeadline) {
+        look?.cancel()
+        isWatched = true
+        let bound = bound
+        look = eventLoop.scheduleTask(deadline: moment) { bound.value.lookNow() }
+    }
+
+    private func lookNow() {
+        guard case .connected(let connection) = state, closing == nil else { return }
+        renewIfDue()
+        switch keepAlive.look(at: eventLoop.now) {
+        case .wait(let moment):
+            lookAgain(at: moment)
+        case .ping(let moment):
+            connection.ping()
+            lookAgain(at: moment)
+        case .dead:
+            let error = DeviceError(.timedOut, "The courier no longer answers.")
+            ended(connection, error)
+            connection.fail(error)
+        }
+    }
+
+    // MARK: Acknowledging
+
+    /// Acknowledges what is due.
+    func acknowledge() {
+        guard case .connected(let connection) = state, isStreamOpen || closing != nil,
+            let sendings = acknowledgements.next()
+        else { return }
+        let numbers = sendings.map(String.init).joined(separator: ",")
+        let body = ByteBuffer(string: #"{"sendings":[\#(numbers)]}"#)
+        let timeout = TimeAmount(configuration.requestTimeout)
+        let began = eventLoop.now
+        connection.send(CourierRequest(.post, "/1/acknowledgements", body: body), timeout: timeout) { [self] result in
+            switch result.flatMap({ response in response.refusal.map { .failure($0) } ?? .success(response) }) {
+            case .success:
+                acknowledgements.answered()
+                configuration.observer?.acknowledged(sendings.count, after: eventLoop.now - began)
+                if isCurrent(connection) { acknowledge() }
+                closeIfDone()
+            case .failure(let error):
+                acknowledgements.failed()
+                // Where the connection ended, that is dealt with there.
+                guard isCurrent(connection), case .connected = state else { return }
+                ended(connection, error)
+                connection.fail(error)
+            }
+        }
+    }
+}
+
+extension String {
+    /// Whether it is an address and not a name: such go without a server name in the handshake (RFC 6066, 3).
+    fileprivate var isIPAddress: Bool {
+        // What is no address is a name.
+        (try? SocketAddress(ipAddress: self, port: 0)) != nil
+    }
+}

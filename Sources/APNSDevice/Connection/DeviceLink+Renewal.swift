@@ -1,0 +1,68 @@
+import Foundation
+import NIOCore
+
+// The identity's renewal, before its certificate ends.
+extension DeviceLink {
+    enum Renewal {
+        case none
+        case underWay
+        /// Not tried again before then.
+        case failed(NIODeadline)
+    }
+
+    /// How long to wait after a renewal failed: the certificate has months left.
+    static let renewalPause = TimeAmount.hours(6)
+
+    /// Renews the identity when two thirds of its life are over.
+    func renewIfDue() {
+        switch renewal {
+        case .none: break
+        case .underWay: return
+        case .failed(let moment): guard eventLoop.now >= moment else { return }
+        }
+        guard case .connected(let connection) = state, isStreamOpen, let old = identity,
+            let renewalDate, configuration.now() >= renewalDate
+        else { return }
+        renewal = .underWay
+        let request: RenewalRequest
+        do {
+            request = try RenewalRequest(of: old)
+        } catch {
+            return renewalFailed(error)
+        }
+        let timeout = TimeAmount(configuration.requestTimeout)
+        connection.send(request.request, timeout: timeout) { [self] result in
+            do {
+                keep(try request.identity(from: result.get()))
+            } catch {
+                renewalFailed(error as? DeviceError ?? DeviceError(.badIdentity, "\(error)"))
+            }
+        }
+    }
+
+    /// Uses the new identity once the caller has it in a safe place.
+    private func keep(_ identity: DeviceIdentity) {
+        let bound = bound
+        let (delegate, tls) = (delegate, tls)
+        Task {
+            do {
+                let context = try tls.context(identity)
+                try await delegate.renewed(identity)
+                bound.eventLoop.execute {
+                    bound.value.identity = identity
+                    bound.value.renewalDate = identity.renewalDate
+                    bound.value.context = context
+                    bound.value.renewal = .none
+                }
+            } catch {
+                let problem = error as? DeviceError ?? DeviceError(.storage, "\(error)")
+                bound.eventLoop.execute { bound.value.renewalFailed(problem) }
+            }
+        }
+    }
+
+    private func renewalFailed(_ error: DeviceError) {
+        renewal = .failed(eventLoop.now + Self.renewalPause)
+        delegate.reported(DeviceError(error.code, "The identity could not be renewed: \(error)", reason: error.reason))
+    }
+}

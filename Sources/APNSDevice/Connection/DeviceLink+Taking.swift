@@ -1,0 +1,35 @@
+import NIOCore
+
+// Notifications on their way to the app, one after the other.
+extension DeviceLink {
+    /// Gives the next notification to the app, unless it still has one in hand.
+    func takeNext() {
+        guard !inbox.isTaking, closing == nil, let notification = inbox.popFirst() else { return }
+        inbox.isTaking = true
+        let bound = bound
+        let (delegate, received, observer) = (delegate, configuration.received, configuration.observer)
+        Task {
+            if await received.contains(notification.id) {
+                observer?.duplicateReceived()
+            } else {
+                await delegate.received(notification)
+                do {
+                    try await received.insert(notification.id)
+                } catch {
+                    let cause = "That a notification was taken could not be kept: \(error)"
+                    delegate.reported(DeviceError(.storage, cause))
+                }
+            }
+            bound.eventLoop.execute { bound.value.taken(notification.sending) }
+        }
+    }
+
+    private func taken(_ sending: UInt64) {
+        inbox.isTaking = false
+        acknowledgements.taken(sending)
+        if case .connected(let connection) = state, inbox.hasRoomAgain() { connection.resume() }
+        acknowledge()
+        takeNext()
+        closeIfDone()
+    }
+}

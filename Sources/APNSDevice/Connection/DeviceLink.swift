@@ -1,0 +1,177 @@
+import DequeModule
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Keeps one device connected: carries out what `Reconnection`, `KeepAlive` and `Acknowledgements` decide. Confined to
+/// its event loop; the delegate is called from a task that exists while there is something to tell.
+final class DeviceLink {
+    /// How many requests may wait for a connection: an app each, on a device with many.
+    static let maximumWaitingRequests = 1000
+
+    enum State {
+        case idle
+        case connecting(CourierConnection)
+        case connected(CourierConnection)
+        case waiting(Scheduled<Void>)
+        case closed
+    }
+
+    struct WaitingRequest {
+        let request: CourierRequest
+        let timeout: TimeAmount
+        let finish: (Result<CourierResponse, DeviceError>) -> Void
+    }
+
+    let eventLoop: any EventLoop
+    let courier: CourierAddress
+    let tls: CourierTLS
+    let delegate: any DeviceDelegate
+    let configuration: Device.Configuration
+    /// Nil for a connection that makes devices.
+    var identity: DeviceIdentity?
+    /// From when on the identity is to be renewed.
+    var renewalDate: Date?
+    var context: NIOSSLContext
+
+    var state = State.idle
+    /// Whether the stream of notifications is wanted, and who waits for its end.
+    var listening: EventLoopPromise<Void>?
+    var isStreamOpen = false
+    /// Set when the device is to end: what is under way is brought to its end first.
+    var closing: EventLoopPromise<Void>?
+    var reconnection: Reconnection
+    var keepAlive: KeepAlive
+    var acknowledgements = Acknowledgements()
+    var requests: [WaitingRequest] = []
+    var inbox = Inbox()
+    /// The look at the silent connection, or the end of its patience while it is made.
+    var look: Scheduled<Void>?
+    var isWatched = false
+    var renewal = Renewal.none
+
+    init(
+        _ identity: DeviceIdentity?,
+        _ context: NIOSSLContext,
+        courier: CourierAddress,
+        tls: CourierTLS,
+        delegate: any DeviceDelegate,
+        configuration: Device.Configuration,
+        eventLoop: any EventLoop,
+    ) {
+        self.identity = identity
+        renewalDate = identity?.renewalDate
+        self.context = context
+        self.courier = courier
+        self.tls = tls
+        self.delegate = delegate
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        reconnection = Reconnection(limits: configuration.reconnection)
+        keepAlive = KeepAlive(limits: configuration.keepAlive, now: eventLoop.now)
+    }
+
+    /// This object, for closures that come back to the event loop.
+    var bound: NIOLoopBound<DeviceLink> { NIOLoopBound(self, eventLoop: eventLoop) }
+
+    // MARK: What the device asks for
+
+    /// Wants the stream of notifications, from now on and for good.
+    func listen() -> EventLoopFuture<Void> {
+        if let listening { return listening.futureResult }
+        let promise = eventLoop.makePromise(of: Void.self)
+        guard closing == nil else {
+            promise.fail(DeviceError(.closed, "The device was closed."))
+            return promise.futureResult
+        }
+        listening = promise
+        switch state {
+        case .idle: connect()
+        case .connected(let connection): connection.openStream()
+        case .connecting, .waiting, .closed: break
+        }
+        return promise.futureResult
+    }
+
+    /// Makes a request, or keeps it until there is a connection.
+    func send(
+        _ request: CourierRequest,
+        timeout: TimeAmount,
+        _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
+    ) {
+        guard closing == nil else { return finish(.failure(DeviceError(.closed, "The device was closed."))) }
+        if case .connected(let connection) = state { return connection.send(request, timeout: timeout, finish) }
+        guard requests.count < Self.maximumWaitingRequests else {
+            return finish(.failure(DeviceError(.unavailable, "Too many requests wait for a connection.")))
+        }
+        requests.append(WaitingRequest(request: request, timeout: timeout, finish: finish))
+        if case .idle = state { connect() }
+    }
+
+    /// A waiting device connects at once; one that is connected asks whether it still is.
+    func networkIsBack() {
+        reconnection.networkIsBack()
+        keepAlive.networkIsBack(at: eventLoop.now)
+        switch state {
+        case .waiting(let timer):
+            timer.cancel()
+            connect()
+        case .connected(let connection):
+            // The old network's connection may be dead without anybody's having said so.
+            connection.ping()
+            lookAgain(at: eventLoop.now)
+        case .idle, .connecting, .closed: break
+        }
+    }
+
+    /// Ends, after what the app has taken was acknowledged.
+    @discardableResult
+    func close() -> EventLoopFuture<Void> {
+        if let closing { return closing.futureResult }
+        let promise = eventLoop.makePromise(of: Void.self)
+        closing = promise
+        let bound = bound
+        look?.cancel()
+        look = eventLoop.scheduleTask(in: TimeAmount(configuration.closeTimeout)) { bound.value.finishClosing() }
+        closeIfDone()
+        return promise.futureResult
+    }
+
+    /// Whether nothing is left to be brought to its end.
+    func closeIfDone() {
+        guard closing != nil, !inbox.isTaking else { return }
+        if case .connected = state, !acknowledgements.isEmpty { return }
+        finishClosing()
+    }
+
+    private func finishClosing() {
+        if case .closed = state { return }
+        end(nil)
+    }
+
+    // MARK: The end
+
+    /// The device ends, with what cannot be mended or because it was closed.
+    func end(_ error: DeviceError?) {
+        let old = state
+        state = .closed
+        look?.cancel()
+        isStreamOpen = false
+        let reason = error ?? DeviceError(.closed, "The device was closed.")
+        switch old {
+        case .waiting(let timer): timer.cancel()
+        case .connecting(let connection), .connected(let connection): connection.fail(reason)
+        case .idle, .closed: break
+        }
+        for waiting in requests { waiting.finish(.failure(reason)) }
+        requests = []
+        inbox.removeAll()
+        delegate.stateChanged(to: .ended(error))
+        let closed = closing ?? eventLoop.makePromise()
+        closing = closed
+        closed.succeed()
+        if let error { listening?.fail(error) } else { listening?.succeed() }
+    }
+}

@@ -1,0 +1,33 @@
+import Crypto
+import NIOCore
+import Trust
+
+/// Asks for a new certificate for a fresh key, for the same device.
+struct RenewalRequest {
+    private let old: DeviceIdentity
+    private let key: P256.Signing.PrivateKey
+    let request: CourierRequest
+
+    init(of old: DeviceIdentity) throws(DeviceError) {
+        self.old = old
+        key = P256.Signing.PrivateKey()
+        do {
+            let pem = try DeviceSigningRequest.pem(for: key)
+            request = CourierRequest(.post, "/1/renewals", body: ByteBuffer(string: pem))
+        } catch {
+            throw DeviceError(.badIdentity, error.description)
+        }
+    }
+
+    /// The renewed identity.
+    func identity(from response: CourierResponse) throws(DeviceError) -> DeviceIdentity {
+        if let refusal = response.refusal { throw refusal }
+        var identity = old
+        identity.keyPEM = key.pemRepresentation
+        identity.chainPEM = String(decoding: response.body, as: UTF8.self)
+        guard identity.validity != nil else {
+            throw DeviceError(.badResponse, "The courier's answer is not a certificate.")
+        }
+        return identity
+    }
+}

@@ -1,0 +1,37 @@
+import DequeModule
+import Notifications
+
+/// The identifiers of the newest notifications, so that one that is sent again is not shown again.
+package struct RecentIdentifiers: Sendable {
+    /// As many as the service has under way to a device at most.
+    package static let defaultCapacity = 1000
+
+    private let capacity: Int
+    private var order = Deque<NotificationID>()
+    private var identifiers: Set<NotificationID> = []
+
+    package init(capacity: Int = defaultCapacity) { self.capacity = max(1, capacity) }
+
+    var all: Deque<NotificationID> { order }
+
+    func contains(_ identifier: NotificationID) -> Bool { identifiers.contains(identifier) }
+
+    /// - Returns: Whether the identifier is new.
+    @discardableResult
+    mutating func insert(_ identifier: NotificationID) -> Bool {
+        guard identifiers.insert(identifier).inserted else { return false }
+        order.append(identifier)
+        if order.count > capacity, let oldest = order.popFirst() { identifiers.remove(oldest) }
+        return true
+    }
+
+    func contains(_ identifier: String) -> Bool {
+        NotificationID(identifier).map(contains) ?? false
+    }
+
+    /// - Returns: Whether the identifier is new; what is no UUID always is.
+    @discardableResult
+    package mutating func insert(_ identifier: String) -> Bool {
+        NotificationID(identifier).map { insert($0) } ?? true
+    }
+}

@@ -1,0 +1,98 @@
+import APNSDevice
+import ArgumentParser
+import Foundation
+import Notifications
+import Service
+import UnixSignals
+
+struct DeviceFleetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fleet",
+        abstract: "Simulate many devices in one process, each with its own identity and connection.",
+        discussion: """
+            The identities are made once and kept in the data folder. The fleet stays until SIGTERM or SIGINT, or for \
+            --duration, and says at intervals how many notifications came and how long things took. The time of a \
+            notification's way is known where its payload has a number "sent", in milliseconds since 1970, beside "aps".
+            """,
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "How many devices, 1 to 100,000.")
+    var count: Int
+
+    @Option(name: .customLong("bundle-id"), help: "The app on each of them.")
+    var bundleID: String
+
+    @Option(help: "development or production.")
+    var environment = Environment.development
+
+    @Option(help: "The share of the devices that is offline, 0 to 1.")
+    var offline = 0.0
+
+    @Option(name: .customLong("reconnects-per-minute"), help: "How many devices a minute lose their connection.")
+    var reconnectsPerMinute = 0.0
+
+    @Option(
+        name: .customLong("acknowledgement-delay"), help: "Milliseconds that each app takes for a notification.")
+    var acknowledgementDelay = 0
+
+    @Option(help: "What chance decides, the same seed decides the same.")
+    var seed: UInt64 = 1
+
+    @Option(help: "Seconds from one line of totals to the next.")
+    var interval = 10.0
+
+    @Option(help: "Seconds after which to end; until a signal comes by default.")
+    var duration: Double?
+
+    @Option(help: "A file for the device tokens, one a line.")
+    var tokens: String?
+
+    func validate() throws {
+        guard (1...100_000).contains(count) else { throw ValidationError("--count is from 1 to 100,000.") }
+        guard (0...1).contains(offline) else { throw ValidationError("--offline is a share, from 0 to 1.") }
+        guard reconnectsPerMinute >= 0, reconnectsPerMinute <= 1_000_000 else {
+            throw ValidationError("--reconnects-per-minute is from 0 to 1,000,000.")
+        }
+        guard (0...600_000).contains(acknowledgementDelay) else {
+            throw ValidationError("--acknowledgement-delay is from 0 to 600,000 milliseconds.")
+        }
+        guard interval >= 0.1, interval <= 86_400 else { throw ValidationError("--interval is from 0.1 to 86,400.") }
+        guard duration.map({ $0 >= 0 && $0 <= 1e9 }) ?? true else { throw ValidationError("--duration is not negative.") }
+    }
+
+    func run() async throws {
+        OpenFiles.raise()
+        let courier = try common.runningService().courier(environment)
+        let identities = try await FleetIdentities(folder: common.folder, environment: environment)
+            .load(count, at: courier, isQuiet: common.json)
+        let behaviour = FleetBehaviour(
+            offlineShare: offline, reconnectsPerMinute: reconnectsPerMinute,
+            acknowledgementDelay: .milliseconds(acknowledgementDelay), seed: seed)
+        let fleet = try Fleet(
+            identities, at: courier, bundleID: bundleID, behaviour: behaviour, output: Output(isJSON: common.json))
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await live(fleet) }
+            group.addTask { for await _ in signals { break } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        await fleet.end()
+    }
+
+    private func live(_ fleet: Fleet) async throws {
+        try await fleet.connect(isQuiet: common.json)
+        if let tokens { try DataFolder.write(await fleet.tokens.joined(separator: "\n") + "\n", to: DataFolder(tokens).path) }
+        await fleet.announce()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await fleet.reportTotals(every: .seconds(interval)) }
+            group.addTask { try await fleet.misbehave() }
+            if let duration { group.addTask { try await Task.sleep(for: .seconds(duration)) } }
+            defer { group.cancelAll() }
+            // The first to end is the duration: the others go on for ever, or have failed.
+            try await group.next()
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import APNSDevice
+import Foundation
+import NIOPosix
+import Notifications
+
+/// Many devices in one process, each with its own identity and TLS connection.
+actor Fleet {
+    /// How many handshakes are under way at a time: enough to keep both sides busy, and few enough that none takes
+    /// longer than a courier waits.
+    private static let handshakes = 64
+    /// How often a device that cannot connect at first is tried.
+    private static let attempts = 5
+    /// Identifiers that each device remembers: what comes again comes soon, and 10,000 devices are to stay small.
+    private static let remembered = 64
+
+    private struct Member {
+        let identity: DeviceIdentity
+        var device: Device?
+        var token = ""
+    }
+
+    private let courier: CourierAddress
+    private let bundleID: String
+    private let output: Output
+    private let totals = FleetTotals()
+    private var configuration = Device.Configuration()
+    private var behaviour: FleetBehaviour
+    private var members: [Member]
+    private var offline: Set<Int>
+
+    init(
+        _ identities: [DeviceIdentity],
+        at courier: CourierAddress,
+        bundleID: String,
+        behaviour: FleetBehaviour,
+        output: Output,
+    ) throws {
+        self.courier = courier
+        self.bundleID = bundleID
+        self.output = output
+        self.behaviour = behaviour
+        members = identities.map { Member(identity: $0) }
+        offline = self.behaviour.offline(of: identities.count)
+        configuration.tls = try CourierTLS(courier)
+        configuration.observer = totals
+        configuration.connectTimeout = .seconds(60)
+    }
+
+    /// The device tokens, in the order of the identities.
+    var tokens: [String] { members.map(\.token) }
+
+    // MARK: Connecting
+
+    /// Registers the app on every device, and connects those that are not offline.
+    func connect(isQuiet: Bool) async throws {
+        let progress = ProgressBar("Connecting", count: members.count, isQuiet: isQuiet)
+        defer { progress.end() }
+        try await withThrowingTaskGroup(of: (Int, Device?, String).self) { group in
+            var (begun, done) = (0, 0)
+            while done < members.count {
+                while begun < members.count, begun - done < Self.handshakes {
+                    let (index, identity) = (begun, members[begun].identity)
+                    let staysOffline = offline.contains(index)
+                    group.addTask { [self] in
+                        let (device, token) = try await connect(identity, staysOffline: staysOffline)
+                        return (index, device, token)
+                    }
+                    begun += 1
+                }
+                guard let (index, device, token) = try await group.next() else { break }
+                members[index].device = device
+                members[index].token = token
+                done += 1
+                progress.show(done)
+            }
+        }
+    }
+
+    nonisolated private func connect(
+        _ identity: DeviceIdentity,
+        staysOffline: Bool,
+    ) async throws -> (Device?, String) {
+        let (totals, behaviour, configuration) = await (self.totals, self.behaviour, self.configuration)
+        var last = DeviceError(.notConnected, "The device did not connect.")
+        for _ in 0..<Self.attempts {
+            let began = ContinuousClock.now
+            let app = FleetDevice(totals: totals, acknowledgementDelay: behaviour.acknowledgementDelay)
+            var configuration = configuration
+            configuration.received = MemoryIdentifiers(capacity: Self.remembered)
+            let device = try Device(identity, at: courier, delegate: app, configuration: configuration)
+            do {
+                let token = try await device.register(bundleID)
+                if staysOffline {
+                    await device.close()
+                    return (nil, token)
+                }
+                guard let error = await app.connect(device) else {
+                    totals.connected(after: .now - began)
+                    return (device, token)
+                }
+                last = error
+            } catch {
+                last = error
+            }
+            await device.close()
+            guard last.isTemporary else { throw last }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        throw last
+    }
+
+    /// Says that all are connected.
+    func announce() {
+        let count = totals.counts.connected
+        output.print(Connected(count: count), "\(count) devices connected, \(offline.count) offline")
+    }
+
+    private struct Connected: Encodable {
+        let event = "connected"
+        let count: Int
+    }
+
+    // MARK: Living
+
+    /// Prints the totals at intervals, until it is cancelled.
+    func reportTotals(every interval: Duration) async throws {
+        while true {
+            try await Task.sleep(for: interval)
+            let line = totals.line(isLast: false)
+            output.print(line, line.text)
+        }
+    }
+
+    /// Lets devices lose their connection and others come back, until it is cancelled.
+    func misbehave() async throws {
+        while true {
+            guard let pause = behaviour.pause() else {
+                // Nothing to do until the end.
+                try await Task.sleep(for: .seconds(86_400))
+                continue
+            }
+            try await Task.sleep(for: pause)
+            await reconnectOne()
+        }
+    }
+
+    /// A device goes away; one that was offline, or else itself, comes.
+    private func reconnectOne() async {
+        let online = members.indices.filter { members[$0].device != nil }
+        guard let leaving = behaviour.choose(of: online.count).map({ online[$0] }) else { return }
+        let away = offline.sorted()
+        let coming = behaviour.choose(of: away.count).map { away[$0] } ?? leaving
+        let device = members[leaving].device
+        members[leaving].device = nil
+        await device?.close()
+        if coming != leaving {
+            offline.insert(leaving)
+            offline.remove(coming)
+        }
+        // One that cannot connect now is counted as a failure by itself.
+        guard let (device, token) = try? await connect(members[coming].identity, staysOffline: false) else { return }
+        totals.count { $0.reconnects += 1 }
+        members[coming].device = device
+        members[coming].token = token
+    }
+
+    /// Takes what has come, lets the connections go, and prints the last totals.
+    func end() async {
+        let devices = members.compactMap(\.device)
+        let line = totals.line(isLast: true)
+        await withTaskGroup(of: Void.self) { group in
+            for device in devices { group.addTask { await device.close() } }
+        }
+        output.print(line, line.text)
+    }
+}
