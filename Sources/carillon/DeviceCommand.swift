@@ -112,12 +112,17 @@ struct DeviceOptions: ParsableArguments {
     var identity: String
 
     /// The device, for requests alone.
-    func device(_ common: CommonOptions) throws -> Device { try device(common, delegate: NobodyListens()) }
+    func device(_ common: CommonOptions) throws -> Device {
+        try device(common, delegate: NobodyListens(), listens: false)
+    }
 
-    func device(_ common: CommonOptions, delegate: any DeviceDelegate) throws -> Device {
+    func device(_ common: CommonOptions, delegate: any DeviceDelegate, listens: Bool = true) throws -> Device {
         let file = try DeviceIdentity(path: identity)
         let courier = try common.runningService().courier(file.environment.inService)
-        return try Device(file, at: courier, delegate: delegate)
+        var configuration = Device.Configuration()
+        // Beside the identity, which is the device: what was shown in an earlier run is not shown again.
+        if listens { configuration.received = try FileIdentifiers(path: identity + ".received") }
+        return try Device(file, at: courier, delegate: delegate, configuration: configuration)
     }
 }
 

@@ -1,9 +1,11 @@
 import APNSDevice
 import Notifications
 
-/// Prints what arrives.
+/// Prints what arrives, one line each, for programs.
 struct PrintingApp: DeviceDelegate {
     let output: Output
+    /// Where a renewed identity goes.
+    let identityPath: String
 
     func received(_ notification: ReceivedNotification) async {
         let payload = String(decoding: notification.payload, as: UTF8.self)
@@ -18,6 +20,8 @@ struct PrintingApp: DeviceDelegate {
     func stateChanged(to state: Device.State) {
         if case .disconnected(let error, _) = state { Output.note("Disconnected: \(error)") }
     }
+
+    func renewed(_ identity: DeviceIdentity) async throws { try identity.write(to: identityPath) }
 
     func reported(_ problem: DeviceError) { Output.note("\(problem)") }
 }

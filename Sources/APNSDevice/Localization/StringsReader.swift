@@ -1,0 +1,133 @@
+/// Reads the old-style property list that a `.strings` file is: a dictionary of text without its braces.
+///
+/// Foundation's reader is not used: it takes any property list, and tells neither where a file is wrong nor, on Linux,
+/// reads this form without braces. The grammar is small.
+struct StringsReader {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+
+    init(_ text: String) { scalars = Array(text.unicodeScalars) }
+
+    /// All entries; of a key that stands twice the last counts.
+    mutating func entries() throws(StringsTable.ParseError) -> [String: String] {
+        var entries: [String: String] = [:]
+        while true {
+            try skipSpace()
+            guard next != nil else { return entries }
+            let key = try word()
+            try skipSpace()
+            var value = key
+            // A key alone stands for itself.
+            if take("=") {
+                try skipSpace()
+                value = try word()
+                try skipSpace()
+            }
+            guard take(";") else { throw error("There is no semicolon after the entry of \(key.debugDescription).") }
+            entries[key] = value
+        }
+    }
+
+    private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard next == scalar else { return false }
+        position += 1
+        return true
+    }
+
+    private func error(_ cause: String) -> StringsTable.ParseError {
+        let line = scalars[..<min(position, scalars.count)].count { $0 == "\n" } + 1
+        return StringsTable.ParseError(line: line, cause: cause)
+    }
+
+    /// Moves past space and comments.
+    private mutating func skipSpace() throws(StringsTable.ParseError) {
+        while let scalar = next {
+            if scalar.properties.isWhitespace {
+                position += 1
+            } else if scalar == "/", position + 1 < scalars.count, scalars[position + 1] == "/" {
+                while let scalar = next, scalar != "\n", scalar != "\r" { position += 1 }
+            } else if scalar == "/", position + 1 < scalars.count, scalars[position + 1] == "*" {
+                position += 2
+                while !(next == "*" && position + 1 < scalars.count && scalars[position + 1] == "/") {
+                    guard next != nil else { throw error("A comment does not end.") }
+                    position += 1
+                }
+                position += 2
+            } else {
+                return
+            }
+        }
+    }
+
+    /// A text in quotation marks, or a word without.
+    private mutating func word() throws(StringsTable.ParseError) -> String {
+        if let mark = next, mark == "\"" || mark == "'" {
+            position += 1
+            return try quoted(until: mark)
+        }
+        let start = position
+        while let scalar = next, Self.isPlain(scalar) { position += 1 }
+        guard position > start else { throw error("There is neither a text nor a word.") }
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars[start..<position])
+        return text
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "_", "$", "/", ":", ".", "-": true
+        default: false
+        }
+    }
+
+    private mutating func quoted(until mark: Unicode.Scalar) throws(StringsTable.ParseError) -> String {
+        // Escapes are UTF-16 code units: two of them may make one character.
+        var units: [UInt16] = []
+        while let scalar = next {
+            position += 1
+            if scalar == mark { return String(decoding: units, as: UTF16.self) }
+            if scalar == "\\" {
+                units.append(try escape())
+            } else {
+                units.append(contentsOf: UTF16.encode(scalar).map(Array.init) ?? [])
+            }
+        }
+        throw error("A text does not end.")
+    }
+
+    /// What follows a backslash.
+    private mutating func escape() throws(StringsTable.ParseError) -> UInt16 {
+        guard let scalar = next else { throw error("A text does not end.") }
+        position += 1
+        switch scalar {
+        case "n": return 0x0a
+        case "r": return 0x0d
+        case "t": return 0x09
+        case "a": return 0x07
+        case "b": return 0x08
+        case "f": return 0x0c
+        case "v": return 0x0b
+        case "U", "u": return try digits(upTo: 4, radix: 16)
+        case "0"..."7":
+            position -= 1
+            return try digits(upTo: 3, radix: 8)
+        default:
+            // A quotation mark, a backslash, a line end, or anything else stands for itself.
+            return scalar.value <= 0xffff ? UInt16(scalar.value) : 0xfffd
+        }
+    }
+
+    private mutating func digits(upTo count: Int, radix: Int) throws(StringsTable.ParseError) -> UInt16 {
+        var value: UInt32 = 0
+        var read = 0
+        while read < count, let scalar = next, let digit = Character(scalar).hexDigitValue, digit < radix {
+            value = value * UInt32(radix) + UInt32(digit)
+            position += 1
+            read += 1
+        }
+        guard read > 0 else { throw error("An escape has no digits.") }
+        return UInt16(truncatingIfNeeded: value)
+    }
+}

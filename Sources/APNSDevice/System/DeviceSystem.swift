@@ -1,0 +1,208 @@
+/// What stands between a device and its apps: the system. It registers the apps, gives them what is theirs, shows the
+/// rest, and lets the user respond (Guide, 2.1.4.4 and 2.2).
+///
+/// ```swift
+/// let system = DeviceSystem(languages: ["de-CH", "fr"])
+/// await system.install("com.example.app", app)
+/// let device = try Device(identity, at: courier, delegate: system)
+/// await system.use(device)
+/// async let running: Void = device.run()
+/// await system.open("com.example.app")
+/// ```
+public actor DeviceSystem: DeviceDelegate {
+    /// What happened that can be seen or heard, or that a test wants to know.
+    public enum Event: Sendable, Hashable {
+        /// A notification is shown, or shown anew in place of an earlier one; quietly where it is passive.
+        case shown(ShownNotification)
+        case sound(NotificationContent.Sound, bundleID: String)
+        case badge(Int, bundleID: String)
+        /// The app in the foreground was given it.
+        case givenToApp(ReceivedNotification)
+        /// The app was woken, and what came of it.
+        case woken(ReceivedNotification, BackgroundResult)
+        /// Nobody gets it: the app is not installed, was never launched, or was ended by the user.
+        case dropped(ReceivedNotification)
+        /// An app has another device token than at its last launch.
+        case deviceTokenChanged(bundleID: String, deviceToken: String)
+        case stateChanged(Device.State)
+        case problem(DeviceError)
+    }
+
+    /// How long an app has in the background for a silent notification (Guide, 2.2.2).
+    public static let backgroundTime = Duration.seconds(30)
+    /// How long a notification service extension has.
+    public static let extensionTime = Duration.seconds(30)
+
+    private var state: SystemState
+    private var apps: [String: any App] = [:]
+    private var categories: [String: [NotificationCategory]] = [:]
+    private var tokens: [String: String] = [:]
+    private var device: Device?
+    private let clock: any Clock<Duration>
+    private let keep: @Sendable (DeviceIdentity) async throws -> Void
+    private let report: @Sendable (Event) -> Void
+
+    /// - Parameters:
+    ///   - languages: the user's, the preferred one first.
+    ///   - clock: measures what apps and extensions may take.
+    ///   - keep: puts a renewed identity in place of the old one.
+    ///   - report: is told what happened, in order; it has to return soon.
+    public init(
+        languages: [String] = ["en"],
+        clock: any Clock<Duration> = ContinuousClock(),
+        keep: @escaping @Sendable (DeviceIdentity) async throws -> Void = { _ in
+            throw DeviceError(.storage, "Nobody keeps renewed identities here.")
+        },
+        report: @escaping @Sendable (Event) -> Void = { _ in },
+    ) {
+        state = SystemState(languages: languages)
+        self.clock = clock
+        self.keep = keep
+        self.report = report
+    }
+
+    /// Names the device whose delegate this is.
+    public func use(_ device: Device) { self.device = device }
+
+    /// What is on show.
+    public var centre: NotificationCentre { state.centre }
+
+    // MARK: Apps
+
+    /// Puts an app on the device. Nothing comes for it before it was opened once.
+    /// - Parameters:
+    ///   - wasLaunched: whether it was opened before, in an earlier run of this program: it is in the background then.
+    ///   - categories: what it registered at that launch.
+    public func install(
+        _ bundleID: String,
+        _ app: any App,
+        localizations: Localizations = Localizations(),
+        wasLaunched: Bool = false,
+        categories: [NotificationCategory] = [],
+    ) {
+        apps[bundleID] = app
+        self.categories[bundleID] = categories
+        state.install(bundleID, localizations, wasLaunched: wasLaunched)
+        state.register(categories, of: bundleID)
+    }
+
+    /// Whether the app is on the device.
+    public func hasInstalled(_ bundleID: String) -> Bool { apps[bundleID] != nil }
+
+    /// The user opens an app: at a launch it registers, and gets its device token.
+    /// - Parameter categories: what the app registers at its launch.
+    public func open(_ bundleID: String, categories: [NotificationCategory] = []) async {
+        self.categories[bundleID] = categories
+        await bringForward(bundleID)
+    }
+
+    private func bringForward(_ bundleID: String) async {
+        guard let isLaunch = state.open(bundleID, categories[bundleID] ?? []), isLaunch, let app = apps[bundleID],
+            let device
+        else { return }
+        do throws(DeviceError) {
+            let token = try await device.register(bundleID)
+            if let old = tokens.updateValue(token, forKey: bundleID), old != token {
+                report(.deviceTokenChanged(bundleID: bundleID, deviceToken: token))
+            }
+            await app.registered(deviceToken: token)
+        } catch {
+            await app.registrationFailed(error)
+        }
+    }
+
+    /// The user turns to something else.
+    public func enterBackground(_ bundleID: String) { state.enterBackground(bundleID) }
+
+    /// The user ends an app: nothing reaches it until it is opened again.
+    public func forceQuit(_ bundleID: String) { state.forceQuit(bundleID) }
+
+    /// The user removes an app: its device token is no longer active.
+    public func remove(_ bundleID: String) async throws(DeviceError) {
+        guard state.remove(bundleID) else { return }
+        apps[bundleID] = nil
+        tokens[bundleID] = nil
+        try await device?.unregister(bundleID)
+    }
+
+    /// The device is erased or restored: all device tokens change, and each app has to be opened once.
+    public func reset() async throws(DeviceError) {
+        try await device?.reset()
+        state.reset()
+    }
+
+    // MARK: The user
+
+    /// The user does something with a notification on show.
+    /// - Returns: Whether it was on show and has that action.
+    @discardableResult
+    public func respond(to id: ShownNotification.ID, with response: NotificationResponse) async -> Bool {
+        guard let (shown, opensApp) = state.respond(to: id, response) else { return false }
+        if opensApp { await bringForward(shown.bundleID) }
+        await apps[shown.bundleID]?.responded(to: shown, with: response)
+        return true
+    }
+
+    // MARK: DeviceDelegate
+
+    public func received(_ notification: ReceivedNotification) async {
+        let app = apps[notification.bundleID]
+        switch state.delivery(of: notification) {
+        case .drop:
+            report(.dropped(notification))
+        case .giveToApp(let content):
+            guard let app else { return }
+            let presentation = await app.received(notification, content)
+            report(.givenToApp(notification))
+            show(notification, content, presentation)
+        case .show(let content, let isMutable, let wakesApp):
+            if isMutable, let app {
+                // The notification is safe here: it need not wait for the extension to be acknowledged.
+                Task { await extend(notification, content, app) }
+            } else {
+                show(notification, content)
+            }
+            if wakesApp, let app { Task { await wake(app, notification) } }
+        case .wake:
+            if let app { Task { await wake(app, notification) } }
+        }
+    }
+
+    public nonisolated func stateChanged(to state: Device.State) { report(.stateChanged(state)) }
+
+    public nonisolated func reported(_ problem: DeviceError) { report(.problem(problem)) }
+
+    public nonisolated func renewed(_ identity: DeviceIdentity) async throws { try await keep(identity) }
+
+    private func extend(
+        _ notification: ReceivedNotification,
+        _ content: NotificationContent,
+        _ app: any App,
+    ) async {
+        let changed = await TimeLimit.run(Self.extensionTime, clock) {
+            await app.modified(content, of: notification)
+        }
+        // An extension that takes the text away has failed: what came is shown.
+        show(notification, changed.flatMap { $0.hasAlert ? $0 : nil } ?? content)
+    }
+
+    private func wake(_ app: any App, _ notification: ReceivedNotification) async {
+        let result = await TimeLimit.run(Self.backgroundTime, clock) { await app.woken(by: notification) }
+        report(.woken(notification, result ?? .timedOut))
+    }
+
+    private func show(
+        _ notification: ReceivedNotification,
+        _ content: NotificationContent,
+        _ presentation: Presentation = .all,
+    ) {
+        let shown = state.show(notification, content, presentation)
+        if let shown { report(.shown(shown)) }
+        if presentation.contains(.badge), content.badge != nil {
+            report(.badge(state.centre.badge(of: notification.bundleID), bundleID: notification.bundleID))
+        }
+        if presentation.contains(.sound), let sound = content.sound, content.interruptionLevel != .passive {
+            report(.sound(sound, bundleID: notification.bundleID))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Work that is given up after a time.
+enum TimeLimit {
+    /// Runs `work` for at most the given time. When it is over, `work` is cancelled and not waited for: an app that
+    /// does not heed that holds nobody up.
+    /// - Returns: nil when the time was over first.
+    static func run<Value: Sendable>(
+        _ limit: Duration,
+        _ clock: any Clock<Duration>,
+        _ work: @escaping @Sendable () async -> Value,
+    ) async -> Value? {
+        let race = Race<Value>()
+        return await withCheckedContinuation { continuation in
+            race.begin(continuation)
+            let working = Task { race.end(await work()) }
+            let timing = Task {
+                // Cancelled when the work was quicker.
+                guard (try? await clock.sleep(for: limit)) != nil else { return }
+                if race.end(nil) { working.cancel() }
+            }
+            race.whenEnded { timing.cancel() }
+        }
+    }
+
+    /// Two that run for one continuation: the first to end resumes it.
+    private final class Race<Value: Sendable>: Sendable {
+        private struct State {
+            var continuation: CheckedContinuation<Value?, Never>?
+            var isOver = false
+            var afterwards: (@Sendable () -> Void)?
+        }
+
+        private let state = Mutex(State())
+
+        func begin(_ continuation: CheckedContinuation<Value?, Never>) {
+            state.withLock { $0.continuation = continuation }
+        }
+
+        func whenEnded(_ afterwards: @escaping @Sendable () -> Void) {
+            let isOver = state.withLock { state in
+                if !state.isOver { state.afterwards = afterwards }
+                return state.isOver
+            }
+            if isOver { afterwards() }
+        }
+
+        /// - Returns: Whether it is the first.
+        @discardableResult
+        func end(_ value: Value?) -> Bool {
+            let (continuation, afterwards) = state.withLock { state in
+                defer { (state.continuation, state.afterwards, state.isOver) = (nil, nil, true) }
+                return (state.continuation, state.afterwards)
+            }
+            continuation?.resume(returning: value)
+            afterwards?()
+            return continuation != nil
+        }
+    }
+}

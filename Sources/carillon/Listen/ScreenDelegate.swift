@@ -1,0 +1,17 @@
+import APNSDevice
+
+/// Hands everything to the system; an app that registered in an earlier run is put on the device when something comes
+/// for it.
+struct ScreenDelegate: DeviceDelegate {
+    let system: DeviceSystem
+    let screen: ListenScreen
+
+    func received(_ notification: ReceivedNotification) async {
+        if await !system.hasInstalled(notification.bundleID) { await screen.install(notification.bundleID) }
+        await system.received(notification)
+    }
+
+    func stateChanged(to state: Device.State) { system.stateChanged(to: state) }
+    func reported(_ problem: DeviceError) { system.reported(problem) }
+    func renewed(_ identity: DeviceIdentity) async throws { try await system.renewed(identity) }
+}
