@@ -173,6 +173,11 @@ let package = Package(
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
+        .testTarget(
+            name: "APNSDeviceTests",
+            dependencies: ["Notifications", "Trust", "HTTP2", "APNSDevice", nioCore, nioPosix, nioSSL, crypto],
+            swiftSettings: settings,
+        ),
         .testTarget(name: "DocumentsTests", dependencies: ["Notifications", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .testTarget(

@@ -1,8 +1,14 @@
 package import NIOSSL
+import Synchronization
 
 /// What all TLS connections to one courier have in common, read once: a fleet of devices shares it.
-package struct CourierTLS: Sendable {
+package final class CourierTLS: Sendable {
+    /// How many intermediate certificates are remembered: an authority has one for devices.
+    private static let maximumIntermediates = 8
+
     private let roots: [NIOSSLCertificate]
+    /// By their PEM: a parsed certificate takes 5 KB, and a fleet's devices all have the same.
+    private let intermediates = Mutex<[String: NIOSSLCertificate]>([:])
 
     /// Reads the authority's certificate.
     package init(_ courier: CourierAddress) throws(DeviceError) {
@@ -22,8 +28,7 @@ package struct CourierTLS: Sendable {
         configuration.trustRoots = .certificates(roots)
         do {
             if let identity {
-                let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chainPEM.utf8))
-                configuration.certificateChain = chain.map { .certificate($0) }
+                configuration.certificateChain = try chain(identity.chainPEM).map { .certificate($0) }
                 configuration.privateKey = .privateKey(
                     try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
             }
@@ -31,5 +36,25 @@ package struct CourierTLS: Sendable {
         } catch {
             throw DeviceError(.badIdentity, "The device identity cannot be used: \(error)")
         }
+    }
+
+    private func chain(_ pem: String) throws -> [NIOSSLCertificate] {
+        let mark = "-----END CERTIFICATE-----"
+        let blocks = pem.split(separator: mark, omittingEmptySubsequences: true).map { String($0) + mark + "\n" }
+            .filter { $0.contains("-----BEGIN CERTIFICATE-----") }
+        guard let own = blocks.first else { throw NIOSSLError.failedToLoadCertificate }
+        return try NIOSSLCertificate.fromPEMBytes(Array(own.utf8)) + blocks.dropFirst().flatMap(intermediate)
+    }
+
+    private func intermediate(_ pem: String) throws -> [NIOSSLCertificate] {
+        let text = pem.drop { $0.isWhitespace }
+        if let known = intermediates.withLock({ $0[String(text)] }) { return [known] }
+        let read = try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+        if let certificate = read.first {
+            intermediates.withLock { known in
+                if known.count < Self.maximumIntermediates { known[String(text)] = certificate }
+            }
+        }
+        return read
     }
 }

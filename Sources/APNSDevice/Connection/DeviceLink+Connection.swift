@@ -49,10 +49,12 @@ extension DeviceLink: CourierConnection.Owner {
         }
     }
 
-    /// A device reads small lines: small windows and tables keep 10,000 of them in one process small.
+    /// A device makes few requests: without a table of headers that come again, each has some 50 bytes more, and
+    /// 10,000 devices in one process have 3 KB less each.
     private static let http2: HTTP2Configuration = {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = 100
+        configuration.headerTableBytes = 0
         return configuration
     }()
 

@@ -12,6 +12,14 @@ public struct NotificationAction: Sendable, Hashable, Codable {
         self.title = title
         self.opensApp = opensApp
     }
+
+    /// `opensApp` may be left out.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        title = try values.decode(String.self, forKey: .title)
+        opensApp = try values.decodeIfPresent(Bool.self, forKey: .opensApp) ?? false
+    }
 }
 
 /// A kind of notification that an app has registered at its launch, with its actions (Guide, 2.2.3).

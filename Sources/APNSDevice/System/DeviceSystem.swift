@@ -45,15 +45,15 @@ public actor DeviceSystem: DeviceDelegate {
     /// - Parameters:
     ///   - languages: the user's, the preferred one first.
     ///   - clock: measures what apps and extensions may take.
-    ///   - keep: puts a renewed identity in place of the old one.
     ///   - report: is told what happened, in order; it has to return soon.
+    ///   - keep: puts a renewed identity in place of the old one.
     public init(
         languages: [String] = ["en"],
         clock: any Clock<Duration> = ContinuousClock(),
+        report: @escaping @Sendable (Event) -> Void = { _ in },
         keep: @escaping @Sendable (DeviceIdentity) async throws -> Void = { _ in
             throw DeviceError(.storage, "Nobody keeps renewed identities here.")
         },
-        report: @escaping @Sendable (Event) -> Void = { _ in },
     ) {
         state = SystemState(languages: languages)
         self.clock = clock

@@ -31,7 +31,7 @@ struct DeviceListener: Service {
         let (events, event) = AsyncStream.makeStream(of: DeviceSystem.Event.self)
         let path = options.identity
         let system = DeviceSystem(
-            languages: languages, keep: { try $0.write(to: path) }, report: { event.yield($0) })
+            languages: languages, report: { event.yield($0) }, keep: { try $0.write(to: path) })
         let output = Output(isJSON: false)
         let screen = ListenScreen(system, output: output, strings: strings, categories: categories)
         let device = try options.device(common, delegate: ScreenDelegate(system: system, screen: screen))

@@ -1,0 +1,205 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import APNSDevice
+
+/// A courier that misbehaves: the caller hears of it, what a retry can mend is tried again, and nothing crashes.
+@Suite(.timeLimit(.minutes(2))) struct BadCourierTests {
+    /// Does something on the first connections, and goes on properly with one notification.
+    private static func first(
+        connections count: Int = 1,
+        _ act: ScriptedCourier.Act,
+    ) -> @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act {
+        { request in
+            guard request.path == "/1/notifications" else { return .answer(204, "") }
+            return request.connection <= count ? act : .stream(ScriptedCourier.line(9))
+        }
+    }
+
+    static let passing: [(String, ScriptedCourier.Act, DeviceError.Code)] = [
+        ("vanishes", .vanish, .disconnected),
+        ("vanishes after half a line", .streamAndVanish(#"{"sending":1,"id":"000"#), .disconnected),
+        ("ends the stream for a shutdown", .stream(#"{"end":"shutdown"}"# + "\n"), .disconnected),
+        ("sends a line that is not JSON", .stream("<html>\n"), .badResponse),
+        ("sends a line that is no dictionary", .stream("[1]\n"), .badResponse),
+        ("sends a line that does not end", .stream(String(repeating: "x", count: 20_000)), .badResponse),
+        ("hangs", .hang, .timedOut),
+        ("freezes", .streamAndFreeze, .timedOut),
+        ("is overloaded", .answer(503, #"{"reason":"ServiceUnavailable"}"#), .unavailable),
+        ("has no time", .answer(429, #"{"reason":"TooManyRequests"}"#), .unavailable),
+        ("goes away", .goAway("Shutdown"), .unavailable),
+        ("ends the stream without a word", .answer(200, ""), .disconnected),
+    ]
+
+    @Test(arguments: passing)
+    func `A courier that does this is tried again`(
+        _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
+    ) async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(act)) { courier in
+            try await courier.device(delegate) {
+                if code == .timedOut { $0.connectTimeout = .milliseconds(300) }
+                $0.keepAlive.shortest = .milliseconds(100)
+                $0.keepAlive.answer = .milliseconds(100)
+            } _: { _ in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+                try await courier.record.wait { $0.acknowledgements.contains([9]) }
+            }
+        }
+        #expect(delegate.record.value.failures.first == code)
+        #expect(delegate.record.value.notifications.count == 1)
+    }
+
+    static let final: [(String, ScriptedCourier.Act, DeviceError.Code)] = [
+        ("says that another connection took over", .stream(#"{"end":"takenOver"}"# + "\n"), .takenOver),
+        (
+            "says that the environment is the other one", .answer(403, #"{"reason":"BadCertificateEnvironment"}"#),
+            .identityRefused
+        ),
+        ("revokes the certificate", .goAway("BadCertificate"), .identityRefused),
+        ("is no courier", .answer(404, "<html>Not Found</html>"), .refused),
+    ]
+
+    @Test(arguments: final)
+    func `A courier that does this ends the run`(
+        _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
+    ) async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(connections: 100, act)) { courier in
+            let error = try await courier.device(delegate) { _ in
+                try await delegate.record.wait { $0.states.contains { if case .ended = $0 { true } else { false } } }
+            }
+            #expect(error?.code == code)
+            #expect(courier.record.value.connections == 1)
+        }
+    }
+
+    @Test func `An unknown event is passed over`() async throws {
+        let delegate = RecordingDelegate()
+        let text = #"{"event":"of a later version"}"# + "\n\n" + ScriptedCourier.line(1)
+        try await ScriptedCourier.run(act: Self.first(.stream(text))) { courier in
+            try await courier.device(delegate) { _ in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+            }
+        }
+        #expect(delegate.record.value.problems.isEmpty)
+        #expect(delegate.record.value.failures.isEmpty)
+    }
+
+    @Test(arguments: ["[]", "7", #""text""#, "null"])
+    func `A payload of the wrong shape is reported, acknowledged and not given to the app`(
+        _ payload: String
+    ) async throws {
+        let delegate = RecordingDelegate()
+        let text = ScriptedCourier.line(1, payload: payload) + ScriptedCourier.line(2)
+        try await ScriptedCourier.run(act: Self.first(.stream(text))) { courier in
+            try await courier.device(delegate) { _ in
+                try await courier.record.wait { Set($0.acknowledgements.joined()) == [1, 2] }
+            }
+        }
+        #expect(delegate.record.value.problems.map(\.code) == [.badResponse])
+        #expect(delegate.record.value.notifications.count == 1)
+    }
+
+    @Test func `An expired identity is refused, and the run ends`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(identityAge: 366 * 86_400, act: Self.first(.hang)) { courier in
+            let error = try await courier.device(delegate) { _ in
+                try await delegate.record.wait { $0.states.contains { if case .ended = $0 { true } else { false } } }
+            }
+            #expect(error?.code == .identityRefused)
+            #expect(error?.cause.contains("its certificate ended at") == true)
+        }
+    }
+
+    @Test func `A courier whose certificate begins tomorrow is not trusted, said so, and tried again`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(serverAge: -86_400, act: Self.first(.hang)) { courier in
+            try await courier.device(delegate) {
+                // A clock that is a day behind.
+                $0.now = { Date(timeIntervalSinceNow: -86_400) }
+            } _: { _ in
+                try await delegate.record.wait { $0.failures.count >= 2 }
+            }
+        }
+        let states = delegate.record.value.states
+        let causes = states.compactMap { if case .disconnected(let error, _) = $0 { error } else { nil } }
+        #expect(causes.allSatisfy { $0.code == .courierNotTrusted })
+        #expect(causes.first?.cause.contains("before its own certificate was made") == true)
+    }
+
+    @Test func `A clock that is a day ahead changes nothing`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(.stream(ScriptedCourier.line(1)))) { courier in
+            try await courier.device(delegate) {
+                $0.now = { Date(timeIntervalSinceNow: 86_400) }
+            } _: { _ in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+            }
+        }
+        #expect(delegate.record.value.failures.isEmpty)
+    }
+
+    @Test func `An authority that did not issue the courier's certificate`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(.hang)) { other in
+            try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
+                var address = courier.address
+                address.authorityFile = other.address.authorityFile
+                let device = try Device(courier.identity, at: address, delegate: delegate)
+                let running = Task { try await device.run() }
+                try await delegate.record.wait { $0.failures == [.courierNotTrusted] }
+                await device.close()
+                try await running.value
+            }
+        }
+    }
+
+    @Test func `Nobody listens there`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
+            var address = courier.address
+            address.port = 1
+            let device = try Device(courier.identity, at: address, delegate: delegate)
+            let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
+            #expect(error?.code == .notConnected)
+            await device.close()
+        }
+    }
+
+    @Test(arguments: ["", "<html>", "{}", #"{"token":7}"#, "[]"])
+    func `An answer to a registration without a device token`(_ body: String) async throws {
+        try await ScriptedCourier.run(act: { _ in .answer(200, body) }) { courier in
+            let device = try Device(courier.identity, at: courier.address, delegate: RecordingDelegate())
+            let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
+            #expect(error?.code == .badResponse)
+            await device.close()
+        }
+    }
+
+    @Test func `A request that is not answered fails in time`() async throws {
+        try await ScriptedCourier.run(act: { _ in .hang }) { courier in
+            var configuration = Device.Configuration()
+            configuration.requestTimeout = .milliseconds(200)
+            let device = try Device(
+                courier.identity, at: courier.address, delegate: RecordingDelegate(), configuration: configuration)
+            let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
+            #expect(error?.code == .timedOut)
+            await device.close()
+        }
+    }
+
+    @Test(arguments: ["", "key", "chain"])
+    func `An identity that cannot be used`(_ part: String) async throws {
+        try await ScriptedCourier.run(act: { _ in .hang }) { courier in
+            var identity = courier.identity
+            if part != "key" { identity.chainPEM = "nothing" }
+            if part != "chain" { identity.keyPEM = "nothing" }
+            let error = #expect(throws: DeviceError.self) {
+                _ = try Device(identity, at: courier.address, delegate: RecordingDelegate())
+            }
+            #expect(error?.code == .badIdentity)
+        }
+    }
+}

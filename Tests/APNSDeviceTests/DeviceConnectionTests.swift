@@ -1,0 +1,244 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import APNSDevice
+
+/// What a device does on its connection by itself.
+@Suite(.timeLimit(.minutes(2))) struct DeviceConnectionTests {
+    private static func stream(_ text: String) -> @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act {
+        { $0.path == "/1/notifications" ? .stream(text) : .answer(204, "") }
+    }
+
+    @Test func `A notification is acknowledged after the app has taken it, and not before`() async throws {
+        let delegate = RecordingDelegate(isHeld: true)
+        try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
+            try await courier.device(delegate) { device in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+                // A request that is answered: an acknowledgement sent before it would have come before it.
+                try await device.report(.awake)
+                #expect(courier.record.value.acknowledgements.isEmpty)
+                delegate.record.update { $0.isHeld = false }
+                try await courier.record.wait { $0.acknowledgements == [[1]] }
+            }
+        }
+    }
+
+    @Test func `What gathers while an acknowledgement is under way goes in one request`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...50).map { ScriptedCourier.line($0) }.joined()
+        let isFirst = Observed(true)
+        try await ScriptedCourier.run { request in
+            guard request.path != "/1/notifications" else { return .stream(lines) }
+            // The first one is never answered: the rest waits for the next connection.
+            guard request.path == "/1/acknowledgements", isFirst.value else { return .answer(204, "") }
+            isFirst.update { $0 = false }
+            return .hang
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.requestTimeout = .seconds(1)
+            } _: { _ in
+                try await courier.record.wait { Set($0.acknowledgements.joined()) == Set(1...50) }
+            }
+            #expect(courier.record.value.acknowledgements.count < 10)
+        }
+        #expect(delegate.record.value.notifications.count == 50)
+    }
+
+    @Test func `One that comes again is not given to the app again, and is acknowledged`() async throws {
+        let delegate = RecordingDelegate()
+        let text = ScriptedCourier.line(1, id: 5) + ScriptedCourier.line(2, id: 5)
+        try await ScriptedCourier.run(act: Self.stream(text)) { courier in
+            try await courier.device(delegate) { _ in
+                try await courier.record.wait { Set($0.acknowledgements.joined()) == [1, 2] }
+            }
+        }
+        #expect(delegate.record.value.notifications.count == 1)
+    }
+
+    @Test func `Nor after a restart, with a file`() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let delegate = RecordingDelegate()
+        for _ in 0..<2 {
+            try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
+                let received = try FileIdentifiers(path: path)
+                try await courier.device(delegate) {
+                    $0.received = received
+                } _: { _ in
+                    try await courier.record.wait { $0.acknowledgements == [[1]] }
+                }
+            }
+        }
+        #expect(delegate.record.value.notifications.count == 1)
+    }
+
+    @Test func `A waiting device connects at once when the network is back`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run { request in
+            request.connection == 1 ? .vanish : .stream(ScriptedCourier.line(1))
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.reconnection.shortest = .hours(1)
+                $0.reconnection.longest = .hours(1)
+            } _: { device in
+                try await delegate.record.wait { !$0.failures.isEmpty }
+                device.networkIsBack()
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+            }
+        }
+    }
+
+    @Test func `Closing acknowledges what the app has taken first`() async throws {
+        let delegate = RecordingDelegate(isHeld: true)
+        try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
+            let error = try await courier.device(delegate) {
+                $0.closeTimeout = .seconds(20)
+            } _: { device in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+                async let closed: Void = device.close()
+                delegate.record.update { $0.isHeld = false }
+                await closed
+            }
+            #expect(error == nil)
+            #expect(courier.record.value.acknowledgements == [[1]])
+        }
+    }
+
+    @Test func `Closing waits for an app that does not end no longer than it may`() async throws {
+        let delegate = RecordingDelegate(isHeld: true)
+        try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
+            let error = try await courier.device(delegate) {
+                $0.closeTimeout = .milliseconds(50)
+            } _: { _ in
+                try await delegate.record.wait { !$0.notifications.isEmpty }
+            }
+            #expect(error == nil)
+            #expect(courier.record.value.acknowledgements.isEmpty)
+            delegate.record.update { $0.isHeld = false }
+        }
+    }
+
+    @Test func `Cancelling the run ends the device`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.stream("")) { courier in
+            let device = try Device(courier.identity, at: courier.address, delegate: delegate)
+            let running = Task { try await device.run() }
+            try await delegate.record.wait { $0.connections == 1 }
+            running.cancel()
+            try await running.value
+            let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test func `One connection serves the stream and every request`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run { request in
+            switch (request.method, request.path) {
+            case ("GET", _): .stream("")
+            case ("PUT", _): .answer(200, #"{"token":"00ff"}"#)
+            default: .answer(204, "")
+            }
+        } _: { courier in
+            try await courier.device(delegate) { device in
+                try await delegate.record.wait { $0.connections == 1 }
+                #expect(try await device.register("com.example.app") == "00ff")
+                #expect(try await device.unregister("com.example.app") == nil)
+                try await device.report(.low)
+                try await device.reset()
+            }
+            let record = courier.record.value
+            #expect(record.connections == 1)
+            #expect(record.bodies("/1/state") == [#"{"power":"low"}"#])
+            #expect(record.requests.last?.path == "/1/reset")
+        }
+    }
+
+    // MARK: Renewal
+
+    private static func renewing(_ request: ScriptedCourier.Request) -> ScriptedCourier.Act {
+        switch request.path {
+        case "/1/notifications": .stream("")
+        case "/1/renewals": .certify
+        default: .answer(204, "")
+        }
+    }
+
+    @Test func `An identity that is past two thirds of its life is renewed, kept and used`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(identityAge: 300 * 86_400, act: Self.renewing) { courier in
+            try await courier.device(delegate) { device in
+                let renewed = try #require(try await delegate.record.wait { $0.renewed.count == 1 }.renewed.first)
+                #expect(renewed.deviceID == courier.identity.deviceID)
+                #expect(renewed.keyPEM != courier.identity.keyPEM)
+                let date = try #require(renewed.renewalDate)
+                #expect(date > Date())
+                while await device.identity != renewed { await Task.yield() }
+            }
+            #expect(courier.record.value.bodies("/1/renewals").count == 1)
+        }
+    }
+
+    @Test func `A renewed identity that cannot be kept is not used`() async throws {
+        let delegate = RecordingDelegate(keeps: false)
+        try await ScriptedCourier.run(identityAge: 300 * 86_400, act: Self.renewing) { courier in
+            try await courier.device(delegate) { device in
+                let record = try await delegate.record.wait { !$0.problems.isEmpty }
+                #expect(record.problems.map(\.code) == [.storage])
+                #expect(await device.identity == courier.identity)
+            }
+        }
+    }
+
+    @Test func `An identity that is past two thirds of its life asks for a new one, and takes none of another key`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(identityAge: 0, act: { _ in .hang }) { other in
+            let newChain = other.identity.chainPEM
+            try await ScriptedCourier.run(identityAge: 300 * 86_400) { request in
+                switch request.path {
+                case "/1/notifications": .stream("")
+                case "/1/renewals": .answer(200, newChain)
+                default: .answer(204, "")
+                }
+            } _: { courier in
+                try await courier.device(delegate) { _ in
+                    try await delegate.record.wait { $0.renewed.count == 1 || !$0.problems.isEmpty }
+                }
+                let request = try #require(courier.record.value.bodies("/1/renewals").first)
+                #expect(request.hasPrefix("-----BEGIN CERTIFICATE REQUEST-----"))
+                // The certificate is of another key than the one asked for: it cannot be used, and that is said.
+                #expect(delegate.record.value.problems.map(\.code) == [.badIdentity])
+                #expect(delegate.record.value.renewed.isEmpty)
+            }
+        }
+    }
+
+    @Test func `An identity that is young is not renewed`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(identityAge: 200 * 86_400, act: Self.stream(ScriptedCourier.line(1))) { courier in
+            try await courier.device(delegate) { _ in
+                try await courier.record.wait { $0.acknowledgements == [[1]] }
+            }
+            #expect(courier.record.value.bodies("/1/renewals").isEmpty)
+        }
+    }
+
+    @Test func `A renewal that is refused is reported, and the connection goes on`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(identityAge: 300 * 86_400) { request in
+            switch request.path {
+            case "/1/notifications": .stream(ScriptedCourier.line(1))
+            case "/1/renewals": .answer(503, #"{"reason":"ServiceUnavailable"}"#)
+            default: .answer(204, "")
+            }
+        } _: { courier in
+            try await courier.device(delegate) { _ in
+                try await courier.record.wait { $0.acknowledgements == [[1]] }
+                try await delegate.record.wait { !$0.problems.isEmpty }
+            }
+        }
+        #expect(delegate.record.value.problems.map(\.code) == [.unavailable])
+        #expect(delegate.record.value.failures.isEmpty)
+    }
+}

@@ -1,0 +1,84 @@
+import NIOCore
+import Testing
+
+@testable import APNSDevice
+
+struct KeepAliveTests {
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    /// Lets the silence last until a PING is due, and answers it.
+    private func answer(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
+        now = now + keepAlive.interval
+        #expect(keepAlive.look(at: now) == .ping(lookAgain: now + .seconds(20)))
+        now = now + .milliseconds(50)
+        keepAlive.heard(at: now)
+    }
+
+    /// Lets a PING go without an answer.
+    private func lose(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
+        now = now + keepAlive.interval
+        _ = keepAlive.look(at: now)
+        now = now + .seconds(20)
+        #expect(keepAlive.look(at: now) == .dead)
+        keepAlive.begin(at: now)
+    }
+
+    @Test func `What comes puts the PING off`() {
+        var keepAlive = KeepAlive(now: start)
+        keepAlive.heard(at: start + .seconds(50))
+        #expect(keepAlive.look(at: start + .seconds(60)) == .wait(until: start + .seconds(110)))
+    }
+
+    @Test func `The interval grows while PINGs are answered, up to the longest`() {
+        var keepAlive = KeepAlive(now: start)
+        var now = start
+        var intervals: [TimeAmount] = []
+        for _ in 0..<9 {
+            intervals.append(keepAlive.interval)
+            answer(&keepAlive, &now)
+        }
+        #expect(intervals.prefix(3) == [.seconds(60), .seconds(90), .seconds(135)])
+        #expect(intervals.last == .minutes(15))
+    }
+
+    @Test func `A PING without an answer is waited for, and then the connection is dead`() {
+        var keepAlive = KeepAlive(now: start)
+        let asked = start + .seconds(60)
+        #expect(keepAlive.look(at: asked) == .ping(lookAgain: asked + .seconds(20)))
+        #expect(keepAlive.look(at: asked + .seconds(19)) == .wait(until: asked + .seconds(20)))
+        #expect(keepAlive.look(at: asked + .seconds(20)) == .dead)
+    }
+
+    @Test func `After a loss the last interval that worked is kept, and a longer one tried only much later`() {
+        var keepAlive = KeepAlive(now: start)
+        var now = start
+        answer(&keepAlive, &now)
+        answer(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(135))
+        lose(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(90))
+        for _ in 0..<99 {
+            answer(&keepAlive, &now)
+            #expect(keepAlive.interval == .seconds(90))
+        }
+        answer(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(135))
+    }
+
+    @Test func `Where what worked works no more, it begins with the shortest`() {
+        var keepAlive = KeepAlive(now: start)
+        var now = start
+        answer(&keepAlive, &now)
+        lose(&keepAlive, &now)
+        lose(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(60))
+    }
+
+    @Test func `Of another network nothing is known`() {
+        var keepAlive = KeepAlive(now: start)
+        var now = start
+        for _ in 0..<5 { answer(&keepAlive, &now) }
+        keepAlive.networkIsBack(at: now)
+        #expect(keepAlive.interval == .seconds(60))
+    }
+}

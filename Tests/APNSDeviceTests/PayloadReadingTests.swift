@@ -1,0 +1,74 @@
+import Testing
+
+@testable import APNSDevice
+
+struct PayloadReadingTests {
+    private func content(
+        _ payload: String, _ localizations: Localizations = Localizations(), languages: [String] = ["en"],
+    ) -> NotificationContent {
+        NotificationContent(PayloadReading(Array(payload.utf8)), localizations, languages: languages)
+    }
+
+    @Test func `Every key of the tables`() {
+        let reading = PayloadReading(
+            Array(
+                #"""
+                {"aps":{"alert":{"title":"T","subtitle":"S","body":"B","launch-image":"L"},"badge":9,
+                "sound":{"critical":1,"name":"chime.aiff","volume":0.5},"content-available":1,"mutable-content":1,
+                "category":"C","thread-id":"X","target-content-id":"Y","interruption-level":"time-sensitive",
+                "relevance-score":0.25}}
+                """#.utf8))
+        #expect(reading.isContentAvailable && reading.isMutable && !reading.isSilent)
+        let content = NotificationContent(reading, Localizations(), languages: [])
+        #expect(content.title == "T" && content.subtitle == "S" && content.body == "B" && content.launchImage == "L")
+        #expect(content.badge == 9 && content.category == "C" && content.threadID == "X")
+        #expect(content.sound == NotificationContent.Sound(name: "chime.aiff", isCritical: true, volume: 0.5))
+        #expect(content.targetContentID == "Y" && content.interruptionLevel == .timeSensitive)
+        #expect(content.relevanceScore == 0.25)
+    }
+
+    @Test func `A text alone is the body`() {
+        #expect(content(#"{"aps":{"alert":"Hello"}}"#).body == "Hello")
+    }
+
+    @Test(arguments: [
+        (#"{"aps":{"content-available":1}}"#, true), (#"{"aps":{"content-available":1,"alert":"x"}}"#, false),
+        (#"{"aps":{"content-available":1,"badge":0}}"#, false),
+        (#"{"aps":{"content-available":1,"sound":"x"}}"#, false), (#"{"aps":{"content-available":0}}"#, false),
+        (#"{"aps":{"content-available":"1"}}"#, false), (#"{"aps":{}}"#, false), ("{}", false),
+    ])
+    func `A silent notification`(_ payload: String, _ isSilent: Bool) {
+        #expect(PayloadReading(Array(payload.utf8)).isSilent == isSilent)
+    }
+
+    @Test(arguments: [
+        "", "[]", "{", #"{"aps":7}"#, #"{"aps":[]}"#, #"{"aps":{"alert":7,"badge":"x","sound":[],"category":{}}}"#,
+        #"{"aps":{"alert":{"title":7,"body":[],"loc-args":7},"badge":1e300,"thread-id":null}}"#,
+        #"{"aps":{"interruption-level":"loud","relevance-score":"x","mutable-content":[1]}}"#,
+    ])
+    func `A key of another type is as if it were missing`(_ payload: String) {
+        #expect(content(payload) == NotificationContent())
+    }
+
+    @Test(arguments: [("5", 5), ("0", 0), ("-3", 0), ("2.0", 2)])
+    func `The badge`(_ written: String, _ badge: Int) {
+        #expect(content(#"{"aps":{"badge":\#(written)}}"#).badge == badge)
+    }
+
+    private let game = Localizations(["en": StringsTable(["GAME": "%@ and %@ play", "PLAY": "Play"])])
+
+    @Test func `Keys are looked up, with their arguments`() {
+        let shown = content(
+            #"{"aps":{"alert":{"title-loc-key":"PLAY","subtitle-loc-key":"GAME","subtitle-loc-args":["a",2],"#
+                + #""loc-key":"GAME","loc-args":["Jenna","Frank"],"action-loc-key":"PLAY"}}}"#, game)
+        #expect(shown.title == "Play" && shown.subtitle == "a and 2 play" && shown.body == "Jenna and Frank play")
+        #expect(shown.actionTitle == "Play")
+    }
+
+    @Test func `A key that is found counts before a text, and one that is not leaves the text, or is shown itself`() {
+        #expect(content(#"{"aps":{"alert":{"body":"x","loc-key":"PLAY"}}}"#, game).body == "Play")
+        #expect(content(#"{"aps":{"alert":{"body":"x","loc-key":"NONE"}}}"#, game).body == "x")
+        #expect(content(#"{"aps":{"alert":{"loc-key":"NONE","loc-args":["a"]}}}"#, game).body == "NONE")
+        #expect(content(#"{"aps":{"alert":{"title-loc-key":null,"title":"x"}}}"#, game).title == "x")
+    }
+}

@@ -1,0 +1,260 @@
+import Crypto
+import Foundation
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import Testing
+import Trust
+
+@testable import APNSDevice
+
+/// A courier over real TLS and HTTP/2 that does what a test tells it, good or bad.
+final class ScriptedCourier: Sendable {
+    /// What it does with a request.
+    enum Act: Sendable {
+        case answer(Int, String)
+        /// 200, these bytes, and the stream stays open.
+        case stream(String)
+        /// Nothing at all.
+        case hang
+        /// The connection is closed without a word.
+        case vanish
+        /// The stream is answered with these bytes, and then the connection is closed.
+        case streamAndVanish(String)
+        /// The stream is opened, and nothing more is read from the connection.
+        case streamAndFreeze
+        /// A new certificate for the key of the request.
+        case certify
+        /// GOAWAY with this reason.
+        case goAway(String)
+    }
+
+    struct Request: Sendable {
+        var method = ""
+        var path = ""
+        var body = ""
+        /// Which connection it came on, from 1 on.
+        var connection = 0
+    }
+
+    struct Record: Sendable {
+        var connections = 0
+        var requests: [Request] = []
+
+        func bodies(_ path: String) -> [String] { requests.filter { $0.path == path }.map(\.body) }
+        /// The numbers that were acknowledged, one list for each request.
+        var acknowledgements: [[Int]] {
+            bodies("/1/acknowledgements").map { body in
+                body.split { !$0.isNumber }.compactMap { Int($0) }
+            }
+        }
+    }
+
+    let record = Observed(Record())
+    let address: CourierAddress
+    let identity: APNSDevice.DeviceIdentity
+    fileprivate let authority: CertificateAuthority
+    private let channels = Observed<[any Channel]>([])
+
+    private init(address: CourierAddress, identity: APNSDevice.DeviceIdentity, authority: CertificateAuthority) {
+        self.authority = authority
+        self.address = address
+        self.identity = identity
+    }
+
+    /// Runs a courier meanwhile.
+    /// - Parameters:
+    ///   - identityAge: how long ago the device was activated, in seconds.
+    ///   - serverAge: how long ago the courier's certificate was made, in seconds; negative for one of the future.
+    ///   - act: what to do with a request.
+    static func run(
+        identityAge: Double = 0,
+        serverAge: Double = 0,
+        act: @escaping @Sendable (Request) -> Act,
+        _ body: (ScriptedCourier) async throws -> Void,
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sc-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // A folder left behind fails no test.
+        let now = Date().timeIntervalSince1970
+        var random = SystemRandomNumberGenerator()
+        let authority = try CertificateAuthority.create(now: now - 800 * 86_400, using: &random)
+        let root = folder.appendingPathComponent("ca.pem").path
+        try Data(authority.rootPEM.utf8).write(to: URL(fileURLWithPath: root))
+        let key = P256.Signing.PrivateKey()
+        let issued = try authority.issueDeviceCertificate(
+            request: Array(DeviceSigningRequest.pem(for: key).utf8), device: DeviceID(rawValue: 7),
+            environment: .development, now: now - identityAge, using: &random)
+        let identity = APNSDevice.DeviceIdentity(
+            environment: APNSDevice.DeviceIdentity.Environment.development, deviceID: "0000000000000007",
+            keyPEM: key.pemRepresentation, chainPEM: issued.chainPEM)
+        let server = try authority.issueServerCertificate(names: [], now: now - serverAge, using: &random)
+        let context = try serverContext(server, root: root)
+        let box = Observed<ScriptedCourier?>(nil)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let courier = box.value else { return }
+                    let tls = NIOSSLServerHandler(context: context) { chain, promise in
+                        // As the service does: by the authority's own rules.
+                        let peer = try? authority.verifyPeer(
+                            chain: chain.map { try $0.toDERBytes() }, as: .device, now: now)
+                        promise.succeed(peer == nil ? .failed : .certificateVerified)
+                    }
+                    courier.channels.update { $0.append(channel) }
+                    courier.record.update { $0.connections += 1 }
+                    let application = ScriptedConnection(
+                        courier, number: courier.record.value.connections, channel: channel, act: act)
+                    try channel.pipeline.syncOperations.addHandlers([
+                        tls,
+                        HTTP2Session(role: .server, configuration: HTTP2Configuration(), application: application),
+                    ])
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let courier = ScriptedCourier(
+            address: CourierAddress(host: "127.0.0.1", port: port, authorityFile: root), identity: identity,
+            authority: authority)
+        box.update { $0 = courier }
+        do {
+            try await body(courier)
+        } catch {
+            try await listener.close()
+            throw error
+        }
+        try await listener.close()
+        for channel in courier.channels.value { channel.close(promise: nil) }
+    }
+
+    private static func serverContext(_ server: IssuedCertificate, root: String) throws -> NIOSSLContext {
+        let key = try #require(server.keyPEM)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(server.chainPEM.utf8))
+                .map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)))
+        configuration.certificateVerification = .noHostnameVerification
+        configuration.trustRoots = .file(root)
+        configuration.applicationProtocols = ["h2"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// Runs a device against it meanwhile.
+    /// - Returns: how the device's run ended.
+    @discardableResult
+    func device(
+        _ delegate: RecordingDelegate,
+        _ change: (inout Device.Configuration) -> Void = { _ in },
+        _ body: (Device) async throws -> Void,
+    ) async throws -> DeviceError? {
+        var configuration = Device.Configuration()
+        configuration.reconnection.shortest = .milliseconds(1)
+        configuration.reconnection.longest = .milliseconds(5)
+        configuration.closeTimeout = .seconds(1)
+        change(&configuration)
+        let device = try Device(identity, at: address, delegate: delegate, configuration: configuration)
+        let running = Task { () -> DeviceError? in
+            do throws(DeviceError) {
+                try await device.run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        do {
+            try await body(device)
+        } catch {
+            await device.close()
+            throw error
+        }
+        await device.close()
+        return await running.value
+    }
+
+    /// The line of a notification.
+    static func line(_ sending: Int, id: Int = 0, payload: String = #"{"aps":{"alert":"Hello"}}"#) -> String {
+        let digits = String(id == 0 ? sending : id)
+        let uuid = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+        return #"{"sending":\#(sending),"id":"\#(uuid)","topic":"com.example.app","bundleID":"com.example.app","#
+            + #""priority":10,"payload":\#(payload)}"# + "\n"
+    }
+}
+
+/// One connection. Confined to its event loop.
+private final class ScriptedConnection: HTTP2Application {
+    private let courier: ScriptedCourier
+    private let number: Int
+    private let channel: any Channel
+    private let act: @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act
+    private var session: HTTP2Session?
+    private var requests: [StreamID: ScriptedCourier.Request] = [:]
+
+    init(
+        _ courier: ScriptedCourier,
+        number: Int,
+        channel: any Channel,
+        act: @escaping @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act,
+    ) {
+        self.courier = courier
+        self.number = number
+        self.channel = channel
+        self.act = act
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+    func sessionClosed(_ end: SessionEnd) { session = nil }
+    func headersBegan(_ stream: StreamID) { requests[stream] = ScriptedCourier.Request(connection: number) }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        if name.isEqual(to: ":method") { requests[stream]?.method = value.text }
+        if name.isEqual(to: ":path") { requests[stream]?.path = value.text }
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) { requests[stream]?.body += bytes.text }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let request = requests.removeValue(forKey: stream) else { return }
+        courier.record.update { $0.requests.append(request) }
+        switch act(request) {
+        case .answer(let status, let body): answer(stream, status, body)
+        case .stream(let text): begin(stream, text)
+        case .hang: break
+        case .certify: certify(stream, request)
+        case .vanish: channel.close(promise: nil)
+        case .streamAndVanish(let text):
+            begin(stream, text)
+            session?.flush()
+            channel.close(promise: nil)
+        case .streamAndFreeze:
+            begin(stream, "")
+            channel.setOption(.autoRead, value: false).whenComplete { _ in }
+        case .goAway(let reason):
+            session?.goAway(.noError, debugData: Array(#"{"reason":"\#(reason)"}"#.utf8))
+            session?.close()
+        }
+    }
+
+    private func answer(_ stream: StreamID, _ status: Int, _ body: String) {
+        var headers = HeaderBlock()
+        headers.append(":status", String(status))
+        session?.respond(stream, headers, body: body.isEmpty ? nil : ByteBuffer(string: body))
+    }
+
+    private func certify(_ stream: StreamID, _ request: ScriptedCourier.Request) {
+        var random = SystemRandomNumberGenerator()
+        // What is no request gets an empty answer.
+        let issued = try? courier.authority.issueDeviceCertificate(
+            request: Array(request.body.utf8), device: DeviceID(rawValue: 7), environment: .development,
+            now: Date().timeIntervalSince1970, using: &random)
+        answer(stream, 200, issued?.chainPEM ?? "")
+    }
+
+    private func begin(_ stream: StreamID, _ text: String) {
+        var headers = HeaderBlock()
+        headers.append(":status", "200")
+        session?.sendHeaders(stream, headers, endStream: false)
+        session?.write(stream, ByteBuffer(string: text))
+    }
+}
