@@ -119,7 +119,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"), nioSSL,
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: settings,
         ),

@@ -12,8 +12,8 @@ struct DeviceResetCommand: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
 
     func run() async throws {
-        let identity = try DeviceIdentityFile(path: device.identity)
-        let client = try await device.connect(common)
+        let identity = try DeviceIdentity(path: device.identity)
+        let client = try device.device(common)
         try await client.reset()
         await client.close()
         Output(isJSON: common.json).print(

@@ -61,7 +61,11 @@ struct NotificationCentreTests {
         centre.show(shown(1))
         centre.setBadge(3, of: "com.example.app")
         centre.removeAll(of: "com.example.app")
-        #expect(centre == { var empty = NotificationCentre(); empty.show(shown(1)); empty.remove("1"); return empty }())
+        #expect(
+            centre
+                == {
+                    var empty = NotificationCentre(); empty.show(shown(1)); empty.remove("1"); return empty
+                }())
     }
 
     @Test func `The oldest goes when there are too many`() {

@@ -85,10 +85,13 @@ struct SystemStateTests {
     private let category = NotificationCategory(
         id: "MSG",
         actions: [
-            NotificationAction(id: "reply", title: "Reply"), NotificationAction(id: "see", title: "See", opensApp: true),
+            NotificationAction(id: "reply", title: "Reply"),
+            NotificationAction(id: "see", title: "See", opensApp: true),
         ])
 
-    private func show(_ aps: String, in state: inout SystemState, _ presentation: Presentation = .all) -> ShownNotification? {
+    private func show(
+        _ aps: String, in state: inout SystemState, _ presentation: Presentation = .all
+    ) -> ShownNotification? {
         let notification = notification(aps)
         let content = NotificationContent(
             PayloadReading(notification.payload), Localizations(), languages: [])

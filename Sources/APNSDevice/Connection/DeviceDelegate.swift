@@ -14,8 +14,8 @@ public protocol DeviceDelegate: Sendable {
     /// could not be renewed.
     func reported(_ problem: DeviceError)
 
-    /// The identity was renewed: keep this one in place of the old one. It is used once this returns; when it throws,
-    /// the old one goes on being used.
+    /// The identity was renewed: keep this one in place of the old one. It is used once this returns, on a new
+    /// connection; when it throws, the old one goes on being used.
     func renewed(_ identity: DeviceIdentity) async throws
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOSSL
 
 // The identity's renewal, before its certificate ends.
 extension DeviceLink {
@@ -48,17 +49,27 @@ extension DeviceLink {
             do {
                 let context = try tls.context(identity)
                 try await delegate.renewed(identity)
-                bound.eventLoop.execute {
-                    bound.value.identity = identity
-                    bound.value.renewalDate = identity.renewalDate
-                    bound.value.context = context
-                    bound.value.renewal = .none
-                }
+                bound.eventLoop.execute { bound.value.use(identity, context) }
             } catch {
                 let problem = error as? DeviceError ?? DeviceError(.storage, "\(error)")
                 bound.eventLoop.execute { bound.value.renewalFailed(problem) }
             }
         }
+    }
+
+    /// The present connection would end with the old certificate: a new one is made now.
+    private func use(_ identity: DeviceIdentity, _ context: NIOSSLContext) {
+        self.identity = identity
+        self.context = context
+        renewalDate = identity.renewalDate
+        renewal = .none
+        guard case .connected(let connection) = state, closing == nil else { return }
+        let reason = DeviceError(.disconnected, "The identity was renewed.")
+        ended(connection, reason)
+        connection.fail(reason)
+        guard case .waiting(let timer) = state else { return }
+        timer.cancel()
+        connect()
     }
 
     private func renewalFailed(_ error: DeviceError) {

@@ -32,7 +32,8 @@ public struct StringsTable: Sendable, Hashable {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             text = String(bytes: bytes, encoding: .utf16)
         } else {
-            text = String(validating: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
+            text = String(
+                validating: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
         }
         guard let text else { throw ParseError(line: 1, cause: "The file is neither UTF-8 nor UTF-16.") }
         try self.init(parsing: text)

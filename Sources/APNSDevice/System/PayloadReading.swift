@@ -29,7 +29,9 @@ struct PayloadReading: Sendable, Hashable {
 
     init(_ payload: [UInt8]) {
         // What is no such dictionary asks for nothing.
-        guard let whole = try? JSONDecoder().decode(Whole.self, from: Data(payload)), let aps = whole.aps else { return }
+        guard let whole = try? JSONDecoder().decode(Whole.self, from: Data(payload)), let aps = whole.aps else {
+            return
+        }
         self = aps.reading
     }
 

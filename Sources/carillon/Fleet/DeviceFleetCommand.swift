@@ -59,7 +59,9 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             throw ValidationError("--acknowledgement-delay is from 0 to 600,000 milliseconds.")
         }
         guard interval >= 0.1, interval <= 86_400 else { throw ValidationError("--interval is from 0.1 to 86,400.") }
-        guard duration.map({ $0 >= 0 && $0 <= 1e9 }) ?? true else { throw ValidationError("--duration is not negative.") }
+        guard duration.map({ $0 >= 0 && $0 <= 1e9 }) ?? true else {
+            throw ValidationError("--duration is not negative.")
+        }
     }
 
     func run() async throws {
@@ -84,7 +86,9 @@ struct DeviceFleetCommand: AsyncParsableCommand {
 
     private func live(_ fleet: Fleet) async throws {
         try await fleet.connect(isQuiet: common.json)
-        if let tokens { try DataFolder.write(await fleet.tokens.joined(separator: "\n") + "\n", to: DataFolder(tokens).path) }
+        if let tokens {
+            try DataFolder.write(await fleet.tokens.joined(separator: "\n") + "\n", to: DataFolder(tokens).path)
+        }
         await fleet.announce()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await fleet.reportTotals(every: .seconds(interval)) }

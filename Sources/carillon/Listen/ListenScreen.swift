@@ -29,7 +29,8 @@ final actor ListenScreen {
         for await event in events {
             switch event {
             case .shown(let shown): await show(shown)
-            case .badge(let badge, let bundleID): Self.write("\(bundleID): badge \(badge == 0 ? "taken away" : "\(badge)")")
+            case .badge(let badge, let bundleID):
+                Self.write("\(bundleID): badge \(badge == 0 ? "taken away" : "\(badge)")")
             case .woken(let notification, _):
                 Self.write("\(notification.bundleID): silent  \(String(decoding: notification.payload, as: UTF8.self))")
             case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")

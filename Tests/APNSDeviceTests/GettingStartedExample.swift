@@ -1,0 +1,61 @@
+import APNSDevice
+import Foundation
+
+// The code of the article "Getting started" (Sources/APNSDevice/APNSDevice.docc), compiled. A test compares the two.
+
+func identity(at courier: CourierAddress, keptIn path: String) async throws -> DeviceIdentity {
+    if FileManager.default.fileExists(atPath: path) { return try DeviceIdentity(path: path) }
+    let identity = try await DeviceIdentity.activate(at: courier, environment: .development)
+    try identity.write(to: path)
+    return identity
+}
+
+struct Kiosk: DeviceDelegate {
+    let path: String
+
+    func received(_ notification: ReceivedNotification) async {
+        print(notification.topic, String(decoding: notification.payload, as: UTF8.self))
+    }
+
+    func renewed(_ identity: DeviceIdentity) async throws { try identity.write(to: path) }
+}
+
+func runKiosk(at courier: CourierAddress, folder: String) async throws {
+    let path = folder + "/device.pem"
+    var configuration = Device.Configuration()
+    configuration.received = try FileIdentifiers(path: folder + "/received")
+    let device = try Device(
+        try await identity(at: courier, keptIn: path), at: courier, delegate: Kiosk(path: path),
+        configuration: configuration)
+    let token = try await device.register("com.example.kiosk")
+    print("Give this to your provider:", token)
+    try await device.run()
+}
+
+struct Messages: App {
+    func registered(deviceToken: String) async {
+        // Give it to your provider, each time.
+    }
+
+    func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }
+
+    func responded(to notification: ShownNotification, with response: NotificationResponse) async {
+        print("The user chose", response)
+    }
+}
+
+func runPhone(_ identity: DeviceIdentity, at courier: CourierAddress) async throws {
+    let texts = Localizations(["de": try StringsTable(parsing: #""HELLO" = "Hallo, %@";"#)])
+    let system = DeviceSystem(languages: ["de-CH"]) { event in
+        if case .shown(let shown) = event { print(shown.content.title, shown.content.body) }
+    }
+    await system.install("com.example.messages", Messages(), localizations: texts)
+    let device = try Device(identity, at: courier, delegate: system)
+    await system.use(device)
+    async let running: Void = device.run()
+    let reply = NotificationAction(id: "reply", title: "Reply")
+    await system.open(
+        "com.example.messages", categories: [NotificationCategory(id: "MESSAGE", actions: [reply])])
+    await system.enterBackground("com.example.messages")
+    try await running
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// The devices in other languages, in Examples: they do what docs/device-protocol.md says, and nothing else is needed.
+@Suite(.service(), .timeLimit(.minutes(2))) struct ExampleDeviceTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let examples = ["Examples/device-curl/device.sh", "Examples/device-python/device.py"]
+
+    /// Runs an example until SIGTERM.
+    private func run(_ example: String, in folder: String, _ body: (ChildProcess) async throws -> Void) async throws {
+        let service = try CarillonProcess.current
+        let courier = "https://\(try service.addresses(.development).courier)"
+        let program = Self.root.appendingPathComponent(example).path
+        try await ChildProcess.with(program, [courier, service.ready.ca, "com.example.app", folder]) { child in
+            try await body(child)
+            child.signal(SIGTERM)
+            #expect(await child.finished().status == 0)
+        }
+    }
+
+    private func token(_ child: ChildProcess) async throws -> String {
+        try await child.output.nextLine().orThrow("the example ended: \(child.errors.text)")
+    }
+
+    @Test(arguments: examples)
+    func activatesRegistersReceivesAndAcknowledges(_ example: String) async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            var token = ""
+            try await run(example, in: folder + "/device") { child in
+                token = try await self.token(child)
+                #expect(try await service.send(alert: "Grüße", to: token).status == 200)
+                try await child.expectNext(alert: "Grüße")
+                // The second one comes when the first is acknowledged or stored: the next run tells which.
+                #expect(try await service.send(alert: "Second", to: token).status == 200)
+                try await child.expectNext(alert: "Second")
+            }
+            // The same device again: what was taken does not come again, what was sent meanwhile does.
+            #expect(try await service.send(alert: "Stored", to: token).status == 200)
+            try await run(example, in: folder + "/device") { child in
+                #expect(try await self.token(child) == token)
+                try await child.expectNext(alert: "Stored")
+            }
+        }
+    }
+
+    @Test(arguments: examples)
+    func endsWhenItIsTakenOver(_ example: String) async throws {
+        let service = try CarillonProcess.current
+        let courier = "https://\(try service.addresses(.development).courier)"
+        let program = Self.root.appendingPathComponent(example).path
+        try await withTemporaryFolder { folder in
+            let arguments = [courier, service.ready.ca, "com.example.app", folder + "/device"]
+            try await ChildProcess.with(program, arguments) { child in
+                let token = try await self.token(child)
+                #expect(try await service.send(alert: "First", to: token).status == 200)
+                try await child.expectNext(alert: "First")
+                let identity = folder + "/device/both.pem"
+                let parts = ["device.key", "device.crt"].map { folder + "/device/" + $0 }
+                let text = try parts.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+                try Data(text.utf8).write(to: URL(fileURLWithPath: identity))
+                try await service.listen(as: identity) { _ in
+                    #expect(await child.finished().status == 1)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+/// `carillon device fleet`: many devices in one process.
+@Suite(.service(), .timeLimit(.minutes(3))) struct FleetCommandTests {
+    private let bundleID = "com.example.app"
+
+    private func fleet<Result>(
+        _ arguments: String...,
+        body: (ChildProcess) async throws -> Result,
+    ) async throws -> Result {
+        let service = try CarillonProcess.current
+        let all = ["device", "fleet", "--bundle-id", bundleID, "--data", service.data, "--json"] + arguments
+        return try await ChildProcess.with(BuiltCommand.path, all, body)
+    }
+
+    private func next(_ child: ChildProcess) async throws -> JSONValue {
+        try JSONValue(await child.output.nextLine().orThrow("fleet ended: \(child.errors.text)"))
+    }
+
+    /// The first totals that are as expected.
+    private func totals(_ child: ChildProcess, _ isMet: (JSONValue) -> Bool) async throws -> JSONValue {
+        while true {
+            let line = try await next(child)
+            if line["event"] == "totals", isMet(line) { return line }
+        }
+    }
+
+    private func tokens(_ path: String) throws -> [String] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    @Test func saysThatAllAreConnectedAndEndsWithTotals() async throws {
+        try await fleet("--count", "20", "--duration", "0") { child in
+            let finished = await child.finished()
+            #expect(finished.status == 0, "\(finished.errors)")
+            let objects = try finished.objects
+            #expect(objects.first == ["event": "connected", "count": 20])
+            let last = try #require(objects.last)
+            #expect(last["event"] == "totals" && last["last"] == .bool(true))
+            #expect(last["latency"]?["connect"]?["count"] == 20)
+            #expect(last["latency"]?["connect"]?.keys == ["count", "p50", "p90", "p99", "p999", "max"])
+        }
+    }
+
+    @Test func theSameDevicesComeAgain() async throws {
+        try await withTemporaryFolder { folder in
+            for (name, count) in [("a", "5"), ("b", "8")] {
+                try await fleet("--count", count, "--duration", "0", "--tokens", "\(folder)/\(name)") { child in
+                    #expect(await child.finished().status == 0)
+                }
+            }
+            let (first, second) = (try tokens(folder + "/a"), try tokens(folder + "/b"))
+            #expect(Set(second).count == 8)
+            #expect(Array(second.prefix(5)) == first)
+            #expect(try permissions(ofFile: CarillonProcess.current.data + "/fleet/development.pem") == 0o600)
+        }
+    }
+
+    @Test func everyNotificationArrivesAndIsAcknowledged() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            try await fleet("--count", "10", "--interval", "0.1", "--tokens", folder + "/tokens") { child in
+                #expect(try await next(child) == ["event": "connected", "count": 10])
+                for token in try tokens(folder + "/tokens") {
+                    #expect(try await service.send(alert: "Hello", to: token).status == 200)
+                }
+                let line = try await totals(child) { $0["acknowledged"] == 10 }
+                #expect(line["received"] == 10 && line["duplicates"] == 0 && line["failures"] == 0)
+                child.signal(SIGTERM)
+                let finished = await child.finished()
+                #expect(finished.status == 0)
+                #expect(try finished.objects.last?["last"] == .bool(true))
+            }
+        }
+    }
+
+    @Test func theShareThatIsOfflineGetsItsNotificationsLater() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            try await fleet("--count", "10", "--offline", "0.4", "--tokens", folder + "/tokens") { child in
+                #expect(try await next(child) == ["event": "connected", "count": 6])
+                for token in try tokens(folder + "/tokens") {
+                    #expect(try await service.send(alert: "Hello", to: token).status == 200)
+                }
+                child.signal(SIGTERM)
+                #expect(await child.finished().status == 0)
+            }
+            // All of them connect now: the stored ones come.
+            try await fleet("--count", "10", "--interval", "0.1") { child in
+                _ = try await totals(child) { ($0["acknowledged"]?.number ?? 0) >= 4 }
+            }
+        }
+    }
+
+    @Test func devicesThatLoseTheirConnectionComeAgain() async throws {
+        try await fleet("--count", "10", "--reconnects-per-minute", "6000", "--interval", "0.1") { child in
+            let line = try await totals(child) { ($0["reconnects"]?.number ?? 0) >= 20 }
+            #expect(line["failures"] == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ["--count", "0"], ["--count", "100001"], ["--count", "1", "--offline", "1.5"],
+        ["--count", "1", "--interval", "0"], ["--count", "1", "--acknowledgement-delay", "-1"],
+        ["--count", "1", "--reconnects-per-minute", "-1"],
+    ])
+    func optionsThatCannotBe(_ arguments: [String]) async throws {
+        let service = try CarillonProcess.current
+        let finished = try await BuiltCommand.run(
+            ["device", "fleet", "--bundle-id", bundleID, "--data", service.data] + arguments)
+        #expect(finished.status == 64)
+        #expect(finished.output.isEmpty)
+    }
+}
