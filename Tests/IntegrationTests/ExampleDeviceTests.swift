@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 import Testing
 
 /// The devices in other languages, in Examples: they do what docs/device-protocol.md says, and nothing else is needed.

@@ -183,6 +183,8 @@ final class CourierConnection: HTTP2Application {
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         if stream == self.stream {
             self.stream = nil
+            // Where the connection ends with it, why is told next.
+            guard session?.isActive == true, goAway == nil else { return }
             return fail(DeviceError(.disconnected, "The courier gave up the stream of notifications: \(error)."))
         }
         guard let exchange = exchanges.remove(stream), !exchange.isDone else { return }
