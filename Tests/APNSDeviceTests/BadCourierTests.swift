@@ -39,9 +39,10 @@ import Testing
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(act)) { courier in
             try await courier.device(delegate) {
-                if code == .timedOut { $0.connectTimeout = .milliseconds(300) }
+                guard code == .timedOut else { return }
+                $0.connectTimeout = .seconds(1)
                 $0.keepAlive.shortest = .milliseconds(100)
-                $0.keepAlive.answer = .milliseconds(100)
+                $0.keepAlive.answer = .seconds(1)
             } _: { _ in
                 try await delegate.record.wait { !$0.notifications.isEmpty }
                 try await courier.record.wait { $0.acknowledgements.contains([9]) }

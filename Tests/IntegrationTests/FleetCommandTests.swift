@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 /// `carillon device fleet`: many devices in one process.
-@Suite(.service(), .timeLimit(.minutes(3))) struct FleetCommandTests {
+/// Each test has a service of its own: the devices of a data folder are the same for every fleet.
+@Suite(.timeLimit(.minutes(3))) struct FleetCommandTests {
     private let bundleID = "com.example.app"
 
     private func fleet<Result>(
@@ -30,7 +31,7 @@ import Testing
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    @Test func saysThatAllAreConnectedAndEndsWithTotals() async throws {
+    @Test(.service()) func saysThatAllAreConnectedAndEndsWithTotals() async throws {
         try await fleet("--count", "20", "--duration", "0") { child in
             let finished = await child.finished()
             #expect(finished.status == 0, "\(finished.errors)")
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func theSameDevicesComeAgain() async throws {
+    @Test(.service()) func theSameDevicesComeAgain() async throws {
         try await withTemporaryFolder { folder in
             for (name, count) in [("a", "5"), ("b", "8")] {
                 try await fleet("--count", count, "--duration", "0", "--tokens", "\(folder)/\(name)") { child in
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func everyNotificationArrivesAndIsAcknowledged() async throws {
+    @Test(.service()) func everyNotificationArrivesAndIsAcknowledged() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             try await fleet("--count", "10", "--interval", "0.1", "--tokens", folder + "/tokens") { child in
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func theShareThatIsOfflineGetsItsNotificationsLater() async throws {
+    @Test(.service()) func theShareThatIsOfflineGetsItsNotificationsLater() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             try await fleet("--count", "10", "--offline", "0.4", "--tokens", folder + "/tokens") { child in
@@ -93,18 +94,20 @@ import Testing
         }
     }
 
-    @Test func devicesThatLoseTheirConnectionComeAgain() async throws {
+    @Test(.service()) func devicesThatLoseTheirConnectionComeAgain() async throws {
         try await fleet("--count", "10", "--reconnects-per-minute", "6000", "--interval", "0.1") { child in
             let line = try await totals(child) { ($0["reconnects"]?.number ?? 0) >= 20 }
             #expect(line["failures"] == 0)
         }
     }
 
-    @Test(arguments: [
-        ["--count", "0"], ["--count", "100001"], ["--count", "1", "--offline", "1.5"],
-        ["--count", "1", "--interval", "0"], ["--count", "1", "--acknowledgement-delay", "-1"],
-        ["--count", "1", "--reconnects-per-minute", "-1"],
-    ])
+    @Test(
+        .service(),
+        arguments: [
+            ["--count", "0"], ["--count", "100001"], ["--count", "1", "--offline", "1.5"],
+            ["--count", "1", "--interval", "0"], ["--count", "1", "--acknowledgement-delay", "-1"],
+            ["--count", "1", "--reconnects-per-minute", "-1"],
+        ])
     func optionsThatCannotBe(_ arguments: [String]) async throws {
         let service = try CarillonProcess.current
         let finished = try await BuiltCommand.run(

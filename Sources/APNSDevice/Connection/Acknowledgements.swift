@@ -1,6 +1,6 @@
 /// Which notifications are to be acknowledged: one request at a time, and what gathers meanwhile goes into the next.
 ///
-/// So a single notification is acknowledged at once, and a burst in few requests, without a timer.
+/// So a single notification is acknowledged at once, and a burst in few requests.
 struct Acknowledgements: Sendable, Hashable {
     /// What one request holds at most: the body stays far below what the courier takes.
     static let batch = 1000

@@ -2,6 +2,10 @@ import NIOCore
 
 // Notifications on their way to the app, one after the other.
 extension DeviceLink {
+    /// How long what was taken may wait for more while the app goes on taking: far less than the 50 ms after which the
+    /// service stores a notification as well.
+    private static let gatheringTime = TimeAmount.milliseconds(10)
+
     /// Gives the next notification to the app, unless it still has one in hand.
     func takeNext() {
         guard !inbox.isTaking, closing == nil, let notification = inbox.popFirst() else { return }
@@ -28,8 +32,19 @@ extension DeviceLink {
         inbox.isTaking = false
         acknowledgements.taken(sending)
         if case .connected(let connection) = state, inbox.hasRoomAgain() { connection.resume() }
-        acknowledge()
         takeNext()
+        if inbox.isTaking { acknowledgeSoon() } else { acknowledge() }
         closeIfDone()
+    }
+
+    /// The app has more in hand: what it takes meanwhile goes into the same request.
+    private func acknowledgeSoon() {
+        guard !isGathering else { return }
+        isGathering = true
+        let bound = bound
+        eventLoop.scheduleTask(in: Self.gatheringTime) {
+            bound.value.isGathering = false
+            bound.value.acknowledge()
+        }
     }
 }

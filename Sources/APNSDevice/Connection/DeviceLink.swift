@@ -45,6 +45,8 @@ final class DeviceLink {
     var reconnection: Reconnection
     var keepAlive: KeepAlive
     var acknowledgements = Acknowledgements()
+    /// Whether acknowledgements wait a moment for more.
+    var isGathering = false
     var requests: [WaitingRequest] = []
     var inbox = Inbox()
     /// The look at the silent connection, or the end of its patience while it is made.
