@@ -25,7 +25,9 @@ let x509: Target.Dependency = .product(name: "X509", package: "swift-certificate
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -34,6 +36,7 @@ let package = Package(
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "APNSDevice", targets: ["APNSDevice"]),
+        .library(name: "APNSProvider", targets: ["APNSProvider"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -42,6 +45,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -89,7 +93,10 @@ let package = Package(
         ),
         .target(
             name: "APNSProvider",
-            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioSSL, crypto],
+            dependencies: [
+                "Notifications", "Trust", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque, logging, metrics,
+                coreMetrics, tracing, lifecycle,
+            ],
             swiftSettings: settings,
         ),
         .target(
@@ -180,6 +187,14 @@ let package = Package(
         ),
         .testTarget(name: "DocumentsTests", dependencies: ["Notifications", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
+        .testTarget(
+            name: "APNSProviderTests",
+            dependencies: [
+                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto, logging,
+                lifecycle,
+            ],
+            swiftSettings: settings,
+        ),
         .testTarget(
             name: "ServiceTests",
             dependencies: [

@@ -67,7 +67,7 @@ struct DemoCommand: AsyncParsableCommand {
             throw CommandError("The service did not make its development team.")
         }
         output.print(Step("service"), "service   ready: providers \(addresses.provider), devices \(addresses.courier)")
-        let (courier, provider) = (try HostAndPort(addresses.courier), try HostAndPort(addresses.provider))
+        let courier = try HostAndPort(addresses.courier)
         let group = MultiThreadedEventLoopGroup.singleton
         let address = CourierAddress(host: courier.host, port: courier.port, authorityFile: description.ca)
         let identity = try await DeviceIdentity.activate(at: address, environment: .development)
@@ -78,22 +78,22 @@ struct DemoCommand: AsyncParsableCommand {
         output.print(Step("app"), "app       \(bundleID) registered: \(token)")
         let listening = Task { try await device.run() }
 
-        let sender = try await ProviderClient(
-            host: provider.host, port: provider.port, authorityFile: description.ca,
-            credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID), group: group)
-        let payload = Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8)
-        let started = ContinuousClock.now
-        let outcome = try await sender.send(
-            PushRequest(deviceToken: token, topic: bundleID, payload: payload, pushType: "alert"))
-        guard outcome.status == 200 else {
-            throw CommandError("The service refused: \(outcome.status) \(outcome.reason ?? "").")
+        let sender = try ProviderClient(
+            credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
+            environment: .custom(url: "https://\(addresses.provider)", authority: .file(description.ca)))
+        guard let deviceToken = APNSProvider.DeviceToken(token) else {
+            throw CommandError("The service gave out the device token \(token).")
         }
-        output.print(Step("provider"), "provider  sent, answered 200: \(outcome.apnsID ?? "")")
+        let greeting = try PushNotification(topic: bundleID, APS(alert: APS.Alert(body: alert)))
+        try await sender.connect()
+        let started = ContinuousClock.now
+        let receipt = try await sender.send(greeting, to: deviceToken)
+        output.print(Step("provider"), "provider  sent, answered 200: \(receipt.apnsID)")
         let arrival = try await first(of: arrivals)
         try show(arrival.notification, after: arrival.moment - started, output)
         await device.close()
         try await listening.value
-        await sender.close()
+        await sender.shutDown()
     }
 
     private func show(_ notification: ReceivedNotification, after time: Duration, _ output: Output) throws {

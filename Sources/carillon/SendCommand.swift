@@ -1,25 +1,32 @@
 import APNSProvider
 import ArgumentParser
 import Foundation
-import NIOPosix
+import NIOCore
 import Notifications
 import Service
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Send a notification.",
-        discussion: "Values go to the service as they are given, which judges them.",
+        abstract: "Send a notification, or many with --batch.",
+        discussion: """
+            Values go to the service as they are given, which judges them. A line of a batch is \
+            {"token":…,"topic":…,"payload":{…},"id":…,"expiration":…,"priority":…,"collapseID":…,"pushType":…}; \
+            what it lacks, the options say.
+            """,
     )
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var credentials: CredentialOptions
 
     @Option(help: "The device token, in hexadecimal digits.")
-    var token: String
+    var token: String?
 
     @Option(help: "The topic, usually the app's bundle ID.")
-    var topic: String
+    var topic: String?
+
+    @Option(help: "A file with one notification per line; - for standard input.")
+    var batch: String?
 
     @Option(help: "development or production.")
     var environment = Environment.development
@@ -52,39 +59,65 @@ struct SendCommand: AsyncParsableCommand {
     var ca: String?
 
     func validate() throws {
-        guard (alert == nil) != (payload == nil) else {
-            throw ValidationError("Name what to send: either --alert TEXT or --payload FILE.")
+        if batch == nil {
+            guard token != nil else { throw ValidationError("Name the device: --token HEX, or a --batch FILE.") }
+            guard topic != nil || credentials.certificate != nil else {
+                throw ValidationError("Name the --topic, usually the app's bundle ID.")
+            }
+            guard (alert == nil) != (payload == nil) else {
+                throw ValidationError("Name what to send: either --alert TEXT or --payload FILE.")
+            }
+        } else {
+            guard token == nil, id == nil else {
+                throw ValidationError("A batch names the tokens and identifiers itself.")
+            }
+            guard alert == nil || payload == nil else { throw ValidationError("Name either --alert or --payload.") }
+            guard batch != "-" || payload != "-" else {
+                throw ValidationError("Standard input cannot be both the batch and the payload.")
+            }
         }
     }
 
     func run() async throws {
-        let push = PushRequest(
-            deviceToken: token, topic: topic, payload: try body(), id: id, expiration: expiration, priority: priority,
-            collapseID: collapseID, pushType: pushType ?? (alert == nil ? nil : "alert"))
-        let client = try await client()
-        let outcome = try await client.send(push)
-        await client.close()
-        report(outcome)
-        guard outcome.status == 200 else { throw ExitCode.failure }
+        if let batch {
+            let lines = try BatchLines(path: batch, defaults: try template())
+            try await SendBatch(lines: lines, output: Output(isJSON: common.json)).run(
+                credentials: try credentials.credentials(common), environment: try server())
+        } else {
+            try await sendOne()
+        }
     }
 
-    private func client() async throws -> ProviderClient {
-        let credentials = try credentials.credentials(common)
-        let server: HostAndPort
-        var authority = ca
-        var serverName: String?
-        if let url {
-            server = try HostAndPort(url)
-        } else {
-            let service = try common.runningService()
-            server = try service.provider(environment)
-            authority = authority ?? service.description.ca
-            serverName = service.description.serverName(environment)
+    private func sendOne() async throws {
+        let push = try template()
+        let answer = try await ProviderClient.withClient(
+            credentials: try credentials.credentials(common), environment: try server()
+        ) { client in
+            // Once, and the answer as it is: this is a tool to see what the service says.
+            try await client.send(push, retriesRejections: false)
         }
-        return try await ProviderClient(
-            host: server.host, port: server.port, serverName: serverName, authorityFile: authority,
-            credentials: credentials,
-            group: MultiThreadedEventLoopGroup.singleton)
+        report(answer)
+        guard answer.status == 200 else { throw ExitCode.failure }
+    }
+
+    /// What the options say of a notification.
+    private func template() throws -> PushRequest {
+        PushRequest(
+            deviceToken: token ?? "", topic: topic, payload: ByteBuffer(bytes: try body()), id: id,
+            expiration: expiration, priority: priority, collapseID: collapseID,
+            pushType: pushType ?? (alert == nil ? nil : "alert"))
+    }
+
+    private func server() throws -> APNSEnvironment {
+        if let url {
+            let server = try HostAndPort(url)
+            return APNSEnvironment(host: server.host, port: server.port, authority: ca.map { .file($0) } ?? .system)
+        }
+        let service = try common.runningService()
+        let server = try service.provider(environment)
+        return APNSEnvironment(
+            host: server.host, port: server.port, authority: .file(ca ?? service.description.ca),
+            serverName: service.description.serverName(environment))
     }
 
     private func body() throws -> [UInt8] {
@@ -97,15 +130,15 @@ struct SendCommand: AsyncParsableCommand {
         return Array(data)
     }
 
-    private func report(_ outcome: PushOutcome) {
+    private func report(_ answer: PushAnswer) {
         let output = Output(isJSON: common.json)
-        if outcome.status == 200 {
-            output.print(Accepted(status: outcome.status, apnsID: outcome.apnsID), "Accepted: \(outcome.apnsID ?? "")")
+        if answer.status == 200 {
+            output.print(Accepted(status: answer.status, apnsID: answer.apnsID), "Accepted: \(answer.apnsID ?? "")")
         } else {
-            let detail = outcome.detail.map { ": " + $0 } ?? ""
+            let detail = answer.detail.map { ": " + $0 } ?? ""
             output.print(
-                Refused(status: outcome.status, reason: outcome.reason),
-                "Refused: \(outcome.status) \(outcome.reason ?? "without a reason")\(detail)")
+                Refused(status: answer.status, reason: answer.reason),
+                "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
         }
     }
 

@@ -1,10 +1,12 @@
-/// A notification as a provider hands it to the service: what goes into the headers as it is, judged by the service.
+package import NIOCore
+
+/// A request as it goes to the service: headers as they are, judged by nobody on the way.
 package struct PushRequest: Sendable, Hashable {
-    /// Hexadecimal digits.
+    /// Hexadecimal digits, in `:path`.
     package var deviceToken: String
     package var topic: String?
-    /// A JSON dictionary in UTF-8.
-    package var payload: [UInt8]
+    /// A JSON dictionary in UTF-8. A buffer, because many requests share one payload.
+    package var payload: ByteBuffer
     package var id: String?
     package var expiration: String?
     package var priority: String?
@@ -14,7 +16,7 @@ package struct PushRequest: Sendable, Hashable {
     package init(
         deviceToken: String,
         topic: String?,
-        payload: [UInt8],
+        payload: ByteBuffer,
         id: String? = nil,
         expiration: String? = nil,
         priority: String? = nil,

@@ -1,0 +1,161 @@
+import Synchronization
+
+/// Stands between the source of a bulk call, the event loop that answers, and the reader: keeps the number of
+/// notifications on the way below its bound, and wakes either side once for many.
+final class BulkFlow<Item: Sendable>: AnswerReader {
+    typealias Outcome = PushOutcome<Item>
+
+    private struct State {
+        var ready: [Outcome] = []
+        var progress = SendProgress()
+        /// Taken from the source, and not yet read.
+        var outstanding = 0
+        /// Handed to the reader, who has asked for nothing more since.
+        var handedOut = 0
+        var hasBegun = false
+        var isCancelled = false
+        var failure: (any Error)?
+        var feeder: CheckedContinuation<Bool, Never>?
+        var reader: CheckedContinuation<[Outcome], Never>?
+        var isWakeDue = false
+
+        var isDone: Bool { isCancelled || (progress.isSourceAtEnd && progress.ended == progress.taken) }
+
+        mutating func takeReady() -> [Outcome] {
+            defer { ready = [] }
+            handedOut = ready.count
+            return ready
+        }
+    }
+
+    private let maximum: Int
+    private let state = Mutex(State())
+    private let giveUp: @Sendable () -> Void
+
+    /// - Parameter giveUp: ends what is under way.
+    init(maximum: Int, giveUp: @escaping @Sendable () -> Void) {
+        self.maximum = max(1, maximum)
+        self.giveUp = giveUp
+    }
+
+    var progress: SendProgress { state.withLock { $0.progress } }
+
+    /// True for the first iterator alone.
+    func begin() -> Bool {
+        state.withLock { state in
+            defer { state.hasBegun = true }
+            return !state.hasBegun
+        }
+    }
+
+    // MARK: The source's side
+
+    /// Waits until one more may be taken. False when sending is over.
+    func hasRoom() async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: Bool? = state.withLock { state in
+                    if state.isCancelled { return false }
+                    if state.outstanding < maximum { return true }
+                    state.feeder = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    func began() {
+        state.withLock { state in
+            state.outstanding += 1
+            state.progress.taken += 1
+        }
+    }
+
+    func sourceEnded(_ failure: (any Error)?) {
+        state.withLock { state in
+            state.progress.isSourceAtEnd = true
+            state.failure = failure
+        }
+        wake()
+    }
+
+    // MARK: The event loop's side
+
+    /// Takes an outcome. The reader is to be woken when all that came at once are in.
+    func take(_ outcome: Outcome) -> (any AnswerReader)? {
+        state.withLock { state in
+            state.ready.append(outcome)
+            if outcome.isAccepted { state.progress.accepted += 1 } else { state.progress.failed += 1 }
+            defer { state.isWakeDue = true }
+            return state.isWakeDue ? nil : self
+        }
+    }
+
+    func wake() {
+        let woken = state.withLock { state -> (CheckedContinuation<[Outcome], Never>, [Outcome])? in
+            state.isWakeDue = false
+            guard let reader = state.reader, !state.ready.isEmpty || state.isDone else { return nil }
+            state.reader = nil
+            return (reader, state.takeReady())
+        }
+        if let (reader, batch) = woken { reader.resume(returning: batch) }
+    }
+
+    // MARK: The reader's side
+
+    /// All outcomes that have come; waits for the first where there is none. Empty when all are told.
+    func nextBatch() async -> [Outcome] {
+        letMoreIn()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let batch: [Outcome]? = state.withLock { state in
+                    if !state.ready.isEmpty || state.isDone { return state.takeReady() }
+                    state.reader = continuation
+                    return nil
+                }
+                if let batch { continuation.resume(returning: batch) }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// The error with which the source ended, once.
+    func takeFailure() -> (any Error)? {
+        state.withLock { state in
+            defer { state.failure = nil }
+            return state.isCancelled ? nil : state.failure
+        }
+    }
+
+    private func letMoreIn() {
+        let feeder = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            state.outstanding -= state.handedOut
+            state.handedOut = 0
+            // Not one by one: the source is woken for a quarter of the whole.
+            guard state.outstanding <= maximum - max(1, maximum / 4) else { return nil }
+            defer { state.feeder = nil }
+            return state.feeder
+        }
+        feeder?.resume(returning: true)
+    }
+
+    /// Nobody reads any more, or nobody is to.
+    func cancel() {
+        let (feeder, reader, isNews) = state.withLock { state in
+            let isNews = !state.isDone
+            state.isCancelled = true
+            defer {
+                state.feeder = nil
+                state.reader = nil
+            }
+            return (state.feeder, state.reader, isNews)
+        }
+        feeder?.resume(returning: false)
+        reader?.resume(returning: [])
+        if isNews { giveUp() }
+    }
+}

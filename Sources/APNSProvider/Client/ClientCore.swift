@@ -1,0 +1,81 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The way into the event loop: tasks put requests in here, and wake the event loop once for all that have gathered.
+final class ClientCore: Sendable {
+    private struct Inbox {
+        var tickets: [Ticket] = []
+        var hasCancelled = false
+        var isScheduled = false
+    }
+
+    let loop: any EventLoop
+    private let inbox = Mutex(Inbox())
+    private let dispatcher: NIOLoopBoundBox<Dispatcher?>
+
+    init(
+        settings: Dispatcher.Settings,
+        opener: ConnectionOpener,
+        keeper: ProviderTokenKeeper?,
+        logger: Logger,
+    ) {
+        let loop = MultiThreadedEventLoopGroup.singleton.any()
+        self.loop = loop
+        let box = NIOLoopBoundBox<Dispatcher?>.makeEmptyBox(valueType: Dispatcher.self, eventLoop: loop)
+        dispatcher = box
+        loop.execute {
+            box.value = Dispatcher(
+                loop: loop, settings: settings, opener: opener, keeper: keeper, logger: logger,
+                metrics: ProviderMetrics())
+        }
+    }
+
+    /// Takes a request. Its ticket is completed exactly once, on the event loop.
+    func submit(_ ticket: Ticket) {
+        schedule { $0.tickets.append(ticket) }
+    }
+
+    /// Gives up the requests of a call, wherever they are.
+    func cancel(_ cancellation: Cancellation) {
+        cancellation.cancel()
+        schedule { $0.hasCancelled = true }
+    }
+
+    private func schedule(_ change: (inout Inbox) -> Void) {
+        let isFirst = inbox.withLock { inbox in
+            change(&inbox)
+            defer { inbox.isScheduled = true }
+            return !inbox.isScheduled
+        }
+        if isFirst { loop.execute { self.empty() } }
+    }
+
+    private func empty() {
+        let taken = inbox.withLock { inbox in
+            defer { inbox = Inbox() }
+            return inbox
+        }
+        dispatcher.value?.take(taken.tickets)
+        if taken.hasCancelled { dispatcher.value?.giveUpCancelled() }
+    }
+
+    /// Runs something on the event loop that ends by keeping a promise.
+    func run(
+        _ body: @escaping @Sendable (Dispatcher, EventLoopPromise<Void>) -> Void
+    ) async throws(ProviderError) {
+        let promise = loop.makePromise(of: Void.self)
+        loop.execute { [dispatcher] in
+            guard let dispatcher = dispatcher.value else {
+                return promise.fail(ProviderError(.shutDown, "The client was shut down."))
+            }
+            body(dispatcher, promise)
+        }
+        do {
+            try await promise.futureResult.get()
+        } catch {
+            throw error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")
+        }
+    }
+}

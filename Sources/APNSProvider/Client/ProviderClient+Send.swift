@@ -1,0 +1,120 @@
+import CoreMetrics
+import NIOCore
+import Tracing
+
+extension ProviderClient {
+    /// Sends one notification, and waits until the service has answered.
+    ///
+    /// What may be tried again is tried again until the deadline: first within a second, then ever later. Nothing is
+    /// sent twice that may have been taken.
+    /// - Parameter deadline: how long it may take in all; the configuration's by default.
+    /// - Returns: The service's receipt, which names the notification's identifier.
+    /// - Throws: ``ProviderError``; with the code ``ProviderError/Code/rejected``, ``ProviderError/rejection`` says why,
+    ///   and what to do.
+    @discardableResult
+    public func send(
+        _ notification: PushNotification,
+        to deviceToken: DeviceToken,
+        deadline: Duration? = nil,
+    ) async throws(ProviderError) -> PushReceipt {
+        let request = notification.request(to: deviceToken)
+        let result = await answer(to: request, deadline: deadline, retriesRejections: true).receipt
+        await forget(Push(notification, to: deviceToken), after: result)
+        return try result.get()
+    }
+
+    /// Sends a request as it is, and gives the service's answer as it is.
+    /// - Parameter retriesRejections: false to send once, and to fail when the first attempt to connect does.
+    package func send(
+        _ request: PushRequest,
+        deadline: Duration? = nil,
+        retriesRejections: Bool = false,
+    ) async throws(ProviderError) -> PushAnswer {
+        try await answer(to: request, deadline: deadline, retriesRejections: retriesRejections).get()
+    }
+
+    private func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
+        await withSpan("apns.send", ofKind: .client) { span in
+            let result = await ticket(for: request, deadline: deadline, retriesRejections: retriesRejections)
+            switch result {
+            case .success(let answer):
+                span.attributes["http.response.status_code"] = answer.status
+                if let reason = answer.reason { span.setStatus(SpanStatus(code: .error, message: reason)) }
+            case .failure(let error):
+                span.setStatus(SpanStatus(code: .error, message: "\(error.code)"))
+            }
+            return result
+        }
+    }
+
+    private func ticket(for request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
+        let start = NIODeadline.now()
+        let cancellation = Cancellation()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                core.submit(
+                    Ticket(
+                        request,
+                        deadline: start + TimeAmount(deadline ?? configuration.deadline),
+                        retriesRejections: retriesRejections,
+                        cancellation: cancellation,
+                    ) { answer in
+                        continuation.resume(returning: answer)
+                        return nil
+                    })
+            }
+        } onCancel: {
+            core.cancel(cancellation)
+        }
+        metrics.duration.recordNanoseconds((NIODeadline.now() - start).nanoseconds)
+        return result
+    }
+    // MARK: Many
+
+    /// Sends many notifications, and yields the outcome of each as it ends.
+    ///
+    /// ```swift
+    /// for try await outcome in client.send(pushes) {
+    ///     if case .failure(let error) = outcome.result { print(outcome.item.deviceToken, error) }
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - pushes: taken as fast as the service takes them, and no faster than the outcomes are read.
+    ///   - deadline: how long each may take, from the moment it is taken; the configuration's by default.
+    public func send<Source: AsyncSequence & Sendable>(
+        _ pushes: Source,
+        deadline: Duration? = nil,
+    ) -> PushOutcomes<Source> where Source.Element == Push {
+        var outcomes = outcomes(of: pushes, deadline: deadline) { $0.notification.request(to: $0.deviceToken) }
+        if configuration.deviceTokens != nil {
+            outcomes.didEnd = { outcome in await self.forget(outcome.item, after: outcome.result) }
+        }
+        return outcomes
+    }
+
+    /// Sends many requests as they are.
+    package func send<Source: AsyncSequence & Sendable>(
+        requests: Source,
+        deadline: Duration? = nil,
+    ) -> PushOutcomes<Source> where Source.Element == PushRequest {
+        outcomes(of: requests, deadline: deadline) { $0 }
+    }
+
+    private func outcomes<Source: AsyncSequence & Sendable>(
+        of source: Source,
+        deadline: Duration?,
+        _ request: @escaping @Sendable (Source.Element) -> PushRequest,
+    ) -> PushOutcomes<Source> where Source.Element: Sendable {
+        let cancellation = Cancellation()
+        let time = TimeAmount(deadline ?? configuration.deadline)
+        let flow = BulkFlow<Source.Element>(maximum: configuration.maximumInFlight) { [core] in
+            core.cancel(cancellation)
+        }
+        return PushOutcomes(source: source, flow: flow) { [core] item, flow in
+            core.submit(
+                Ticket(
+                    request(item), deadline: .now() + time, retriesRejections: true, cancellation: cancellation
+                ) { answer in flow.take(PushOutcome(item: item, result: answer.receipt)) })
+        }
+    }
+}

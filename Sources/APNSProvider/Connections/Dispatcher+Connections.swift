@@ -1,0 +1,159 @@
+import CoreMetrics
+import DequeModule
+import HTTP2
+import Logging
+import NIOCore
+
+// How connections begin and end.
+extension Dispatcher {
+    /// Opens a connection: addresses, TCP, TLS, the service's SETTINGS, all within one time.
+    func open(_ id: ConnectionPlan.ID) {
+        let keepAlive = KeepAlive(settings.keepAlive, at: .now())
+        let connection = ServerConnection(
+            id: id, authority: settings.environment.authorityHeader, keepAlive: keepAlive, owner: self)
+        connections.append(connection)
+        let deadline = NIODeadline.now() + settings.openTimeout
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let environment = settings.environment
+        let lookUp = settings.lookUp
+        let addresses = loop.makeFutureWithTask {
+            try await lookUp.addresses(environment.host, environment.port)
+        }
+        addresses.assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let addresses):
+                let (dispatcher, inUse) = (bound.value, bound.value.addresses.values)
+                var generator = SystemRandomNumberGenerator()
+                let order = ConnectionOpener.order(addresses, inUse: Array(inUse), using: &generator)
+                dispatcher.tryNext(order[...], connection, until: deadline)
+            case .failure(let error):
+                bound.value.failed(connection, "\(ConnectionFailure.cause(of: error))")
+            }
+        }
+        loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
+            guard let self, plan[id]?.phase == .opening else { return }
+            failed(connection, "the service did not answer in time")
+        }
+    }
+
+    /// Tries the addresses one after the other.
+    private func tryNext(
+        _ rest: ArraySlice<SocketAddress>,
+        _ connection: ServerConnection,
+        until deadline: NIODeadline,
+        _ last: (any Error)? = nil,
+    ) {
+        guard plan[connection.id] != nil else { return }
+        let left = deadline - .now()
+        guard let address = rest.first, left > .nanoseconds(0) else {
+            let cause = last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address"
+            return failed(connection, cause)
+        }
+        addresses[connection.id] = address
+        // An address that swallows everything must leave time for the others.
+        let share = TimeAmount.nanoseconds(left.nanoseconds / Int64(rest.count))
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let application = NIOLoopBound(connection, eventLoop: loop)
+        opener.connect(to: address, within: share, on: loop, application).assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let channel):
+                connection.opened(channel)
+                // It took too long, and nobody waits for it any more.
+                if bound.value.plan[connection.id] == nil { channel.close(promise: nil) }
+            case .failure(let error):
+                bound.value.tryNext(rest.dropFirst(), connection, until: deadline, error)
+            }
+        }
+    }
+
+    /// A connection could not be opened.
+    private func failed(_ connection: ServerConnection, _ cause: String) {
+        guard plan[connection.id]?.phase == .opening || plan.isReplacing else { return }
+        note(cause)
+        connection.close()
+        remove(connection)
+    }
+
+    private func note(_ cause: String) {
+        let place = "\(settings.environment.host), port \(settings.environment.port)"
+        connectTrouble = ProviderError(.cannotConnect, "No connection to \(place): \(cause)")
+        logger.info("No connection to the service", metadata: ["server": "\(place)", "cause": "\(cause)"])
+    }
+
+    private func remove(_ connection: ServerConnection) {
+        connections.removeAll { $0 === connection }
+        addresses[connection.id] = nil
+        if plan.closed(connection.id, at: .now(), random: random) { installReplacement() }
+        metrics.connections.record(connections.count)
+        failWaits()
+        failThoseThatDoNotWait()
+        dispatch()
+        wakeReaders()
+        endIfDone()
+    }
+
+    /// Requests that do not try again do not wait for another attempt to connect either.
+    private func failThoseThatDoNotWait() {
+        guard !plan.hasOpen, let connectTrouble else { return }
+        let gone = waiting.filter { !$0.ticket.retriesRejections }
+        guard !gone.isEmpty else { return }
+        waiting.removeAll { !$0.ticket.retriesRejections }
+        for job in gone { finish(job, .failure(job.trouble ?? connectTrouble)) }
+    }
+
+    // MARK: Told by connections
+
+    func settingsReceived(on connection: ServerConnection, streams: Int?, isFirst: Bool) {
+        plan.announced(streams, on: connection.id)
+        if isFirst {
+            connectTrouble = nil
+            logger.debug(
+                "Connected to the service",
+                metadata: ["server": "\(addresses[connection.id].map { "\($0)" } ?? "")"])
+            metrics.connections.record(connections.count)
+            for wait in whenOpen { wait.promise.succeed() }
+            whenOpen = []
+        }
+        dispatch()
+    }
+
+    func goingAway(_ connection: ServerConnection, reason: String, code: HTTP2ErrorCode) {
+        plan.leave(connection.id)
+        logger.info(
+            "The service ends a connection", metadata: ["reason": "\(reason)", "code": "\(code)"])
+    }
+
+    func closed(_ connection: ServerConnection) {
+        guard let phase = plan[connection.id]?.phase else { return }
+        if phase == .opening {
+            note(connection.trouble ?? "it was closed")
+        } else {
+            logger.debug("A connection to the service ended", metadata: ["cause": "\(connection.trouble ?? "")"])
+        }
+        remove(connection)
+    }
+
+    // MARK: Waiting for a connection
+
+    /// Opens a connection ahead of the first notification.
+    func connect(until deadline: NIODeadline, _ promise: EventLoopPromise<Void>) {
+        guard !plan.hasOpen else { return promise.succeed() }
+        guard !isShuttingDown else { return promise.fail(ProviderError(.shutDown, "The client was shut down.")) }
+        whenOpen.append((deadline, promise))
+        if case .open(let id) = plan.open(at: .now()) { open(id) }
+        scheduleTick(at: .now() + Self.tickInterval)
+    }
+
+    private func failWaits() {
+        guard let connectTrouble else { return }
+        for wait in whenOpen { wait.promise.fail(connectTrouble) }
+        whenOpen = []
+    }
+
+    func endWaits(at now: NIODeadline) {
+        for wait in whenOpen where wait.deadline <= now {
+            wait.promise.fail(connectTrouble ?? ProviderError(.deadlineExceeded, "No connection within the time."))
+        }
+        whenOpen.removeAll { $0.deadline <= now }
+    }
+}

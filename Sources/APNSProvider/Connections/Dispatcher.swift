@@ -1,0 +1,318 @@
+import CoreMetrics
+import DequeModule
+import HTTP2
+import Logging
+import NIOCore
+
+/// Carries out what `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule` decide: hands requests to connections,
+/// keeps those that wait, opens and ends connections. Confined to one event loop, which all connections of a client
+/// share, so that nothing here needs a lock.
+final class Dispatcher {
+    struct Settings: Sendable {
+        var environment: APNSEnvironment
+        var limits: ConnectionPlan.Limits
+        var keepAlive: KeepAlive.Times
+        var maximumWaiting: Int
+        var lookUp: HostLookup
+        var openTimeout = ConnectionOpener.timeout
+        /// How long requests under way may take when the credentials are replaced or the client shuts down.
+        var grace = TimeAmount.seconds(10)
+    }
+
+    /// The provider token, as far as it is known here.
+    enum TokenState {
+        /// The credentials are a certificate.
+        case notNeeded
+        case missing
+        /// Asked for; requests wait.
+        case asked
+        case known(StoredProviderToken, isBeingRenewed: Bool)
+    }
+
+    /// How often deadlines are looked at while something is under way.
+    static let tickInterval = TimeAmount.milliseconds(50)
+
+    let loop: any EventLoop
+    let settings: Settings
+    let logger: Logger
+    let metrics: ProviderMetrics
+    var plan: ConnectionPlan
+    var connections: [ServerConnection] = []
+    var addresses: [ConnectionPlan.ID: SocketAddress] = [:]
+    var opener: ConnectionOpener
+    var keeper: ProviderTokenKeeper?
+    var tokenState: TokenState
+    /// Replaced whenever the credentials are: an answer of the keeper before that no longer counts.
+    var tokenEpoch = 0
+
+    /// Requests that can go out as soon as a connection takes them.
+    var waiting = Deque<Job>()
+    /// Requests that are sent again later.
+    var delayed: [Job] = []
+    /// Why the last attempt to connect failed.
+    var connectTrouble: ProviderError?
+    var replacement: Replacement?
+    var isShuttingDown = false
+    var shutDownDeadline = NIODeadline.distantFuture
+    var whenShutDown: [EventLoopPromise<Void>] = []
+    /// Waits for a connection that takes requests.
+    var whenOpen: [(deadline: NIODeadline, promise: EventLoopPromise<Void>)] = []
+
+    private var readers: [any AnswerReader] = []
+    private var timer: Scheduled<Void>?
+    private var timerDue = NIODeadline.distantFuture
+    private var isDispatching = false
+    private var generator = SystemRandomNumberGenerator()
+
+    init(
+        loop: any EventLoop,
+        settings: Settings,
+        opener: ConnectionOpener,
+        keeper: ProviderTokenKeeper?,
+        logger: Logger,
+        metrics: ProviderMetrics,
+    ) {
+        self.loop = loop
+        self.settings = settings
+        self.opener = opener
+        self.keeper = keeper
+        self.logger = logger
+        self.metrics = metrics
+        tokenState = keeper == nil ? .notNeeded : .missing
+        plan = ConnectionPlan(usesTokens: keeper != nil, limits: settings.limits)
+    }
+
+    var random: Double { Double.random(in: 0...1, using: &generator) }
+
+    // MARK: In
+
+    /// Takes requests from callers.
+    func take(_ tickets: [Ticket]) {
+        for ticket in tickets {
+            if ticket.cancellation.isCancelled {
+                finish(Job(ticket), .failure(ProviderError(.cancelled, "The task was cancelled.")))
+            } else if isShuttingDown {
+                finish(Job(ticket), .failure(ProviderError(.shutDown, "The client was shut down.")))
+            } else if waiting.count + delayed.count >= settings.maximumWaiting {
+                let cause = "\(settings.maximumWaiting) notifications wait already."
+                finish(Job(ticket), .failure(ProviderError(.overloaded, cause)))
+            } else {
+                waiting.append(Job(ticket))
+            }
+        }
+        dispatch()
+        wakeReaders()
+        scheduleTick(at: .now() + Self.tickInterval)
+    }
+
+    /// Some tickets were cancelled.
+    func giveUpCancelled() {
+        let isCancelled = { (job: Job) in job.ticket.cancellation.isCancelled }
+        let given = waiting.filter(isCancelled) + delayed.filter(isCancelled)
+        if !given.isEmpty {
+            waiting.removeAll(where: isCancelled)
+            delayed.removeAll(where: isCancelled)
+        }
+        for job in given { finish(job, .failure(ProviderError(.cancelled, "The task was cancelled."))) }
+        for connection in connections {
+            connection.giveUpCancelled()
+            connection.flush()
+        }
+        wakeReaders()
+    }
+
+    // MARK: Out
+
+    /// Hands requests to connections for as long as there are both.
+    func dispatch() {
+        guard !isDispatching, !waiting.isEmpty else { return }
+        isDispatching = true
+        defer { isDispatching = false }
+        guard let authorization = authorization() else { return }
+        var used: Set<ConnectionPlan.ID> = []
+        while let job = waiting.first, let id = plan.take() {
+            waiting.removeFirst()
+            guard let connection = connections.first(where: { $0.id == id }) else {
+                waiting.prepend(job)
+                plan.ended(on: id)
+                plan.leave(id)
+                continue
+            }
+            used.insert(id)
+            if let unsent = connection.send(job, authorization: authorization.value) {
+                waiting.prepend(unsent)
+                plan.ended(on: id)
+                plan.leave(id)
+                // It may have used up its stream numbers: it ends when the last answer is in.
+                connection.leave()
+            }
+        }
+        for connection in connections where used.contains(connection.id) { connection.flush() }
+        openMore()
+    }
+
+    struct Authorization { let value: String? }
+
+    /// What goes into the header; nil as long as there is no provider token.
+    private func authorization() -> Authorization? {
+        switch tokenState {
+        case .notNeeded:
+            return Authorization(value: nil)
+        case .missing:
+            askForToken(insteadOf: nil)
+            // The connection is opened meanwhile.
+            openMore()
+            return nil
+        case .asked:
+            openMore()
+            return nil
+        case .known(let token, let isBeingRenewed):
+            let now = keeper?.clock() ?? 0
+            if !isBeingRenewed, ProviderTokenSchedule.isDue(token, at: now) { askForToken(insteadOf: nil) }
+            guard ProviderTokenSchedule.isGood(token, at: now) else { return nil }
+            return Authorization(value: "bearer " + token.token)
+        }
+    }
+
+    private func openMore() {
+        guard !waiting.isEmpty else { return }
+        switch plan.open(at: .now()) {
+        case .open(let id): open(id)
+        case .later(let due): scheduleTick(at: due)
+        case .none: break
+        }
+    }
+
+    // MARK: Endings
+
+    /// The service answered, or what answered is no push service.
+    func ended(_ job: Job, _ answer: Ticket.Answer) {
+        guard case .success(let success) = answer else { return finish(job, answer) }
+        var again = job
+        switch decision(after: .answered(success), job) {
+        case .finish:
+            finish(
+                job,
+                answer.flatMap {
+                    $0.status >= 500 && $0.reason == nil
+                        ? .failure(ServerConnection.unexpected($0.status)) : .success($0)
+                })
+        case .elsewhere:
+            waiting.prepend(job)
+        case .again(let due):
+            metrics.retried.increment()
+            again.due = due
+            again.trouble = ProviderError(PushRejection(success))
+            delayed.append(again)
+            scheduleTick(at: due)
+        case .withNewToken:
+            metrics.retried.increment()
+            again.trouble = ProviderError(PushRejection(success))
+            renewToken(for: again)
+        }
+    }
+
+    /// The service did not process it.
+    func refused(_ job: Job, isUnprocessed: Bool, _ error: ProviderError) {
+        var again = job
+        again.trouble = error
+        switch decision(after: isUnprocessed ? .unprocessed : .refused, job) {
+        case .elsewhere:
+            metrics.retried.increment()
+            waiting.prepend(again)
+        case .again(let due):
+            metrics.retried.increment()
+            again.due = due
+            delayed.append(again)
+            scheduleTick(at: due)
+        case .finish, .withNewToken:
+            finish(job, .failure(error))
+        }
+    }
+
+    private func decision(after ending: RetryDecision.Ending, _ job: Job) -> RetryDecision {
+        let allowance = RetryDecision.Allowance(
+            deadline: job.ticket.deadline, retriesRejections: job.ticket.retriesRejections && !isShuttingDown,
+            attempts: job.attempts, renewals: job.renewals)
+        return RetryDecision(after: ending, allowance, at: .now(), random: random)
+    }
+
+    /// The caller gets what came of it.
+    func finish(_ job: Job, _ answer: Ticket.Answer) {
+        metrics.count(answer)
+        if let reader = job.ticket.complete(answer) { readers.append(reader) }
+    }
+
+    func wakeReaders() {
+        guard !readers.isEmpty else { return }
+        let woken = readers
+        readers = []
+        for reader in woken { reader.wake() }
+    }
+
+    func requestEnded(on id: ConnectionPlan.ID) { plan.ended(on: id) }
+
+    func answered(on id: ConnectionPlan.ID, _ verdict: TokenVerdict) { plan.answered(on: id, verdict) }
+
+    /// All that had arrived at once was looked at.
+    func batchEnded() {
+        dispatch()
+        wakeReaders()
+        endIfDone()
+    }
+
+    // MARK: Time
+
+    /// Has `tick()` called, then or earlier.
+    func scheduleTick(at due: NIODeadline) {
+        guard due < timerDue else { return }
+        timer?.cancel()
+        timerDue = due
+        timer = loop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
+            self?.timerDue = .distantFuture
+            self?.tick()
+        }
+    }
+
+    private func tick() {
+        let now = NIODeadline.now()
+        var next = NIODeadline.distantFuture
+        endWaits(at: now)
+        replaceOrEnd(at: now)
+        expire(at: now)
+        let due = delayed.filter { $0.due <= now }
+        if !due.isEmpty {
+            delayed.removeAll { $0.due <= now }
+            waiting.append(contentsOf: due)
+        }
+        for connection in connections {
+            next = min(next, connection.tick(at: now))
+            connection.flush()
+        }
+        dispatch()
+        wakeReaders()
+        for job in delayed { next = min(next, job.due) }
+        let isBusy =
+            !waiting.isEmpty || !delayed.isEmpty || !whenOpen.isEmpty || replacement != nil || isShuttingDown
+            || connections.contains { $0.inFlight > 0 }
+        if isBusy { next = min(next, now + Self.tickInterval) }
+        if next < .distantFuture { scheduleTick(at: max(next, now + .milliseconds(1))) }
+    }
+
+    /// Ends what waited until its deadline, and says what it waited for.
+    private func expire(at now: NIODeadline) {
+        let isExpired = { (job: Job) in job.ticket.deadline <= now }
+        guard waiting.contains(where: isExpired) || delayed.contains(where: isExpired) else { return }
+        let expired = waiting.filter(isExpired) + delayed.filter(isExpired)
+        waiting.removeAll(where: isExpired)
+        delayed.removeAll(where: isExpired)
+        for job in expired { finish(job, .failure(job.trouble ?? waitingTrouble)) }
+    }
+
+    private var waitingTrouble: ProviderError {
+        if !plan.hasOpen, let connectTrouble { return connectTrouble }
+        let cause =
+            plan.allowsNoStreams ? "The service allows no streams." : "No connection took the notification in time."
+        return ProviderError(.deadlineExceeded, cause)
+    }
+}

@@ -1,0 +1,265 @@
+import HTTP2
+import Logging
+import NIOCore
+import Notifications
+
+/// One connection to the service, carrying requests out and their answers in. Confined to its event loop.
+final class ServerConnection: HTTP2Application {
+    /// In bytes. A rejection has some hundred.
+    static let maximumAnswerBytes = 16_384
+
+    private struct Exchange {
+        var job: Job
+        var status = 0
+        var apnsID: String?
+        var uniqueID: String?
+        var body: [UInt8] = []
+        /// Why the request is given up by us.
+        var failure: ProviderError?
+        var isEnded = false
+    }
+
+    let id: ConnectionPlan.ID
+    private(set) var channel: (any Channel)?
+    private let authority: String
+    private weak var owner: Dispatcher?
+    private var session: HTTP2Session?
+    private var exchanges = StreamTable<Exchange>()
+    private var block = HeaderBlock()
+    private var firsts: Firsts = []
+    private var keepAlive: KeepAlive
+    private var goAwayCause: String?
+    private var hasSettings = false
+    private var pings: UInt64 = 0
+
+    /// Header fields that have entered the service's table and need not do so again.
+    private struct Firsts: OptionSet {
+        let rawValue: UInt8
+        static let id = Firsts(rawValue: 1)
+        static let expiration = Firsts(rawValue: 2)
+        static let collapseID = Firsts(rawValue: 4)
+    }
+
+    init(id: ConnectionPlan.ID, authority: String, keepAlive: KeepAlive, owner: Dispatcher) {
+        self.id = id
+        self.authority = authority
+        self.keepAlive = keepAlive
+        self.owner = owner
+    }
+
+    /// Why the connection ended, or is about to, in words; nil where it is not known.
+    private(set) var trouble: String?
+
+    func opened(_ channel: any Channel) { self.channel = channel }
+
+    // MARK: Sending
+
+    /// Begins a request. The session writes it out with `flush`.
+    /// - Returns: The job again, when the connection takes no more requests.
+    func send(_ job: Job, authorization: String?) -> Job? {
+        guard let session, session.isActive, !session.isDraining else { return job }
+        fill(job.ticket.request, authorization: authorization)
+        do throws(HTTP2Error) {
+            let stream = try session.request(block, body: job.ticket.request.payload)
+            var sent = job
+            sent.attempts += 1
+            sent.token = authorization
+            exchanges.append(stream, Exchange(job: sent))
+            return nil
+        } catch {
+            if error.code == .library {
+                let error = ProviderError(.badNotification, "A header of the notification holds what none can hold.")
+                owner?.finish(job, .failure(error))
+                owner?.requestEnded(on: id)
+                return nil
+            }
+            return job
+        }
+    }
+
+    func flush() { session?.flush() }
+
+    /// The header fields, indexed as the text under Table 8-1 demands: `:path` and `authorization` never, what changes
+    /// with each notification the first time, so that its name enters the service's table, and everything else always.
+    private func fill(_ request: PushRequest, authorization: String?) {
+        block.removeAll()
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":path", "/3/device/" + request.deviceToken, indexing: .never)
+        block.append(":authority", authority)
+        if let authorization { block.append("authorization", authorization, indexing: .never) }
+        if let value = request.topic { block.append("apns-topic", value) }
+        if let value = request.pushType { block.append("apns-push-type", value) }
+        if let value = request.priority { block.append("apns-priority", value) }
+        if let value = request.id { block.append("apns-id", value, indexing: first(.id)) }
+        if let value = request.expiration { block.append("apns-expiration", value, indexing: first(.expiration)) }
+        if let value = request.collapseID { block.append("apns-collapse-id", value, indexing: first(.collapseID)) }
+    }
+
+    private func first(_ field: Firsts) -> HeaderBlock.Indexing {
+        firsts.insert(field).inserted ? .indexed : .never
+    }
+
+    // MARK: Time
+
+    /// Gives up what is past its deadline or cancelled, and asks a quiet connection whether it is there.
+    /// - Returns: When there is something to do again.
+    func tick(at now: NIODeadline) -> NIODeadline {
+        for stream in exchanges.streams(where: { $0.failure == nil && !$0.isEnded && $0.job.ticket.deadline <= now }) {
+            giveUp(
+                stream,
+                ProviderError(
+                    .deadlineExceeded, "The service did not answer in time; it may have taken the notification.",
+                    mayHaveBeenTaken: true))
+        }
+        switch keepAlive.tick(inFlight: exchanges.count, at: now) {
+        case .wait(let due): return due
+        case .ping:
+            pings += 1
+            session?.ping(pings)
+            return tick(at: now)
+        case .close:
+            trouble = "the service does not answer PING"
+            channel?.close(promise: nil)
+            return now + .seconds(1)
+        }
+    }
+
+    func giveUpCancelled() {
+        let isCancelled = { (exchange: Exchange) in exchange.job.ticket.cancellation.isCancelled }
+        for stream in exchanges.streams(where: { $0.failure == nil && !$0.isEnded && isCancelled($0) }) {
+            giveUp(stream, ProviderError(.cancelled, "The task was cancelled.", mayHaveBeenTaken: true))
+        }
+    }
+
+    private func giveUp(_ stream: StreamID, _ error: ProviderError) {
+        guard let index = exchanges.index(of: stream) else { return }
+        exchanges[index].failure = error
+        // The answer goes to the caller now; the session tells of the stream's end once the frame is out.
+        owner?.finish(exchanges[index].job, .failure(error))
+        session?.reset(stream, .cancel)
+    }
+
+    /// Ends the connection once nothing is under way any more.
+    func leave() { session?.drain() }
+
+    func close() { channel?.close(promise: nil) }
+
+    var inFlight: Int { exchanges.count }
+
+    // MARK: HTTP2Application
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func settingsReceived(_ settings: PeerSettings) {
+        owner?.settingsReceived(on: self, streams: settings.maxConcurrentStreams, isFirst: !hasSettings)
+        hasSettings = true
+    }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let index = exchanges.index(of: stream) else { return }
+        if name.isEqual(to: ":status") {
+            exchanges[index].status = Int(value.text) ?? 0
+        } else if name.isEqual(to: "apns-id") {
+            exchanges[index].apnsID = value.text
+        } else if name.isEqual(to: "apns-unique-id") {
+            exchanges[index].uniqueID = value.text
+        }
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = exchanges.index(of: stream), exchanges[index].failure == nil else { return }
+        guard exchanges[index].body.count + bytes.count <= Self.maximumAnswerBytes else {
+            return giveUp(
+                stream, ProviderError(.unexpectedAnswer, "The answer is longer than \(Self.maximumAnswerBytes) bytes."))
+        }
+        exchanges[index].body.append(bytes)
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = exchanges.index(of: stream), exchanges[index].failure == nil else { return }
+        exchanges[index].isEnded = true
+        let exchange = exchanges[index]
+        let answer = answer(exchange)
+        if case .success(let answer) = answer { owner?.answered(on: id, TokenVerdict(answer)) }
+        owner?.ended(exchange.job, answer)
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        guard let exchange = exchanges.remove(stream) else { return }
+        owner?.requestEnded(on: id)
+        guard !exchange.isEnded, exchange.failure == nil else { return }
+        if error == .refusedStream {
+            let isUnprocessed = goAwayCause != nil
+            let cause =
+                goAwayCause.map { "The service ended the connection: \($0)." } ?? "The service refused the stream."
+            owner?.refused(exchange.job, isUnprocessed: isUnprocessed, ProviderError(.gaveUp, cause))
+        } else if session?.isActive == true, goAwayCause == nil {
+            let cause = "The service gave up the request: \(error)."
+            owner?.finish(exchange.job, .failure(ProviderError(.gaveUp, cause, mayHaveBeenTaken: true)))
+        } else {
+            let cause = goAwayCause ?? trouble
+            let error = ProviderError(
+                .connectionLost,
+                "The connection ended before the answer\(cause.map { ": " + $0 } ?? ""); "
+                    + "the service may have taken the notification.",
+                mayHaveBeenTaken: true)
+            owner?.finish(exchange.job, .failure(error))
+        }
+    }
+
+    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
+        // JSON with a reason, as the body of a rejection (Guide, 2.3.3.2). Other servers put text there.
+        let data = Array(debugData.array.prefix(Self.maximumGoAwayBytes))
+        let reason = JSONObject(data)?[plain: "reason"] ?? String(decoding: data, as: UTF8.self)
+        goAwayCause = reason.isEmpty ? "\(error)" : reason
+        trouble = goAwayCause
+        owner?.goingAway(self, reason: reason, code: error)
+    }
+
+    /// In bytes, of the debug data that is looked at and logged.
+    private static let maximumGoAwayBytes = 1_024
+
+    func batchEnded() {
+        keepAlive.heard(at: .now())
+        owner?.batchEnded()
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        if trouble == nil { trouble = end.description }
+        owner?.closed(self)
+    }
+
+    // MARK: Answers
+
+    /// The answer, if it is one of a push service: a 200 has an identifier (Table 8-3), anything else a reason in JSON
+    /// (Table 8-5).
+    private func answer(_ exchange: Exchange) -> Ticket.Answer {
+        let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
+        let reason = object?[plain: "reason"]
+        guard exchange.status == 200 ? exchange.apnsID != nil : reason != nil else {
+            // 5xx is tried again whoever said it: a proxy in front of the service says it in HTML.
+            if exchange.status >= 500 {
+                return .success(PushAnswer(status: exchange.status, apnsID: exchange.apnsID))
+            }
+            return .failure(Self.unexpected(exchange.status))
+        }
+        return .success(
+            PushAnswer(
+                status: exchange.status,
+                apnsID: exchange.apnsID,
+                uniqueID: exchange.uniqueID,
+                reason: reason,
+                timestamp: object?[number: "timestamp"],
+                detail: object?[plain: "detail"],
+            ))
+    }
+
+    static func unexpected(_ status: Int) -> ProviderError {
+        let missing = status == 200 ? "an apns-id" : "a reason in JSON"
+        return ProviderError(
+            .unexpectedAnswer, "Status \(status) without \(missing): what answers is no push service.",
+            mayHaveBeenTaken: status == 200)
+    }
+}

@@ -1,0 +1,41 @@
+import NIOSSL
+
+/// A provider's TLS client certificate with its chain and its key.
+package struct ProviderCertificate: Sendable {
+    /// In bytes of PEM. A chain of four and an RSA key have some 10 KB.
+    package static let maximumBytes = 65_536
+
+    let chain: [NIOSSLCertificate]
+    let key: NIOSSLPrivateKey
+
+    init(pem: String, key keyPEM: String) throws(ProviderError) {
+        guard pem.utf8.count <= Self.maximumBytes else {
+            throw ProviderError(.badCredentials, "The certificate is larger than \(Self.maximumBytes) bytes.")
+        }
+        do {
+            chain = try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))
+        } catch {
+            throw ProviderError(.badCredentials, "There is no certificate in PEM.")
+        }
+        guard !chain.isEmpty else { throw ProviderError(.badCredentials, "There is no certificate in PEM.") }
+        do {
+            key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
+        } catch {
+            throw ProviderError(.badCredentials, "There is no private key in PEM, or it has a passphrase.")
+        }
+        do {
+            // BoringSSL compares the two when both are there.
+            _ = try NIOSSLContext(configuration: tls(TLSConfiguration.makeClientConfiguration()))
+        } catch {
+            throw ProviderError(.badCredentials, "The private key is not the certificate's.")
+        }
+    }
+
+    /// With this certificate for the client.
+    func tls(_ configuration: TLSConfiguration) -> TLSConfiguration {
+        var configuration = configuration
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(key)
+        return configuration
+    }
+}

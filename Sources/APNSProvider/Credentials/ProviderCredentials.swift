@@ -1,0 +1,110 @@
+import Crypto
+import Foundation
+import NIOSSL
+package import Notifications
+package import Trust
+
+/// What authorises a provider: a signing key, with which it makes provider tokens (Guide, 2.3.1), or a certificate
+/// (2.3.2).
+public struct ProviderCredentials: Sendable {
+    package enum Kind: Sendable {
+        case token(TeamID, SigningKey)
+        case certificate(ProviderCertificate)
+    }
+
+    package let kind: Kind
+
+    package init(team: TeamID, key: SigningKey) {
+        kind = .token(team, key)
+    }
+
+    /// Reads the signing key that the account page gives out, a `.p8` file.
+    /// - Parameters:
+    ///   - keyID: ten capital letters and digits, as in the file's name.
+    ///   - teamID: ten capital letters and digits.
+    /// - Throws: ``ProviderError/Code/badCredentials`` when the file cannot be read or holds no P-256 key.
+    public init(keyFile: String, keyID: String, teamID: String) throws(ProviderError) {
+        guard let data = FileManager.default.contents(atPath: keyFile), data.count <= SigningKey.maximumBytes else {
+            throw ProviderError(.badCredentials, "The signing key \(keyFile) cannot be read.")
+        }
+        do {
+            try self.init(key: String(decoding: data, as: UTF8.self), keyID: keyID, teamID: teamID)
+        } catch {
+            throw ProviderError(error.code, "\(keyFile): \(error.cause)")
+        }
+    }
+
+    /// Takes a signing key.
+    /// - Parameters:
+    ///   - key: the contents of the `.p8` file, PEM.
+    ///   - keyID: ten capital letters and digits.
+    ///   - teamID: ten capital letters and digits.
+    /// - Throws: ``ProviderError/Code/badCredentials`` when this is no P-256 key.
+    public init(key: String, keyID: String, teamID: String) throws(ProviderError) {
+        guard let team = TeamID(rawValue: teamID) else {
+            throw ProviderError(.badCredentials, "The team ID has ten capital letters and digits, not \(teamID).")
+        }
+        guard let id = KeyID(rawValue: keyID) else {
+            throw ProviderError(.badCredentials, "The key ID has ten capital letters and digits, not \(keyID).")
+        }
+        do {
+            kind = .token(team, try SigningKey(id: id, pem: key))
+        } catch {
+            throw ProviderError(.badCredentials, Self.otherCurve(key) ?? error.reason)
+        }
+    }
+
+    /// Reads a provider certificate: a PEM file with the certificate, the chain above it if there is one, and its
+    /// private key.
+    /// - Parameter keyFile: the private key, PEM, where it is in a file of its own.
+    /// - Throws: ``ProviderError/Code/badCredentials`` when a file cannot be read, or the key is not the certificate's.
+    public init(certificateFile: String, keyFile: String? = nil) throws(ProviderError) {
+        let certificate = try Self.read(certificateFile)
+        let key = try keyFile.map { (file) throws(ProviderError) in try Self.read(file) }
+        do {
+            try self.init(certificate: certificate, key: key)
+        } catch {
+            throw ProviderError(error.code, "\(certificateFile): \(error.cause)")
+        }
+    }
+
+    /// Takes a provider certificate.
+    /// - Parameters:
+    ///   - certificate: PEM: the certificate, the chain above it, and its key unless that is named by itself.
+    ///   - key: the private key, PEM.
+    /// - Throws: ``ProviderError/Code/badCredentials`` when they cannot be read.
+    public init(certificate: String, key: String? = nil) throws(ProviderError) {
+        kind = .certificate(try ProviderCertificate(pem: certificate, key: key ?? certificate))
+    }
+
+    /// A new provider token: what follows `bearer ` in the `authorization` header.
+    /// - Parameter moment: when it is issued, in seconds since 1970.
+    package func token(at moment: UInt64) throws(ProviderError) -> String {
+        guard case .token(let team, let key) = kind else {
+            throw ProviderError(.badCredentials, "A certificate makes no provider tokens.")
+        }
+        do {
+            return try ProviderToken.sign(key: key.privateKey, keyID: key.id, teamID: team, issuedAt: moment)
+        } catch {
+            throw ProviderError(.badCredentials, error.reason)
+        }
+    }
+
+    private static func read(_ file: String) throws(ProviderError) -> String {
+        guard let data = FileManager.default.contents(atPath: file), data.count <= ProviderCertificate.maximumBytes
+        else { throw ProviderError(.badCredentials, "The certificate \(file) cannot be read.") }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Says so where it is a key, but of a curve that provider tokens do not allow (Guide, 2.3.1: ES256 only).
+    private static func otherCurve(_ pem: String) -> String? {
+        // A key that is of none of these was read as what it is not, which is what the caller then says.
+        if (try? P384.Signing.PrivateKey(pemRepresentation: pem)) != nil {
+            return "This is a P-384 key; provider tokens are signed with P-256 alone (Guide, 2.3.1)."
+        }
+        if (try? P521.Signing.PrivateKey(pemRepresentation: pem)) != nil {
+            return "This is a P-521 key; provider tokens are signed with P-256 alone (Guide, 2.3.1)."
+        }
+        return nil
+    }
+}

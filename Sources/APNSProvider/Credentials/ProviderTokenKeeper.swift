@@ -1,0 +1,52 @@
+import Crypto
+import Notifications
+import Trust
+
+/// Gets the provider token of one key from the store, and makes a new one where that is due.
+struct ProviderTokenKeeper: Sendable {
+    let credentials: ProviderCredentials
+    let store: any ProviderTokenStore
+    /// Names the key in the store: its identifier, its team, and what tells it from another key by that name.
+    let name: String
+    /// Seconds since 1970.
+    let clock: @Sendable () -> UInt64
+
+    /// Nil for a certificate, which needs no tokens.
+    init?(
+        _ credentials: ProviderCredentials,
+        store: any ProviderTokenStore,
+        clock: @escaping @Sendable () -> UInt64,
+    ) {
+        guard case .token(let team, let key) = credentials.kind else { return nil }
+        let fingerprint = SHA256.hash(data: key.privateKey.publicKey.rawRepresentation).prefix(8)
+        name = "\(team)-\(key.id)-\(Hexadecimal.string(fingerprint))"
+        self.credentials = credentials
+        self.store = store
+        self.clock = clock
+    }
+
+    /// - Parameter rejected: the token that the service just called expired.
+    /// - Returns: The token to send; nil when there is none that would fare better than the rejected one.
+    func token(insteadOf rejected: String?) async throws(ProviderError) -> StoredProviderToken? {
+        let now = clock()
+        do {
+            let token = try await store.update(name) { stored in
+                switch ProviderTokenSchedule.decide(stored: stored, rejected: rejected, at: now) {
+                case .use(let token):
+                    return token
+                case .giveUp:
+                    guard let stored else { throw ProviderError(.badCredentials, "There is no provider token.") }
+                    return stored
+                case .make(let isEarly):
+                    let token = try credentials.token(at: now)
+                    return StoredProviderToken(token: token, issuedAt: now, isEarly: isEarly)
+                }
+            }
+            return token.token == rejected ? nil : token
+        } catch let error as ProviderError {
+            throw error
+        } catch {
+            throw ProviderError(.badCredentials, "The store of provider tokens failed: \(error)")
+        }
+    }
+}

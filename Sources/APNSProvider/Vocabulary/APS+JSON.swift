@@ -1,0 +1,79 @@
+import Foundation
+
+extension APS {
+    /// The dictionary without white space. Keys stand in one order, so that equal dictionaries are equal bytes.
+    func json() throws(ProviderError) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.open()
+        if let alert {
+            writer.key("alert")
+            if alert.isBodyAlone, let body = alert.body { writer.string(body) } else { alert.write(to: &writer) }
+        }
+        if let badge { writer.field("badge", badge) }
+        if let sound { sound.write(to: &writer) }
+        writer.field("thread-id", threadID)
+        writer.field("category", category)
+        if contentAvailable { writer.field("content-available", 1) }
+        if mutableContent { writer.field("mutable-content", 1) }
+        writer.field("target-content-id", targetContentID)
+        writer.field("interruption-level", interruptionLevel?.rawValue)
+        if let relevanceScore { writer.field("relevance-score", relevanceScore) }
+        writer.field("filter-criteria", filterCriteria)
+        try liveActivity?.write(to: &writer)
+        writer.close()
+        return writer.bytes
+    }
+}
+
+extension APS.Alert {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.open()
+        writer.field("title", title)
+        writer.field("subtitle", subtitle)
+        writer.field("body", body)
+        writer.field("launch-image", launchImage)
+        writer.field("title-loc-key", titleLocKey)
+        writer.field("title-loc-args", titleLocArgs)
+        writer.field("subtitle-loc-key", subtitleLocKey)
+        writer.field("subtitle-loc-args", subtitleLocArgs)
+        writer.field("loc-key", locKey)
+        writer.field("loc-args", locArgs)
+        writer.field("action-loc-key", actionLocKey)
+        writer.close()
+    }
+}
+
+extension APS.Sound {
+    fileprivate func write(to writer: inout JSONWriter) {
+        guard isCritical else { return writer.field("sound", name) }
+        writer.key("sound")
+        writer.open()
+        writer.field("critical", 1)
+        writer.field("name", name)
+        if let volume { writer.field("volume", volume) }
+        writer.close()
+    }
+}
+
+extension APS.LiveActivity {
+    fileprivate func write(to writer: inout JSONWriter) throws(ProviderError) {
+        writer.field("timestamp", Self.seconds(timestamp))
+        writer.field("event", event.rawValue)
+        if let contentState { writer.raw("content-state", try PushPayload.encode(contentState)) }
+        if let staleDate { writer.field("stale-date", Self.seconds(staleDate)) }
+        if let dismissalDate { writer.field("dismissal-date", Self.seconds(dismissalDate)) }
+        writer.field("attributes-type", attributesType)
+        if let attributes { writer.raw("attributes", try PushPayload.encode(attributes)) }
+    }
+
+    private static func seconds(_ date: Date) -> Int {
+        Int(clamping: date.timeIntervalSince1970)
+    }
+}
+
+extension Int {
+    /// The whole part of a number, the nearest there is where it does not fit.
+    init(clamping number: Double) {
+        self = Int(exactly: number.rounded(.down)) ?? (number > 0 ? .max : .min)
+    }
+}

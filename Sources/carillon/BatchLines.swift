@@ -1,0 +1,155 @@
+import APNSProvider
+import Foundation
+import NIOCore
+import NIOPosix
+import Notifications
+import Synchronization
+
+/// The notifications of a batch, one JSON dictionary per line. A line that is none is told on standard error and passed
+/// over.
+struct BatchLines: AsyncSequence, Sendable {
+    typealias Element = PushRequest
+    typealias Failure = any Error
+
+    /// In bytes. A notification of 5 KB with all its keys stays below 8.
+    static let maximumLineBytes = 65_536
+
+    /// What a line does not say.
+    let defaults: PushRequest
+    /// In bytes, where it is a file: how much there is to read.
+    let size: Int?
+    private let file: FileHandle
+    private let counts = Counts()
+
+    /// How far reading is.
+    final class Counts: Sendable {
+        private let counts = Mutex((bytes: 0, bad: 0))
+        /// In bytes.
+        var read: Int { counts.withLock { $0.bytes } }
+        /// Lines that are none.
+        var bad: Int { counts.withLock { $0.bad } }
+        func add(bytes: Int) { counts.withLock { $0.bytes += bytes } }
+        func addBad() { counts.withLock { $0.bad += 1 } }
+    }
+
+    /// - Parameter path: `-` for standard input.
+    init(path: String, defaults: PushRequest) throws {
+        self.defaults = defaults
+        if path == "-" {
+            file = .standardInput
+            size = nil
+        } else {
+            guard let handle = FileHandle(forReadingAtPath: path) else {
+                throw CommandError("The batch \(path) cannot be read.")
+            }
+            file = handle
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            // A pipe has no size to show progress by.
+            size = attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int : nil
+        }
+    }
+
+    var read: Int { counts.read }
+    var bad: Int { counts.bad }
+
+    func makeAsyncIterator() -> Iterator { Iterator(lines: self) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let lines: BatchLines
+        private var rest: [UInt8] = []
+        private var position = 0
+        private var number = 0
+        private var isAtEnd = false
+        /// The beginning of the present line was over the limit, and was dropped.
+        private var isTooLong = false
+
+        init(lines: BatchLines) { self.lines = lines }
+
+        mutating func next() async throws -> PushRequest? {
+            while let line = try await nextLine() {
+                number += 1
+                if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), !isTooLong { continue }
+                do {
+                    guard !isTooLong else { throw CommandError("it is longer than \(maximumLineBytes) bytes") }
+                    return try lines.request(line)
+                } catch {
+                    isTooLong = false
+                    lines.counts.addBad()
+                    Output.note("Line \(number) is no notification: \(error).")
+                }
+            }
+            return nil
+        }
+
+        private mutating func nextLine() async throws -> [UInt8]? {
+            var searched = position
+            while true {
+                if let end = rest[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                    defer { position = end + 1 }
+                    return Array(rest[position..<end])
+                }
+                guard !isAtEnd else {
+                    guard position < rest.count || isTooLong else { return nil }
+                    defer { position = rest.count }
+                    return Array(rest[position...])
+                }
+                rest.removeFirst(position)
+                position = 0
+                if rest.count > maximumLineBytes {
+                    isTooLong = true
+                    rest.removeAll(keepingCapacity: true)
+                }
+                searched = rest.count
+                let piece = try await lines.readPiece()
+                isAtEnd = piece.isEmpty
+                rest += piece
+            }
+        }
+    }
+
+    /// Reading blocks, and so has a thread of its own.
+    private func readPiece() async throws -> [UInt8] {
+        let descriptor = file.fileDescriptor
+        let piece = try await NIOThreadPool.singleton.runIfActive { () throws -> [UInt8] in
+            try [UInt8](unsafeUninitializedCapacity: Self.maximumLineBytes) { buffer, count in
+                var result: Int
+                repeat {
+                    result = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+                } while result < 0 && errno == EINTR
+                guard result >= 0 else {
+                    throw CommandError("The batch cannot be read: \(String(cString: strerror(errno)))")
+                }
+                count = result
+            }
+        }
+        counts.add(bytes: piece.count)
+        return piece
+    }
+
+    // MARK: A line
+
+    private func request(_ line: [UInt8]) throws -> PushRequest {
+        guard let object = JSONObject(line) else { throw CommandError("it is not a JSON dictionary") }
+        guard let token = Self.text(object, "token") else { throw CommandError("it has no token") }
+        var request = defaults
+        request.deviceToken = token
+        if let payload = object[raw: "payload"] { request.payload = ByteBuffer(bytes: payload) }
+        request.topic = Self.text(object, "topic") ?? request.topic
+        request.id = Self.text(object, "id") ?? request.id
+        request.expiration = Self.text(object, "expiration") ?? request.expiration
+        request.priority = Self.text(object, "priority") ?? request.priority
+        request.collapseID = Self.text(object, "collapseID") ?? request.collapseID
+        request.pushType = Self.text(object, "pushType") ?? request.pushType
+        return request
+    }
+
+    /// Text or a number, as it goes into a header; nil where there is none.
+    private static func text(_ object: JSONObject, _ key: String) -> String? {
+        if let plain = object[plain: key] { return plain }
+        guard let raw = object[raw: key] else { return nil }
+        // Text with escapes; what is a number stays as it is.
+        if raw.first == UInt8(ascii: "\"") { return try? JSONDecoder().decode(String.self, from: Data(raw)) }
+        let text = String(decoding: raw, as: UTF8.self)
+        return text == "null" ? nil : text
+    }
+}
