@@ -190,8 +190,9 @@ let package = Package(
         .testTarget(
             name: "APNSProviderTests",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto, logging,
+                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioSSL, crypto, logging,
                 lifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings,
         ),
@@ -234,6 +235,17 @@ if Context.environment["CARILLON_FUZZ"] == "1" {
             name: "Fuzzer",
             dependencies: ["FuzzEntries"],
             path: "Tests/Fuzzer",
+            swiftSettings: settings,
+        ))
+}
+
+// What script/bench measures the provider library with.
+if Context.environment["CARILLON_BENCH"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "ProviderBench",
+            dependencies: ["APNSProvider", nioCore],
+            path: "Benchmarks/Provider",
             swiftSettings: settings,
         ))
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOSSL
 
 /// Where notifications go: one of the two worlds of the service, which share nothing, or a server of your own (Guide,
@@ -73,6 +74,8 @@ public struct APNSEnvironment: Sendable, Hashable {
         // Guide, 2.3.3: "TLS 1.2 or higher".
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
+        // A connection that is given up because the other side is silent is not to wait for its goodbye.
+        tls.shutdownTimeout = .seconds(1)
         switch authority {
         case .system: break
         case .file(let path): tls.trustRoots = .file(path)

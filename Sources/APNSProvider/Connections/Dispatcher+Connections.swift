@@ -45,9 +45,9 @@ extension Dispatcher {
     ) {
         guard plan[connection.id] != nil else { return }
         let left = deadline - .now()
-        guard let address = rest.first, left > .nanoseconds(0) else {
-            let cause = last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address"
-            return failed(connection, cause)
+        guard left > .nanoseconds(0) else { return failed(connection, "the service did not answer in time") }
+        guard let address = rest.first else {
+            return failed(connection, last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address")
         }
         addresses[connection.id] = address
         // An address that swallows everything must leave time for the others.
@@ -70,8 +70,9 @@ extension Dispatcher {
     private func failed(_ connection: ServerConnection, _ cause: String) {
         guard plan[connection.id]?.phase == .opening || plan.isReplacing else { return }
         note(cause)
-        connection.close()
+        // Before it is closed, which would tell of another end than this one.
         remove(connection)
+        connection.close()
     }
 
     private func note(_ cause: String) {

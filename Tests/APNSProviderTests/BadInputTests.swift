@@ -1,0 +1,306 @@
+import Crypto
+import Foundation
+import HTTP2
+import Logging
+import NIOCore
+import Testing
+
+@testable import APNSProvider
+
+/// Everything that is wrong on the other side or in a file: an error that says what happened, within the deadline, and
+/// nothing sent twice that may have been taken.
+@Suite(.timeLimit(.minutes(2))) struct BadInputTests {
+    private func sends(
+        to environment: APNSEnvironment,
+        internals: ProviderClient.Internals = .init(),
+        deadline: Duration = .seconds(4),
+    ) async throws -> ProviderError? {
+        var configuration = ProviderClient.Configuration()
+        configuration.tokenStore = InMemoryProviderTokenStore()
+        let client = try ProviderClient(
+            credentials: TestAuthority.credentials(), environment: environment, configuration: configuration,
+            logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }, internals: internals)
+        let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+        let error = await failure { () throws(ProviderError) in
+            try await client.send(notification, to: token, deadline: deadline)
+        }
+        await client.shutDown()
+        return error
+    }
+
+    // MARK: Files
+
+    @Test func aKeyFileThatIsNotThere() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(keyFile: "/nowhere/AuthKey.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+        #expect(error?.cause.contains("/nowhere/AuthKey.p8") == true)
+    }
+
+    @Test func aKeyFileThatIsNoKey() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(key: "hello", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aKeyOfAnotherCurveIsNamed() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(
+                key: P384.Signing.PrivateKey().pemRepresentation, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.cause.contains("P-384") == true)
+    }
+
+    @Test(arguments: ["short", "abc123defg", ""]) func aBadKeyID(_ keyID: String) throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(
+                key: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aCertificateFileThatIsNotThere() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(certificateFile: "/nowhere/provider.pem")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aCertificateThatIsNone() throws {
+        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: "hello") }
+        #expect(error?.cause.contains("certificate") == true)
+    }
+
+    @Test func aCertificateWithoutItsKey() throws {
+        let made = try TestAuthority.providerCertificate()
+        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: made.chain) }
+        #expect(error?.cause.contains("private key") == true)
+    }
+
+    @Test func aCertificateWithTheKeyOfAnother() throws {
+        let (one, other) = (try TestAuthority.providerCertificate(), try TestAuthority.providerCertificate())
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(certificate: one.chain, key: other.key)
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func anAuthorityThatIsNone() throws {
+        let environment = APNSEnvironment(host: "127.0.0.1", authority: .pem("hello"))
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
+        }
+        #expect(error?.code == .badEnvironment)
+    }
+
+    // MARK: No connection
+
+    @Test func anUnknownHost() async throws {
+        let error = try await sends(to: APNSEnvironment(host: "nobody.invalid"))
+        #expect(error?.code == .cannotConnect)
+        #expect(error?.cause.contains("nobody.invalid") == true)
+    }
+
+    @Test func nobodyListens() async throws {
+        // Port 1 of the loopback address is nobody's.
+        let error = try await sends(to: APNSEnvironment(host: "127.0.0.1", port: 1))
+        #expect(error?.code == .cannotConnect)
+        #expect(error?.cause.contains("refused") == true)
+    }
+
+    @Test func aServerThatNeverBeginsTLS() async throws {
+        try await RawServer.run(answering: nil) { environment in
+            var internals = ProviderClient.Internals()
+            internals.openTimeout = .milliseconds(50)
+            let error = try await sends(to: environment, internals: internals)
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.cause.contains("did not answer in time") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test func aServerOfAnotherAuthority() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            let error = try await sends(to: APNSEnvironment(host: "127.0.0.1", port: server.port))
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.cause.contains("CERTIFICATE_VERIFY_FAILED") == true)
+            #expect(server.log.requests.isEmpty)
+        }
+    }
+
+    @Test func aServerThatSpeaksHTTP1() async throws {
+        let html = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\n\r\n<html>No</html>"
+        try await RawServer.run(answering: html) { environment in
+            let error = try await sends(to: environment)
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.cause.contains("HTTP/1") == true)
+        }
+    }
+
+    @Test func aServerThatAsksForACertificateAndGetsNone() async throws {
+        var options = ScriptedServer.Options()
+        options.asksForCertificate = true
+        try await ScriptedServer.run(options, script: { $1.answer($0.stream) }) { server in
+            let error = try await sends(to: try server.environment())
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.mayHaveBeenTaken == false)
+        }
+    }
+
+    // MARK: No answer
+
+    @Test func aServerThatNeverAnswersIsNotAskedTwice() async throws {
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            let error = try await sends(to: try server.environment())
+            #expect(error?.code == .deadlineExceeded)
+            #expect(error?.mayHaveBeenTaken == true)
+            await server.log.cancelled(1)
+            #expect(server.log.requests.count == 1)
+        }
+    }
+
+    @Test func aServerThatAllowsNoStreams() async throws {
+        var options = ScriptedServer.Options()
+        options.streams = 0
+        try await ScriptedServer.run(options, script: { $1.answer($0.stream) }) { server in
+            let error = try await sends(to: try server.environment())
+            #expect(error?.code == .deadlineExceeded)
+            #expect(error?.cause == "The service allows no streams.")
+            #expect(error?.mayHaveBeenTaken == false)
+            #expect(server.log.connections == 1)
+        }
+    }
+
+    @Test func aServerThatClosesInTheMiddleOfItsAnswer() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.begin(request.stream)
+            connection.close()
+        }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error?.code == .connectionLost)
+            #expect(error?.mayHaveBeenTaken == true)
+            #expect(server.log.requests.count == 1)
+        }
+    }
+
+    @Test func aServerThatResetsEveryStream() async throws {
+        try await ScriptedServer.run(script: { $1.reset($0.stream, .internalError) }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error?.code == .gaveUp)
+            #expect(error?.cause.contains("INTERNAL_ERROR") == true)
+            #expect(server.log.requests.count == 1)
+        }
+    }
+
+    @Test func aServerThatRefusesEveryStream() async throws {
+        try await ScriptedServer.run(script: { $1.reset($0.stream, .refusedStream) }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(6))
+            #expect(error?.code == .gaveUp)
+            #expect(error?.mayHaveBeenTaken == false)
+            #expect(server.log.requests.count > 1)
+        }
+    }
+
+    // MARK: Strange answers
+
+    @Test(arguments: [200, 404]) func anAnswerInHTML(_ status: Int) async throws {
+        try await ScriptedServer.run(script: {
+            $1.answer($0.stream, status: status, id: nil, body: "<html>Welcome</html>")
+        }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error?.code == .unexpectedAnswer)
+            #expect(error?.cause.contains("\(status)") == true)
+            #expect(server.log.requests.count == 1)
+        }
+    }
+
+    @Test func a502InHTMLIsTriedAgain() async throws {
+        try await ScriptedServer.run(script: {
+            if $0.number == 0 {
+                $1.answer($0.stream, status: 502, id: nil, body: "<html>Bad gateway</html>")
+            } else {
+                $1.answer($0.stream)
+            }
+        }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error == nil)
+            #expect(server.log.requests.count == 2)
+        }
+    }
+
+    @Test func a502InHTMLToTheEnd() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 502, id: nil, body: "<html></html>") }) {
+            let error = try await sends(to: try $0.environment())
+            #expect(error?.code == .unexpectedAnswer)
+        }
+    }
+
+    @Test func anAnswerWithoutEnd() async throws {
+        let long = String(repeating: "x", count: ServerConnection.maximumAnswerBytes + 1)
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, body: long) }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error?.code == .unexpectedAnswer)
+        }
+    }
+
+    @Test func aReasonThatNobodyKnowsIsKept() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, reason: "MoonInWrongPhase") }) {
+            let error = try await sends(to: try $0.environment(), deadline: .seconds(20))
+            #expect(error?.rejection?.reason.rawValue == "MoonInWrongPhase")
+            #expect(error?.rejection?.advice == .mendRequest)
+        }
+    }
+
+    // MARK: The caller
+
+    @Test func moreThanMayWait() async throws {
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            try await server.withClient({ $0.maximumWaiting = 2 }) { client in
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+                let codes = await withTaskGroup(of: ProviderError.Code?.self) { group in
+                    for _ in 0..<5 {
+                        group.addTask {
+                            await failure { () throws(ProviderError) in
+                                try await client.send(notification, to: token, deadline: .seconds(1))
+                            }?.code
+                        }
+                    }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(codes.contains(.overloaded))
+                #expect(codes.contains(.deadlineExceeded))
+            }
+        }
+    }
+
+    @Test func aCancelledTaskGivesUpItsStream() async throws {
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            try await server.withClient { client in
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+                let sending = Task {
+                    await failure { () throws(ProviderError) in try await client.send(notification, to: token) }
+                }
+                await server.log.requests(1)
+                sending.cancel()
+                let code = await sending.value?.code
+                #expect(code == .cancelled)
+                await server.log.cancelled(1)
+            }
+        }
+    }
+
+    @Test func afterTheShutdownNothingIsSent() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await server.withClient { client in
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+                await client.shutDown()
+                let error = await failure { () throws(ProviderError) in
+                    try await client.send(notification, to: token)
+                }
+                #expect(error?.code == .shutDown)
+                #expect(server.log.requests.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import NIOCore
+import Testing
+
+@testable import APNSProvider
+
+/// Which connections there are, and which gets the next request.
+struct ConnectionPlanTests {
+    private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func plan(usesTokens: Bool = false, connections: Int = 3, streams: Int = 10) -> ConnectionPlan {
+        var limits = ConnectionPlan.Limits()
+        limits.connections = connections
+        limits.streams = streams
+        return ConnectionPlan(usesTokens: usesTokens, limits: limits)
+    }
+
+    /// Opens a connection that takes so many streams.
+    private func open(_ plan: inout ConnectionPlan, streams: Int?, at now: NIODeadline = now) -> ConnectionPlan.ID? {
+        guard case .open(let id) = plan.open(at: now) else { return nil }
+        plan.announced(streams, on: id)
+        return id
+    }
+
+    @Test func theFirstIsOpenedAtOnceAndNoSecondMeanwhile() {
+        var plan = plan()
+        #expect(plan.open(at: Self.now) == .open(1))
+        #expect(plan.open(at: Self.now) == .none)
+    }
+
+    @Test func nothingIsSentBeforeTheSettingsHaveCome() {
+        var plan = plan()
+        _ = plan.open(at: Self.now)
+        #expect(plan.take() == nil)
+        plan.announced(5, on: 1)
+        #expect(plan.take() == 1)
+    }
+
+    @Test func withATokenOneStreamUntilItIsAccepted() {
+        var plan = plan(usesTokens: true)
+        let id = open(&plan, streams: 10)
+        #expect(plan.take() == id)
+        #expect(plan.take() == nil)
+        #expect(plan.open(at: Self.now) == .none)
+        plan.answered(on: 1, .accepted)
+        #expect(plan.take() == id)
+    }
+
+    @Test func aRefusedTokenMeansOneStreamAgain() {
+        var plan = plan(usesTokens: true)
+        _ = open(&plan, streams: 10)
+        plan.answered(on: 1, .accepted)
+        plan.answered(on: 1, .refused)
+        #expect(plan.take() == 1)
+        #expect(plan.take() == nil)
+    }
+
+    @Test func anAnswerThatSaysNothingOfTheTokenCountsWhereMoreStreamsAreAnnounced() {
+        var plan = plan(usesTokens: true)
+        _ = open(&plan, streams: 1)
+        plan.answered(on: 1, .unknown)
+        plan.announced(10, on: 1)
+        #expect(plan.take() == 1)
+        #expect(plan.take() == nil)
+        plan.answered(on: 1, .unknown)
+        #expect(plan.take() == 1)
+    }
+
+    @Test func theAnnouncedNumberHoldsAsItChanges() {
+        var plan = plan()
+        _ = open(&plan, streams: 2)
+        #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
+        plan.announced(3, on: 1)
+        #expect([plan.take(), plan.take()] == [1, nil])
+        plan.announced(1, on: 1)
+        plan.ended(on: 1)
+        plan.ended(on: 1)
+        #expect(plan.take() == nil)
+        plan.ended(on: 1)
+        #expect(plan.take() == 1)
+    }
+
+    @Test func noLimitOfTheServiceMeansOurOwn() {
+        var plan = plan(streams: 2)
+        _ = open(&plan, streams: nil)
+        #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
+    }
+
+    @Test func anotherIsOpenedWhenAllAreFull() {
+        var plan = plan()
+        _ = open(&plan, streams: 1)
+        #expect(plan.open(at: Self.now) == .none)
+        _ = plan.take()
+        #expect(plan.open(at: Self.now) == .open(2))
+    }
+
+    @Test func thereAreNoMoreThanTheLimit() {
+        var plan = plan(connections: 2)
+        for _ in 0..<2 {
+            _ = open(&plan, streams: 1)
+            _ = plan.take()
+        }
+        #expect(plan.open(at: Self.now) == .none)
+    }
+
+    @Test func oneThatAllowsNoStreamsIsWaitedFor() {
+        var plan = plan()
+        _ = open(&plan, streams: 0)
+        #expect(plan.open(at: Self.now) == .none)
+        #expect(plan.allowsNoStreams)
+    }
+
+    @Test func theOneWithTheFewestGetsTheNext() {
+        var plan = plan()
+        _ = open(&plan, streams: 1)
+        _ = plan.take()
+        _ = open(&plan, streams: 10)
+        plan.announced(10, on: 1)
+        #expect([plan.take(), plan.take(), plan.take()] == [2, 1, 2])
+    }
+
+    @Test func oneThatLeavesTakesNoneAndIsReplaced() {
+        var plan = plan()
+        _ = open(&plan, streams: 5)
+        plan.leave(1)
+        #expect(plan.take() == nil)
+        #expect(plan.open(at: Self.now) == .open(2))
+    }
+
+    // MARK: Not rapidly
+
+    @Test func afterFailuresItWaitsEverLonger() {
+        var plan = plan()
+        var now = Self.now
+        var delays: [Int64] = []
+        for _ in 0..<5 {
+            guard case .open(let id) = plan.open(at: now) else { break }
+            _ = plan.closed(id, at: now, random: 1)
+            guard case .later(let due) = plan.open(at: now) else { break }
+            delays.append((due - now).nanoseconds / 1_000_000)
+            now = due
+        }
+        #expect(delays == [200, 400, 800, 1_600, 3_200])
+    }
+
+    @Test func oneThatAnswersAndGoesIsNotWaitedForLongerThanASecond() {
+        var plan = plan()
+        var now = Self.now
+        for _ in 0..<10 {
+            guard let id = open(&plan, streams: 5, at: now) else { break }
+            plan.answered(on: id, .accepted)
+            _ = plan.closed(id, at: now, random: 1)
+            guard case .later(let due) = plan.open(at: now) else { break }
+            #expect(due - now <= .seconds(1))
+            #expect(due > now)
+            now = due
+        }
+        #expect(plan.failures == 3)
+    }
+
+    @Test func oneThatLastedIsReplacedAtOnce() throws {
+        var plan = plan()
+        let id = try #require(open(&plan, streams: 5))
+        let later = Self.now + .minutes(10)
+        _ = plan.closed(id, at: later, random: 1)
+        #expect(plan.open(at: later) == .open(2))
+    }
+
+    // MARK: Credentials
+
+    @Test func whileCredentialsAreReplacedNothingIsSentOrOpened() throws {
+        var plan = plan()
+        let id = try #require(open(&plan, streams: 5))
+        let isNone = plan.beginReplacement()
+        #expect(!isNone)
+        #expect(plan.take() == nil)
+        #expect(plan.open(at: Self.now) == .none)
+        let isLast = plan.closed(id, at: Self.now, random: 1)
+        #expect(isLast)
+        plan.endReplacement(usesTokens: true)
+        #expect(plan.open(at: Self.now) == .open(2))
+        #expect(plan[2]?.isAuthenticated == false)
+    }
+
+    @Test func withoutConnectionsTheyAreReplacedAtOnce() {
+        var plan = plan()
+        let isNone = plan.beginReplacement()
+        #expect(isNone)
+    }
+
+    @Test func whatIsToldOfAConnectionThatIsGoneIsPassedOver() {
+        var plan = plan()
+        plan.announced(5, on: 9)
+        plan.answered(on: 9, .accepted)
+        plan.ended(on: 9)
+        plan.leave(9)
+        let isLast = plan.closed(9, at: Self.now, random: 1)
+        #expect(!isLast)
+        #expect(plan.connections.isEmpty)
+    }
+}

@@ -1,0 +1,285 @@
+import Foundation
+import HTTP2
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import APNSProvider
+
+/// How a client uses its connections (Guide, 2.3.3 and 2.3.3.1), over real TLS.
+@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+    @Test func oneStreamUntilTheFirstTokenIsAccepted() async throws {
+        let isAnswered = Mutex(false)
+        try await ScriptedServer.run(script: { request, connection in
+            guard !isAnswered.withLock({ $0 }) else { return connection.answer(request.stream) }
+            // Whatever else the client had sent by then would have come before the answer to this.
+            connection.afterRoundTrip {
+                if connection.open.count > 1 {
+                    Issue.record("\(connection.open.count) streams before the first answer")
+                }
+                isAnswered.withLock { $0 = true }
+                for stream in connection.open { connection.answer(stream) }
+            }
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(20)
+                #expect(server.log.requests.count == 20)
+            }
+        }
+    }
+
+    @Test func withACertificateThereIsNoSuchLimit() async throws {
+        var options = ScriptedServer.Options()
+        options.asksForCertificate = true
+        let made = try TestAuthority.providerCertificate()
+        let credentials = try ProviderCredentials(certificate: made.chain + made.key)
+        try await ScriptedServer.run(
+            options,
+            script: { request, connection in
+                // None is answered before all are there.
+                guard connection.open.count == 5 else { return }
+                for stream in connection.open { connection.answer(stream) }
+            }
+        ) { server in
+            try await server.withClient(credentials: credentials) { client in
+                try await client.accepts(5)
+                #expect(server.log.requests.allSatisfy { $0.token.isEmpty })
+            }
+        }
+    }
+
+    @Test func theAnnouncedNumberOfStreamsIsKeptAsItChanges() async throws {
+        var options = ScriptedServer.Options()
+        options.streams = 2
+        try await ScriptedServer.run(
+            options,
+            script: { request, connection in
+                guard request.number > 0 else {
+                    return connection.answer(request.stream)
+                }
+                if request.number == 1 { connection.announce(5) }
+                connection.afterRoundTrip {
+                    let allowed = 5
+                    if connection.open.count > allowed { Issue.record("\(connection.open.count) streams") }
+                    for stream in connection.open { connection.answer(stream) }
+                }
+            }
+        ) { server in
+            try await server.withClient({ $0.maximumConnections = 1 }) { client in
+                try await client.accepts(40)
+                #expect(server.log.greatestOpen(on: 0) <= 5)
+                #expect(server.log.greatestOpen(on: 0) > 2)
+                #expect(server.log.connections == 1)
+            }
+        }
+    }
+
+    @Test func connectionsAreSpreadOverAllAddressesLookedUpAfreshForEach() async throws {
+        var options = ScriptedServer.Options()
+        options.hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+        options.streams = 1
+        let lookUps = Mutex(0)
+        let held = Mutex<[@Sendable () -> Void]>([])
+        try await ScriptedServer.run(
+            options,
+            script: { request, connection in
+                // The first on each connection shows that the token is good; then all wait for all.
+                let bound = NIOLoopBound(connection, eventLoop: connection.channel.eventLoop)
+                guard request.stream.rawValue > 1 else { return connection.answer(request.stream) }
+                let waiting = held.withLock { held in
+                    held.append { bound.execute { $0.answer(request.stream) } }
+                    return held.count >= 3 ? held : []
+                }
+                for answer in waiting { answer() }
+            }
+        ) { server in
+            var internals = ProviderClient.Internals()
+            let (port, hosts) = (server.port, options.hosts)
+            internals.lookUp = HostLookup { _, _ in
+                lookUps.withLock { $0 += 1 }
+                return try hosts.map { try SocketAddress(ipAddress: $0, port: port) }
+            }
+            try await server.withClient({ $0.maximumConnections = 3 }, internals: internals) { client in
+                try await client.accepts(40)
+                #expect(Set(server.log.hosts) == Set(options.hosts))
+                #expect(lookUps.withLock { $0 } == server.log.connections)
+            }
+        }
+    }
+
+    @Test func anAddressThatRefusesIsPassedOver() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            var internals = ProviderClient.Internals()
+            let port = server.port
+            internals.lookUp = HostLookup { _, _ in
+                // Nobody listens on the first.
+                [
+                    try SocketAddress(ipAddress: "127.0.0.9", port: port),
+                    try SocketAddress(ipAddress: "127.0.0.1", port: port),
+                ]
+            }
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+            }
+        }
+    }
+
+    @Test func aQuietConnectionIsPinged() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            var internals = ProviderClient.Internals()
+            internals.keepAlive.idle = .milliseconds(10)
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+                await server.log.frame(6)
+                try await client.accepts(1)
+                #expect(server.log.connections == 1)
+            }
+        }
+    }
+
+    @Test func aConnectionThatAnswersNothingIsGivenUp() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.connection == 0 else { return connection.answer(request.stream) }
+            // Deaf from here on, without closing.
+            _ = connection.channel.setOption(.autoRead, value: false)
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.keepAlive.waiting = .milliseconds(20)
+            internals.keepAlive.answer = .milliseconds(50)
+            try await server.withClient(internals: internals) { client in
+                let errors = try await client.errors(sending: 1)
+                #expect(errors.map(\.code) == [.connectionLost])
+                #expect(errors.first?.cause.contains("PING") == true)
+                try await client.accepts(1)
+            }
+        }
+    }
+
+    // MARK: GOAWAY
+
+    @Test func whatWasNotProcessedIsSentAgainElsewhereAndNothingElseIs() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.connection == 0, request.number > 0 else { return connection.answer(request.stream) }
+            // Three are open: the service processed the first of them, and answers it.
+            guard connection.open.count == 3 else { return }
+            let first = connection.open[0]
+            connection.goAway(lastStream: first, reason: "Shutdown")
+            connection.answer(first)
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(1)
+                try await client.accepts(3)
+                var seen: [String: Int] = [:]
+                for request in server.log.requests.dropFirst() { seen[request.path, default: 0] += 1 }
+                #expect(seen.values.sorted() == [1, 2, 2])
+                #expect(server.log.connections == 2)
+            }
+        }
+    }
+
+    @Test func whatMayHaveBeenProcessedIsNotSentAgain() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number > 0 else { return connection.answer(request.stream) }
+            connection.goAway(reason: "InternalServerError")
+            connection.afterRoundTrip { connection.close() }
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(1)
+                let errors = try await client.errors(sending: 1)
+                #expect(errors.map(\.code) == [.connectionLost])
+                #expect(errors.first?.cause.contains("InternalServerError") == true)
+                #expect(server.log.requests.count == 2)
+            }
+        }
+    }
+
+    @Test func aServerThatGoesAwayAfterEveryRequestGetsEachOnce() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            connection.goAway(reason: "Shutdown")
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(4)
+                #expect(server.log.requests.count == 4)
+                #expect(Set(server.log.requests.map(\.path)).count == 4)
+            }
+        }
+    }
+
+    // MARK: Trying again
+
+    @Test(arguments: [
+        (429, "TooManyRequests"), (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
+    ])
+    func isSentAgainAfterADelay(_ status: Int, _ reason: String) async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            request.number == 0
+                ? connection.answer(request.stream, status: status, reason: reason) : connection.answer(request.stream)
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(1)
+                #expect(server.log.requests.count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"), (403, "Forbidden"), (410, "ExpiredToken"),
+        (410, "Unregistered"), (413, "PayloadTooLarge"), (400, "TopicDisallowed"), (403, "InvalidProviderToken"),
+    ])
+    func isNeverSentAgain(_ status: Int, _ reason: String) async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: status, reason: reason) }) { server in
+            try await server.withClient { client in
+                let errors = try await client.errors(sending: 1)
+                #expect(errors.map(\.rejection?.reason.rawValue) == [reason])
+                #expect(errors.map(\.rejection?.status) == [status])
+                #expect(server.log.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func theLastRefusalIsToldWhenTheDeadlineComes() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 429, reason: "TooManyRequests") }) {
+            try await $0.withClient { client in
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+                let error = await failure { () throws(ProviderError) in
+                    try await client.send(notification, to: token, deadline: .seconds(4))
+                }
+                #expect(error?.rejection?.reason == .tooManyRequests)
+            }
+        }
+    }
+
+    @Test func aRawRequestIsSentOnceAndItsAnswerToldAsItIs() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 503, reason: "ServiceUnavailable") }) {
+            server in
+            try await server.withClient { client in
+                let request = PushRequest(deviceToken: "00", topic: nil, payload: ByteBuffer(string: "{}"))
+                let answer = try await client.send(request)
+                #expect(answer.status == 503)
+                #expect(answer.reason == "ServiceUnavailable")
+                #expect(server.log.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func aValueThatNoHeaderCanHoldIsRefusedHere() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await server.withClient { client in
+                let request = PushRequest(deviceToken: "00", topic: "a\nb", payload: ByteBuffer(string: "{}"))
+                let error = await failure { () throws(ProviderError) in
+                    try await client.send(request, deadline: .seconds(20))
+                }
+                #expect(error?.code == .badNotification || error?.code == .gaveUp)
+                #expect(server.log.requests.isEmpty)
+            }
+        }
+    }
+}
+
+extension NIOLoopBound where Value: AnyObject {
+    /// Runs something with the value on its event loop.
+    func execute(_ body: @escaping @Sendable (Value) -> Void) {
+        eventLoop.execute { body(self.value) }
+    }
+}

@@ -1,0 +1,181 @@
+import NIOCore
+import Notifications
+import Testing
+
+@testable import APNSProvider
+
+/// The small decisions, without network and clock.
+struct DecisionTests {
+    private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    // MARK: Delays
+
+    @Test func theFirstDelayIsBelowASecond() {
+        #expect(GrowingDelay.sending.delay(afterFailures: 1, random: 1) < .seconds(1))
+    }
+
+    @Test func delaysGrowUpToTheLongest() {
+        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
+        let delays = (1...8).map { delay.delay(afterFailures: $0, random: 1).nanoseconds / 1_000_000 }
+        #expect(delays == [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000])
+    }
+
+    @Test func chanceTakesUpToHalf() {
+        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
+        #expect(delay.delay(afterFailures: 1, random: 0) == .milliseconds(50))
+        #expect(delay.delay(afterFailures: 1, random: 0.5) == .milliseconds(75))
+    }
+
+    @Test(arguments: [0, -1, 63, 64, Int.max]) func noCountOverflows(_ failures: Int) {
+        let delay = GrowingDelay.connecting.delay(afterFailures: failures, random: 1)
+        #expect(delay > .nanoseconds(0))
+        #expect(delay <= GrowingDelay.connecting.longest)
+    }
+
+    // MARK: Keeping alive
+
+    @Test func anIdleConnectionIsPingedAfterAnHour() {
+        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
+        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .minutes(59)) == .wait(until: Self.now + .hours(1)))
+        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .hours(1)) == .ping)
+    }
+
+    @Test func oneThatOwesAnswersIsPingedSooner() {
+        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
+        #expect(keepAlive.tick(inFlight: 1, at: Self.now + .seconds(15)) == .ping)
+    }
+
+    @Test func withoutAnAnswerToThePingItIsClosed() {
+        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
+        let pinged = Self.now + .hours(1)
+        _ = keepAlive.tick(inFlight: 0, at: pinged)
+        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(9)) == .wait(until: pinged + .seconds(10)))
+        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(10)) == .close)
+    }
+
+    @Test func anythingThatComesCountsAsAnAnswer() {
+        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
+        let pinged = Self.now + .hours(1)
+        _ = keepAlive.tick(inFlight: 0, at: pinged)
+        keepAlive.heard(at: pinged + .seconds(1))
+        let due = pinged + .seconds(1) + .hours(1)
+        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(20)) == .wait(until: due))
+    }
+
+    // MARK: Trying again
+
+    private func decision(
+        _ ending: RetryDecision.Ending,
+        deadline: TimeAmount = .seconds(30),
+        retries: Bool = true,
+        attempts: Int = 1,
+        renewals: Int = 0,
+    ) -> RetryDecision {
+        let allowance = RetryDecision.Allowance(
+            deadline: Self.now + deadline, retriesRejections: retries, attempts: attempts, renewals: renewals)
+        return RetryDecision(after: ending, allowance, at: Self.now, random: 1)
+    }
+
+    private func answer(_ reason: Rejection.Reason) -> RetryDecision.Ending {
+        .answered(PushAnswer(status: reason.status, reason: reason.rawValue))
+    }
+
+    @Test(arguments: Rejection.Reason.allCases) func theTableDecides(_ reason: Rejection.Reason) {
+        let decision = decision(answer(reason))
+        switch reason.row.advice {
+        case .retryLater, .reconnect: #expect(decision == .again(at: Self.now + .milliseconds(800)))
+        case .renewProviderToken: #expect(decision == .withNewToken)
+        case .mendRequest, .forgetDeviceToken, .mendCredentials: #expect(decision == .finish)
+        }
+    }
+
+    @Test func successIsTheEnd() {
+        #expect(decision(.answered(PushAnswer(status: 200))) == .finish)
+    }
+
+    @Test func aDelayBeyondTheDeadlineIsNotWaitedFor() {
+        #expect(decision(answer(.tooManyRequests), deadline: .milliseconds(800)) == .finish)
+        #expect(decision(.refused, deadline: .milliseconds(800)) == .finish)
+    }
+
+    @Test func eachAttemptWaitsLonger() {
+        #expect(decision(.refused, attempts: 2) == .again(at: Self.now + .milliseconds(1_600)))
+    }
+
+    @Test func aSecondNewTokenIsNotMadeForOneRequest() {
+        #expect(decision(answer(.expiredProviderToken), renewals: 1) == .finish)
+    }
+
+    @Test func whatMayHaveBeenTakenIsNotSentAgain() {
+        #expect(decision(.unknown) == .finish)
+    }
+
+    @Test func whatWasNotProcessedGoesElsewhereAtOnce() {
+        #expect(decision(.unprocessed) == .elsewhere)
+        #expect(decision(.unprocessed, deadline: .nanoseconds(0)) == .finish)
+    }
+
+    @Test func whoWantsTheAnswerAsItIsGetsIt() {
+        #expect(decision(answer(.tooManyRequests), retries: false) == .finish)
+        #expect(decision(answer(.expiredProviderToken), retries: false) == .finish)
+    }
+
+    @Test(arguments: [(429, true), (500, true), (599, true), (400, false), (403, false), (410, false), (418, false)])
+    func aReasonThatIsNotKnownGoesByItsStatus(_ status: Int, _ isTriedAgain: Bool) {
+        let decision = decision(.answered(PushAnswer(status: status, reason: "New")))
+        #expect((decision != .finish) == isTriedAgain)
+    }
+
+    // MARK: Provider tokens
+
+    private func decide(age: UInt64?, isEarly: Bool = false, rejected: Bool = false) -> ProviderTokenSchedule.Decision {
+        let now: UInt64 = 1_000_000
+        let stored = age.map { StoredProviderToken(token: "t", issuedAt: now - $0, isEarly: isEarly) }
+        return ProviderTokenSchedule.decide(stored: stored, rejected: rejected ? "t" : "another", at: now)
+    }
+
+    @Test func withoutATokenOneIsMade() {
+        #expect(decide(age: nil) == .make(isEarly: false))
+    }
+
+    @Test func aTokenIsUsedForFortyMinutes() {
+        let stored = StoredProviderToken(token: "t", issuedAt: 1_000_000 - 2_399)
+        #expect(decide(age: 2_399) == .use(stored))
+        #expect(decide(age: 2_400) == .make(isEarly: false))
+    }
+
+    @Test func renewalLiesBetweenTwentyAndSixtyMinutes() {
+        #expect(ProviderTokenSchedule.renewAfter >= ProviderTokenSchedule.leastInterval)
+        #expect(ProviderTokenSchedule.renewAfter <= ProviderTokenSchedule.life)
+    }
+
+    @Test func aTokenFromTheFutureIsMadeAnew() {
+        let stored = StoredProviderToken(token: "t", issuedAt: 1_000_001)
+        #expect(ProviderTokenSchedule.decide(stored: stored, rejected: nil, at: 1_000_000) == .make(isEarly: false))
+    }
+
+    @Test func aRejectedTokenIsReplacedAtOnce() {
+        #expect(decide(age: 1_300, rejected: true) == .make(isEarly: false))
+        #expect(decide(age: 10, rejected: true) == .make(isEarly: true))
+    }
+
+    @Test func whatAnotherHasReplacedAlreadyIsUsed() {
+        let stored = StoredProviderToken(token: "t", issuedAt: 1_000_000 - 10)
+        #expect(ProviderTokenSchedule.decide(stored: stored, rejected: "old", at: 1_000_000) == .use(stored))
+    }
+
+    @Test func twoInARowIsOneTooMany() {
+        #expect(decide(age: 10, isEarly: true, rejected: true) == .giveUp)
+        #expect(decide(age: 1_200, isEarly: true, rejected: true) == .make(isEarly: false))
+    }
+
+    // MARK: Addresses
+
+    @Test func theAddressWithTheFewestConnectionsComesFirst() throws {
+        let addresses = try (1...3).map { try SocketAddress(ipAddress: "192.0.2.\($0)", port: 443) }
+        var generator = SystemRandomNumberGenerator()
+        let order = ConnectionOpener.order(
+            addresses + addresses, inUse: [addresses[0], addresses[0], addresses[2]], using: &generator)
+        #expect(order == [addresses[1], addresses[2], addresses[0]])
+    }
+}

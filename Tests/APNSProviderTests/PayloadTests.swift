@@ -1,0 +1,242 @@
+import Foundation
+import Testing
+
+@testable import APNSProvider
+
+/// Payloads as the Guide shows them, and its rules.
+struct PayloadTests {
+    private struct Acme: Encodable {
+        var acme1: String?
+        var acme2: [String]?
+        var acme: String?
+    }
+
+    private func json(_ aps: APS, custom: Acme? = nil) throws -> String {
+        let payload = try custom.map { try PushPayload(aps, custom: $0) } ?? PushPayload(aps)
+        #expect(payload.count == payload.json.count)
+        return String(decoding: payload.json, as: UTF8.self)
+    }
+
+    private func problem(_ body: () throws -> Void) -> ProviderError? {
+        #expect(throws: ProviderError.self, performing: body)
+    }
+
+    // MARK: The Guide's examples (2.2.1)
+
+    @Test func example1() throws {
+        #expect(
+            try json(APS(alert: "Message received from Bob"), custom: Acme(acme2: ["bang", "whiz"]))
+                == #"{"aps":{"alert":"Message received from Bob"},"acme2":["bang","whiz"]}"#)
+    }
+
+    @Test func example2() throws {
+        let alert = APS.Alert(title: "Game Request", body: "Bob wants to play poker", actionLocKey: "PLAY")
+        #expect(
+            try json(APS(alert: alert, badge: 5), custom: Acme(acme1: "bar", acme2: ["bang", "whiz"]))
+                == #"{"aps":{"alert":{"title":"Game Request","body":"Bob wants to play poker","action-loc-key":"PLAY"},"#
+                + #""badge":5},"acme1":"bar","acme2":["bang","whiz"]}"#)
+    }
+
+    @Test func example3() throws {
+        #expect(
+            try json(APS(alert: "You got your emails.", badge: 9, sound: .named("bingbong.aiff")))
+                == #"{"aps":{"alert":"You got your emails.","badge":9,"sound":"bingbong.aiff"}}"#)
+    }
+
+    @Test func example4() throws {
+        let alert = APS.Alert(locKey: "GAME_PLAY_REQUEST_FORMAT", locArgs: ["Jenna", "Frank"])
+        #expect(
+            try json(APS(alert: alert, sound: .named("chime.aiff")), custom: Acme(acme: "foo"))
+                == #"{"aps":{"alert":{"loc-key":"GAME_PLAY_REQUEST_FORMAT","loc-args":["Jenna","Frank"]},"#
+                + #""sound":"chime.aiff"},"acme":"foo"}"#)
+    }
+
+    // MARK: Every key
+
+    @Test func everyKeyOfTheAlert() throws {
+        let alert = APS.Alert(
+            title: "a", subtitle: "b", body: "c", launchImage: "d", titleLocKey: "e", titleLocArgs: ["f"],
+            subtitleLocKey: "g", subtitleLocArgs: ["h"], locKey: "i", locArgs: ["j"], actionLocKey: "k")
+        #expect(
+            try json(APS(alert: alert))
+                == #"{"aps":{"alert":{"title":"a","subtitle":"b","body":"c","launch-image":"d","title-loc-key":"e","#
+                + #""title-loc-args":["f"],"subtitle-loc-key":"g","subtitle-loc-args":["h"],"loc-key":"i","#
+                + #""loc-args":["j"],"action-loc-key":"k"}}}"#)
+    }
+
+    @Test func everyKeyOfTheDictionary() throws {
+        let aps = APS(
+            alert: "a", badge: 0, sound: .critical("b", volume: 0.5), threadID: "c", category: "d",
+            contentAvailable: true, mutableContent: true, targetContentID: "e", interruptionLevel: .timeSensitive,
+            relevanceScore: 0.25, filterCriteria: "f")
+        #expect(
+            try json(aps)
+                == #"{"aps":{"alert":"a","badge":0,"sound":{"critical":1,"name":"b","volume":0.5},"thread-id":"c","#
+                + #""category":"d","content-available":1,"mutable-content":1,"target-content-id":"e","#
+                + #""interruption-level":"time-sensitive","relevance-score":0.25,"filter-criteria":"f"}}"#)
+    }
+
+    @Test func everyKeyOfALiveActivity() throws {
+        let activity = APS.LiveActivity(
+            event: .start, timestamp: Date(timeIntervalSince1970: 10.9), contentState: ["goals": 2],
+            staleDate: Date(timeIntervalSince1970: 20), dismissalDate: Date(timeIntervalSince1970: 30),
+            attributesType: "Match", attributes: ["home": "A"])
+        #expect(
+            try json(APS(liveActivity: activity))
+                == #"{"aps":{"timestamp":10,"event":"start","content-state":{"goals":2},"stale-date":20,"#
+                + #""dismissal-date":30,"attributes-type":"Match","attributes":{"home":"A"}}}"#)
+    }
+
+    @Test func textIsEscapedAndEverythingElseStays() throws {
+        #expect(
+            try json(APS(alert: "\"quoted\" \\ \n 你好 🎉 a/b"))
+                == #"{"aps":{"alert":"\"quoted\" \\ \n 你好 🎉 a/b"}}"#)
+    }
+
+    @Test func givenJSONLosesItsWhiteSpace() throws {
+        let payload = try PushPayload(json: Array("{ \"aps\" : { \"alert\" : \"a  b\" } }\n".utf8))
+        #expect(String(decoding: payload.json, as: UTF8.self) == #"{"aps":{"alert":"a  b"}}"#)
+    }
+
+    // MARK: Rules
+
+    @Test func keysOfYourOwnAreADictionaryWithoutAPS() {
+        #expect(problem { _ = try PushPayload(APS(alert: "a"), custom: [1, 2]) }?.code == .badNotification)
+        #expect(problem { _ = try PushPayload(APS(alert: "a"), custom: ["aps": 1]) }?.code == .badNotification)
+    }
+
+    @Test(arguments: ["", "[]", "{", "{\"aps\":}", "{\"a\":\"\u{0}\"}"]) func whatIsNoDictionary(_ text: String) {
+        #expect(problem { _ = try PushPayload(json: Array(text.utf8)) }?.code == .badNotification)
+    }
+
+    @Test func aCategoryNeedsAnAlert() {
+        #expect(problem { _ = try PushPayload(APS(sound: .default, category: "a")) }?.cause.contains("2.2.3") == true)
+        let json = Array(#"{"aps":{"category":"a"}}"#.utf8)
+        #expect(problem { _ = try PushPayload(json: json) }?.cause.contains("2.2.3") == true)
+    }
+
+    @Test(arguments: [-0.1, 1.1, Double.nan, .infinity]) func numbersStayInTheirRanges(_ number: Double) {
+        #expect(problem { _ = try PushPayload(APS(alert: "a", relevanceScore: number)) } != nil)
+        #expect(problem { _ = try PushPayload(APS(sound: .critical(volume: number))) } != nil)
+    }
+
+    @Test func aNegativeBadgeIsNone() {
+        #expect(problem { _ = try PushPayload(APS(badge: -1)) } != nil)
+    }
+
+    @Test func silentIsSilent() throws {
+        let notification = try PushNotification(topic: Sample.topic, .silent)
+        #expect(notification.pushType == .background)
+        #expect(notification.priority == .considerate)
+        #expect(notification.payload.isSilent)
+    }
+
+    @Test func priorityTenIsAnErrorForASilentNotification() {
+        let error = problem { _ = try PushNotification(topic: Sample.topic, .silent, priority: .immediate) }
+        #expect(error?.cause.contains("Table 8-2") == true)
+    }
+
+    @Test(arguments: [
+        APS(alert: "a", contentAvailable: true), APS(badge: 1, contentAvailable: true),
+        APS(sound: .default, contentAvailable: true), APS(alert: "a"),
+    ])
+    func backgroundTakesContentAvailableAlone(_ aps: APS) {
+        let error = problem { _ = try PushNotification(topic: Sample.topic, aps, pushType: .background) }
+        #expect(error?.cause.contains("2.2.2") == true)
+    }
+
+    @Test func sizesAreLimitedByPushType() throws {
+        func notification(_ bytes: Int, _ type: PushNotification.PushType) throws -> PushNotification {
+            let frame = #"{"aps":{"alert":""}}"#.utf8.count
+            let alert = APS.Alert(body: String(repeating: "x", count: bytes - frame))
+            let payload = try PushPayload(APS(alert: alert))
+            #expect(payload.count == bytes)
+            return try PushNotification(topic: type.topic(for: Sample.topic), payload: payload, pushType: type)
+        }
+        _ = try notification(4096, .alert)
+        _ = try notification(5120, .voip)
+        #expect(problem { _ = try notification(4097, .alert) } != nil)
+        #expect(problem { _ = try notification(5121, .voip) } != nil)
+    }
+
+    @Test(arguments: PushNotification.PushType.allCases) func topicsGoWithTheirPushType(
+        _ type: PushNotification.PushType
+    ) throws {
+        let aps: APS = type == .background ? .silent : APS(alert: "a")
+        let topic = type.topic(for: Sample.topic)
+        #expect(try PushNotification(topic: topic, aps, pushType: type).topic == topic)
+        if topic != Sample.topic {
+            #expect(problem { _ = try PushNotification(topic: Sample.topic, aps, pushType: type) } != nil)
+        }
+    }
+
+    @Test func theCollapseIdentifierHasSixtyFourBytes() throws {
+        let fitting = String(repeating: "é", count: 32)
+        #expect(
+            try PushNotification(topic: Sample.topic, APS(alert: "a"), collapseID: fitting).collapseID == fitting)
+        for bad in [fitting + "x", "", "a\nb"] {
+            #expect(problem { _ = try PushNotification(topic: Sample.topic, APS(alert: "a"), collapseID: bad) } != nil)
+        }
+    }
+
+    @Test(arguments: ["", "a b", "a/b", "ä", String(repeating: "a", count: 256)]) func whatIsNoTopic(_ topic: String) {
+        #expect(problem { _ = try PushNotification(topic: topic, APS(alert: "a")) } != nil)
+    }
+
+    @Test func headersAsTheyGoOut() throws {
+        let id = try #require(UUID(uuidString: "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"))
+        let notification = try PushNotification(
+            topic: Sample.topic, APS(alert: "a"), id: id, expiration: .at(Date(timeIntervalSince1970: 1.9)),
+            priority: .low, collapseID: "c")
+        let request = notification.request(to: try #require(DeviceToken("00FF")))
+        #expect(request.deviceToken == "00ff")
+        #expect(request.id == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+        #expect(request.expiration == "1")
+        #expect(request.priority == "1")
+        #expect(request.pushType == "alert")
+    }
+
+    @Test func expirations() {
+        #expect(PushNotification.Expiration.unspecified.seconds == nil)
+        #expect(PushNotification.Expiration.immediately.seconds == 0)
+        // 0 would mean one attempt, which was not asked for.
+        #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: -5)).seconds == 1)
+        #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: .infinity)).seconds == .max)
+    }
+
+    @Test(arguments: ["", "0", "xy", "0g", String(repeating: "0", count: 202)]) func whatIsNoDeviceToken(_ text: String)
+    {
+        #expect(DeviceToken(text) == nil)
+    }
+
+    // MARK: Languages
+
+    @Test(arguments: [
+        (["fr-CA", "en"], "Bonjour"), (["de-AT"], "Hallo"), (["nl", "zh-Hant-TW"], "你好"), (["zh-Hans"], "Hello"),
+        (["FR_ca"], "Bonjour"), ([], "Hello"), (["nl"], "Hello"), (["de-x-formal"], "Hallo"), (["en-GB", "fr"], "Hi"),
+    ])
+    func theUsersLanguage(_ languages: [String], _ expected: String) {
+        let greeting = Localized(
+            ["en": "Hi", "fr": "Bonjour", "de": "Hallo", "zh-Hant": "你好"], fallback: "Hello")
+        #expect(greeting.best(for: languages) == expected)
+    }
+
+    // MARK: Environments
+
+    @Test func addresses() throws {
+        let custom = try APNSEnvironment.custom(url: "https://[::1]:2197")
+        #expect(custom.host == "::1")
+        #expect(custom.authorityHeader == "[::1]:2197")
+        #expect(custom.tlsName == nil)
+        #expect(APNSEnvironment.production.onAlternativePort.port == 2197)
+        #expect(APNSEnvironment.development.authorityHeader == "api.development.push.apple.com")
+        #expect(APNSEnvironment.development.tlsName == "api.development.push.apple.com")
+    }
+
+    @Test(arguments: [
+        "", "localhost", "http://localhost", "https://", "https://localhost:0", "https://localhost:99999",
+    ])
+    func whatIsNoAddress(_ url: String) {
+        #expect(problem { _ = try APNSEnvironment.custom(url: url) }?.code == .badEnvironment)
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import APNSProvider
+
+/// One provider token for all connections and processes, renewed in time and at once when the service calls it expired
+/// (Guide, 2.3.1 and 2.3.3.1).
+@Suite(.timeLimit(.minutes(2))) struct ProviderTokenTests {
+    @Test func allRequestsOnAllConnectionsCarryOneToken() async throws {
+        var options = ScriptedServer.Options()
+        options.streams = 2
+        try await ScriptedServer.run(
+            options,
+            script: { request, connection in
+                connection.afterRoundTrip { connection.answer(request.stream) }
+            }
+        ) { server in
+            try await server.withClient { client in
+                try await client.accepts(50)
+                #expect(Set(server.log.requests.map(\.token)).count == 1)
+            }
+        }
+    }
+
+    @Test func twoClientsWithOneStoreSendOneToken() async throws {
+        let credentials = try TestAuthority.credentials()
+        let store = InMemoryProviderTokenStore()
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            for _ in 0..<2 {
+                try await server.withClient(credentials: credentials, { $0.tokenStore = store }) { client in
+                    try await client.accepts(1)
+                }
+            }
+            #expect(Set(server.log.requests.map(\.token)).count == 1)
+        }
+    }
+
+    @Test func anExpiredTokenIsRenewedAtOnceAndOnce() async throws {
+        let clock = Mutex<UInt64>(1_000_000)
+        let first = Mutex<String?>(nil)
+        try await ScriptedServer.run(script: { request, connection in
+            let isFirst = first.withLock { first in
+                if first == nil { first = request.token }
+                return first == request.token
+            }
+            guard isFirst, request.number > 0 else { return connection.answer(request.stream) }
+            clock.withLock { $0 += 1 }
+            connection.answer(request.stream, status: 403, reason: "ExpiredProviderToken")
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.clock = { clock.withLock { $0 } }
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+                try await client.accepts(30)
+                #expect(Set(server.log.requests.map(\.token)).count == 2)
+            }
+        }
+    }
+
+    @Test func aClockThatIsWrongDoesNotMakeATokenForEachRequest() async throws {
+        let clock = Mutex<UInt64>(1_000_000)
+        try await ScriptedServer.run(script: { request, connection in
+            clock.withLock { $0 += 1 }
+            connection.answer(request.stream, status: 403, reason: "ExpiredProviderToken")
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.clock = { clock.withLock { $0 } }
+            try await server.withClient(internals: internals) { client in
+                let errors = try await client.errors(sending: 10)
+                #expect(errors.count == 10)
+                #expect(errors.allSatisfy { $0.rejection?.reason == .expiredProviderToken })
+                #expect(Set(server.log.requests.map(\.token)).count == 2)
+            }
+        }
+    }
+
+    @Test func isRenewedInTimeWhileRequestsGoOn() async throws {
+        let clock = Mutex<UInt64>(1_000_000)
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            var internals = ProviderClient.Internals()
+            internals.clock = { clock.withLock { $0 } }
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+                clock.withLock { $0 += ProviderTokenSchedule.life }
+                try await client.accepts(1)
+                #expect(Set(server.log.requests.map(\.token)).count == 2)
+            }
+        }
+    }
+
+    @Test func connectionsWithTheOldKeyAreClosedBeforeTheNewOneIsUsed() async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await server.withClient { client in
+                try await client.accepts(1)
+                try await client.replaceCredentials(with: try TestAuthority.credentials())
+                try await client.accepts(1)
+                await server.log.closed(1)
+                let tokens = server.log.requests.map(\.token)
+                #expect(tokens.count == 2)
+                #expect(Set(tokens).count == 2)
+                let events = server.log.events
+                #expect(
+                    Array(events.prefix(5)) == [
+                        .opened(0), .request(0, token: tokens[0]), .closed(0), .opened(1),
+                        .request(1, token: tokens[1]),
+                    ])
+            }
+        }
+    }
+
+    @Test func whatIsUnderWayIsAnsweredBeforeTheKeyIsReplaced() async throws {
+        let held = Mutex<(@Sendable () -> Void)?>(nil)
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number == 0 else { return connection.answer(request.stream) }
+            let bound = NIOLoopBound(connection, eventLoop: connection.channel.eventLoop)
+            held.withLock { $0 = { bound.execute { $0.answer(request.stream) } } }
+        }) { server in
+            try await server.withClient { client in
+                async let errors = client.errors(sending: 1)
+                await server.log.requests(1)
+                async let replaced: Void = client.replaceCredentials(with: try TestAuthority.credentials())
+                held.withLock { $0 }?()
+                let answered = try await errors
+                #expect(answered.isEmpty)
+                try await replaced
+                try await client.accepts(1)
+                #expect(server.log.connections == 2)
+            }
+        }
+    }
+
+    @Test func aStoreThatFailsIsTold() async throws {
+        struct BrokenStore: ProviderTokenStore {
+            func update(
+                _ key: String, _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken
+            ) async throws -> StoredProviderToken { throw ProviderTestError() }
+        }
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await server.withClient({ $0.tokenStore = BrokenStore() }) { client in
+                let errors = try await client.errors(sending: 1)
+                #expect(errors.map(\.code) == [.badCredentials])
+            }
+        }
+    }
+
+    // MARK: The file
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    @Test func aFileIsSharedAndReadableByItsOwnerAlone() async throws {
+        try await withFolder { folder in
+            let token = StoredProviderToken(token: "a.b.c", issuedAt: 1)
+            _ = try await FileProviderTokenStore(folder: folder).update("KEY") { _ in token }
+            let found = try await FileProviderTokenStore(folder: folder).update("KEY") { stored in
+                stored ?? StoredProviderToken(token: "other", issuedAt: 2)
+            }
+            #expect(found == token)
+            let mode = try FileManager.default.attributesOfItem(atPath: folder + "/KEY.json")[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
+    @Test func aDamagedFileIsMadeAnew() async throws {
+        try await withFolder { folder in
+            let store = FileProviderTokenStore(folder: folder)
+            _ = try await store.update("KEY") { _ in StoredProviderToken(token: "a.b.c", issuedAt: 1) }
+            try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/KEY.json"))
+            let seen = try await store.update("KEY") { stored in
+                stored ?? StoredProviderToken(token: "new", issuedAt: 2)
+            }
+            #expect(seen.token == "new")
+        }
+    }
+
+    @Test func manyWhoAskAtOnceGetOneToken() async throws {
+        try await withFolder { folder in
+            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        try await FileProviderTokenStore(folder: folder).update("KEY") { stored in
+                            stored ?? StoredProviderToken(token: "\(number)", issuedAt: 1)
+                        }.token
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1)
+        }
+    }
+
+    @Test func aKeyOfTheSameNameIsAnother() throws {
+        let store = InMemoryProviderTokenStore()
+        let keepers = try (0..<2).compactMap { _ in
+            ProviderTokenKeeper(try TestAuthority.credentials(), store: store) { 1_000_000 }
+        }
+        #expect(keepers.count == 2)
+        #expect(Set(keepers.map(\.name)).count == 2)
+    }
+}

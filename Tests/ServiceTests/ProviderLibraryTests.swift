@@ -1,0 +1,137 @@
+import APNSDevice
+import Delivery
+import Foundation
+import NIOCore
+import NIOPosix
+import ProviderGateway
+import Rates
+import Service
+import Testing
+
+@testable import APNSProvider
+
+/// The provider library against the whole service.
+@Suite(.timeLimit(.minutes(2))) struct ProviderLibraryTests {
+    /// Runs with a client that has the development team's key.
+    private func withClient(
+        _ test: TestService,
+        _ change: (inout ProviderClient.Configuration) -> Void = { _ in },
+        _ body: (ProviderClient, DeviceToken) async throws -> Void,
+    ) async throws {
+        let key = try required(test.description.key)
+        var configuration = ProviderClient.Configuration()
+        configuration.tokenStore = InMemoryProviderTokenStore()
+        change(&configuration)
+        let token = try required(DeviceToken(try await test.makeDeviceToken()))
+        try await ProviderClient.withClient(
+            credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
+            environment: .custom(
+                url: "https://127.0.0.1:\(test.port(\.provider))", authority: .file(test.description.ca)),
+            configuration: configuration
+        ) { try await body($0, token) }
+    }
+
+    private func notification(_ test: TestService, id: UUID? = nil) throws -> PushNotification {
+        try PushNotification(topic: test.bundleID, APS(alert: "Hello"), id: id)
+    }
+
+    private struct Pushes: AsyncSequence, Sendable {
+        let push: Push
+        let count: Int
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let push: Push
+            var left: Int
+            mutating func next() async -> Push? {
+                guard left > 0 else { return nil }
+                left -= 1
+                return push
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(push: push, left: count) }
+    }
+
+    @Test func `The receipt names the identifier that the notification had`() async throws {
+        try await TestService.run { test in
+            try await withClient(test) { client, token in
+                let id = UUID()
+                let receipt = try await client.send(try notification(test, id: id), to: token)
+                #expect(receipt.apnsID == id.uuidString.lowercased())
+            }
+        }
+    }
+
+    @Test func `A thousand at once are all accepted, with one provider token`() async throws {
+        try await TestService.run {
+            $0.delivery.requestsPerDeviceToken = Rate.off
+        } _: { test in
+            try await withClient(test) { client, token in
+                let outcomes = client.send(Pushes(push: Push(try notification(test), to: token), count: 1_000))
+                for await outcome in outcomes { #expect(outcome.isAccepted) }
+                #expect(outcomes.progress.accepted == 1_000)
+            }
+        }
+    }
+
+    @Test func `TooManyRequests is waited out`() async throws {
+        try await TestService.run {
+            $0.delivery.requestsPerDeviceToken = Rate(burst: 2, perSecond: 5)
+        } _: { test in
+            try await withClient(test) { client, token in
+                let outcomes = client.send(Pushes(push: Push(try notification(test), to: token), count: 5))
+                for await outcome in outcomes { #expect(outcome.isAccepted) }
+            }
+        }
+    }
+
+    @Test func `A device token of nobody is refused, with what to do`() async throws {
+        try await TestService.run { test in
+            try await withClient(test) { client, _ in
+                let (notification, token) = (try notification(test), try required(DeviceToken("00")))
+                let error = await #expect(throws: ProviderError.self) {
+                    try await client.send(notification, to: token)
+                }
+                #expect(error?.rejection?.reason == .badDeviceToken)
+                #expect(error?.rejection?.advice == .forgetDeviceToken)
+            }
+        }
+    }
+
+    @Test func `After the app is deleted its device token is taken out of the record`() async throws {
+        try await TestService.run { test in
+            let courier = CourierAddress(
+                host: "127.0.0.1", port: try test.port(\.courier), authorityFile: test.description.ca)
+            let group = MultiThreadedEventLoopGroup.singleton
+            let identity = try await DeviceClient.activate(
+                at: courier, environment: test.environment, code: nil, group: group)
+            let device = try await DeviceClient(to: courier, as: identity, group: group)
+            let token = try required(DeviceToken(try await device.register(test.bundleID)))
+            let store = InMemoryDeviceTokens()
+            await store.register(token, topic: test.bundleID)
+            _ = try await device.unregister(test.bundleID)
+            await device.close()
+            try await withClient(test, { $0.deviceTokens = store }) { client, _ in
+                let notification = try notification(test)
+                let error = await #expect(throws: ProviderError.self) {
+                    try await client.send(notification, to: token)
+                }
+                #expect(error?.rejection?.reason == .unregistered)
+                #expect(error?.rejection?.timestamp != nil)
+                let left = await store.deviceTokens(for: test.bundleID)
+                #expect(left.isEmpty)
+            }
+        }
+    }
+
+    @Test func `A connection that the service ends for idleness is replaced`() async throws {
+        try await TestService.run {
+            $0.provider.idleTimeout = .milliseconds(50)
+        } _: { test in
+            try await withClient(test) { client, token in
+                let notification = try notification(test)
+                for _ in 0..<3 { try await client.send(notification, to: token) }
+            }
+        }
+    }
+}
