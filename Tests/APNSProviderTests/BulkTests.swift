@@ -42,7 +42,7 @@ import Testing
                 : connection.answer(request.stream)
         }) { server in
             try await server.withClient { client in
-                let outcomes = client.send(Elements(try Sample.pushes(200)))
+                let outcomes = client.send(try Sample.pushes(200))
                 var seen: [DeviceToken: Bool] = [:]
                 for await outcome in outcomes { seen[outcome.item.deviceToken] = outcome.isAccepted }
                 #expect(seen.count == 200)
@@ -63,7 +63,7 @@ import Testing
                 #expect(first != nil)
                 // All ten are answered, and nobody reads on.
                 await server.log.requests(10)
-                let sentinel = client.send(Elements(try Sample.pushes(1)))
+                let sentinel = client.send(try Sample.pushes(1))
                 for await _ in sentinel {}
                 #expect(source.taken.value == 10)
                 var count = 1
@@ -79,7 +79,7 @@ import Testing
                 let pushes = try Sample.pushes(5)
                 let reading = Task {
                     var count = 0
-                    for await _ in client.send(Elements(pushes)) { count += 1 }
+                    for await _ in client.send(pushes) { count += 1 }
                     return count
                 }
                 await server.log.requests(1)
@@ -96,7 +96,7 @@ import Testing
             if request.number == 0 { connection.answer(request.stream) }
         }) { server in
             try await server.withClient({ $0.maximumInFlight = 3 }) { client in
-                for await _ in client.send(Elements(try Sample.pushes(5))) { break }
+                for await _ in client.send(try Sample.pushes(5)) { break }
                 // What was under way is given up, or was never sent; the client is free for others.
                 #expect(client.configuration.maximumInFlight == 3)
                 await server.log.cancelled(1)
@@ -125,7 +125,7 @@ import Testing
     @Test func aSequenceIsReadOnce() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
-                let outcomes = client.send(Elements(try Sample.pushes(2)))
+                let outcomes = client.send(try Sample.pushes(2))
                 for await _ in outcomes {}
                 for await _ in outcomes { Issue.record("an outcome from the second reading") }
                 #expect(server.log.requests.count == 2)
@@ -136,7 +136,7 @@ import Testing
     @Test func anEmptySourceEndsAtOnce() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
-                for await _ in client.send(Elements<Push>([])) { Issue.record("an outcome of nothing") }
+                for await _ in client.send([]) { Issue.record("an outcome of nothing") }
                 #expect(server.log.connections == 0)
             }
         }

@@ -17,6 +17,10 @@ import Testing
 
     @Test func registeredLaterIsKept() {
         #expect(InactiveDeviceToken(inactiveSince: Self.time, registeredAt: Self.time + 0.001) == .keep)
+        let sameMillisecond = Self.time + 0.0004
+        #expect(
+            InactiveDeviceToken(inactiveSince: Self.time, registeredAt: sameMillisecond)
+                == .remove(registeredAt: sameMillisecond))
     }
 
     @Test func withoutATimestampItIsRemoved() {
@@ -50,7 +54,7 @@ import Testing
                 let notification = try Sample.notification()
                 let error = await failure { () throws(ProviderError) in try await client.send(notification, to: one) }
                 #expect(error?.rejection?.timestamp == Self.time)
-                for await _ in client.send(Elements([Push(notification, to: two)])) {}
+                for await _ in client.send([Push(notification, to: two)]) {}
                 let left = await store.deviceTokens(for: Sample.topic)
                 #expect(left.count == (isRegisteredLater ? 2 : 0))
             }

@@ -18,6 +18,15 @@ import Testing
         #expect(table.isEmpty)
     }
 
+    @Test(arguments: [15, 16, 17, 33, 100]) func everyOneOfManyIsFound(_ count: Int32) {
+        var table = StreamTable<Int32>()
+        for id in 1...count { table.append(StreamID(id), id) }
+        let found = (1...count).compactMap { id in table.index(of: StreamID(id)).map { table[$0] } }
+        #expect(found == Array(1...count))
+        #expect(table.index(of: StreamID(count + 1)) == nil)
+        #expect(table.index(of: StreamID(0)) == nil)
+    }
+
     @Test func anElementIsChangedInPlace() throws {
         var table = StreamTable<[Int]>()
         table.append(StreamID(1), [])

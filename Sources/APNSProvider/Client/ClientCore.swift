@@ -32,6 +32,11 @@ final class ClientCore: Sendable {
         }
     }
 
+    deinit {
+        // Whoever dropped the client without `shutDown` gets its connections closed all the same.
+        loop.execute { [dispatcher] in dispatcher.value?.abandon() }
+    }
+
     /// Takes a request. Its ticket is completed exactly once, on the event loop.
     func submit(_ ticket: Ticket) {
         schedule { $0.tickets.append(ticket) }

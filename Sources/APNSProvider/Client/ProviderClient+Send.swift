@@ -92,6 +92,12 @@ extension ProviderClient {
         return outcomes
     }
 
+    /// Sends all of these, and yields the outcome of each as it ends. Like the form that takes an
+    /// asynchronous sequence.
+    public func send(_ pushes: [Push], deadline: Duration? = nil) -> PushOutcomes<PushList> {
+        send(PushList(pushes), deadline: deadline)
+    }
+
     /// Sends many requests as they are.
     package func send<Source: AsyncSequence & Sendable>(
         requests: Source,

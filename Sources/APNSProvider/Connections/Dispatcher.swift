@@ -129,7 +129,6 @@ final class Dispatcher {
         isDispatching = true
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
-        var used: Set<ConnectionPlan.ID> = []
         while let job = waiting.first, let id = plan.take() {
             waiting.removeFirst()
             guard let connection = connections.first(where: { $0.id == id }) else {
@@ -138,7 +137,6 @@ final class Dispatcher {
                 plan.leave(id)
                 continue
             }
-            used.insert(id)
             if let unsent = connection.send(job, authorization: authorization.value) {
                 waiting.prepend(unsent)
                 plan.ended(on: id)
@@ -147,7 +145,7 @@ final class Dispatcher {
                 connection.leave()
             }
         }
-        for connection in connections where used.contains(connection.id) { connection.flush() }
+        for connection in connections { connection.flush() }
         openMore()
     }
 
@@ -187,7 +185,7 @@ final class Dispatcher {
 
     /// The service answered, or what answered is no push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
-        guard case .success(let success) = answer else { return finish(job, answer) }
+        guard case .success(let success) = answer, success.status != 200 else { return finish(job, answer) }
         var again = job
         switch decision(after: .answered(success), job) {
         case .finish:
@@ -235,6 +233,16 @@ final class Dispatcher {
             deadline: job.ticket.deadline, retriesRejections: job.ticket.retriesRejections && !isShuttingDown,
             attempts: job.attempts, renewals: job.renewals)
         return RetryDecision(after: ending, allowance, at: .now(), random: random)
+    }
+
+    /// Nobody holds the client any more.
+    func abandon() {
+        isShuttingDown = true
+        for connection in connections { connection.close() }
+        for job in waiting + delayed { finish(job, .failure(ProviderError(.shutDown, "The client is gone."))) }
+        waiting.removeAll()
+        delayed.removeAll()
+        wakeReaders()
     }
 
     /// The caller gets what came of it.

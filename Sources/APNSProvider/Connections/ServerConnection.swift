@@ -22,7 +22,9 @@ final class ServerConnection: HTTP2Application {
     let id: ConnectionPlan.ID
     private(set) var channel: (any Channel)?
     private let authority: String
-    private weak var owner: Dispatcher?
+    /// Nil once the connection has ended.
+    private var owner: Dispatcher?
+    private var hasUnsent = false
     private var session: HTTP2Session?
     private var exchanges = StreamTable<Exchange>()
     private var block = HeaderBlock()
@@ -65,6 +67,7 @@ final class ServerConnection: HTTP2Application {
             sent.attempts += 1
             sent.token = authorization
             exchanges.append(stream, Exchange(job: sent))
+            hasUnsent = true
             return nil
         } catch {
             if error.code == .library {
@@ -77,7 +80,12 @@ final class ServerConnection: HTTP2Application {
         }
     }
 
-    func flush() { session?.flush() }
+    /// Writes out what was begun.
+    func flush() {
+        guard hasUnsent else { return }
+        hasUnsent = false
+        session?.flush()
+    }
 
     /// The header fields, indexed as the text under Table 8-1 demands: `:path` and `authorization` never, what changes
     /// with each notification the first time, so that its name enters the service's table, and everything else always.
@@ -229,6 +237,7 @@ final class ServerConnection: HTTP2Application {
         session = nil
         if trouble == nil { trouble = end.description }
         owner?.closed(self)
+        owner = nil
     }
 
     // MARK: Answers

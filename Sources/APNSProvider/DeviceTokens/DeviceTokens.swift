@@ -27,7 +27,13 @@ enum InactiveDeviceToken: Hashable {
             self = .keep
             return
         }
-        if let time, registration > time { self = .keep } else { self = .remove(registeredAt: registration) }
+        // The service counts in milliseconds: one that was registered and ended within the same has ended.
+        let milliseconds = (registration.timeIntervalSince1970 * 1000).rounded(.down)
+        if let time, milliseconds > (time.timeIntervalSince1970 * 1000).rounded() {
+            self = .keep
+        } else {
+            self = .remove(registeredAt: registration)
+        }
     }
 }
 

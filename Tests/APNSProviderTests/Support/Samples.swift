@@ -29,25 +29,11 @@ func failure<Value>(_ body: () async throws(ProviderError) -> Value) async -> Pr
     }
 }
 
-/// A sequence of what is there already.
-struct Elements<Element: Sendable>: AsyncSequence, Sendable {
-    let elements: [Element]
-
-    init(_ elements: [Element]) { self.elements = elements }
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var rest: ArraySlice<Element>
-        mutating func next() async -> Element? { rest.popFirst() }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: elements[...]) }
-}
-
 extension ProviderClient {
     /// Sends so many at once, and gives the errors.
     func errors(sending count: Int) async throws -> [ProviderError] {
         var errors: [ProviderError] = []
-        for await outcome in send(Elements(try Sample.pushes(count))) {
+        for await outcome in send(try Sample.pushes(count)) {
             if case .failure(let error) = outcome.result { errors.append(error) }
         }
         return errors

@@ -1,0 +1,111 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+/// `carillon send --batch`: a line for each notification, and its exit status.
+@Suite(.service(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]), .timeLimit(.minutes(2))) struct SendBatchTests {
+    private let bundleID = "com.example.app"
+
+    private func newToken() async throws -> String {
+        let service = try CarillonProcess.current
+        return try await service.register(bundleID, on: try await service.activate())
+    }
+
+    private func line(_ token: String, _ more: String = "") -> String {
+        #"{"token":"\#(token)","topic":"\#(bundleID)","payload":{"aps":{"alert":"Hello"}}\#(more)}"#
+    }
+
+    /// The objects that a command printed.
+    private func objects(_ finished: ChildProcess.Finished) throws -> [JSONValue] {
+        try finished.output.split(separator: "\n").map { line in
+            try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
+        }
+    }
+
+    @Test func aFileOfManyIsSentAndEachIsTold() async throws {
+        let token = try await newToken()
+        try await withTemporaryFolder { folder in
+            let lines = (0..<300).map { _ in line(token, #","expiration":0,"priority":10,"pushType":"alert""#) }
+            try lines.joined(separator: "\n").write(toFile: folder + "/batch", atomically: true, encoding: .utf8)
+            let sent = try await CarillonProcess.current.carillon("send", "--batch", folder + "/batch")
+            #expect(sent.status == 0, "\(sent.errors)")
+            let told = try objects(sent)
+            #expect(told.count == 300)
+            #expect(told.allSatisfy { $0["status"] == 200 && $0["token"] == .string(token) })
+            #expect(Set(told.compactMap { $0["id"]?.text }).count == 300)
+        }
+    }
+
+    @Test func standardInputIsTakenAndIdentifiersAreKept() async throws {
+        let token = try await newToken()
+        let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--batch", "-", input: Array((line(token, #","id":"\#(id)""#) + "\n").utf8))
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(try objects(sent) == [["token": .string(token), "id": .string(id), "status": 200]])
+    }
+
+    @Test func aRefusalIsToldWithItsReasonAndTheStatusIsOne() async throws {
+        let token = try await newToken()
+        let text = [line(token), line("00")].joined(separator: "\n")
+        let sent = try await CarillonProcess.current.carillon("send", "--batch", "-", input: Array(text.utf8))
+        #expect(sent.status == 1)
+        let told = try objects(sent)
+        #expect(told.count == 2)
+        let refused = told.first { $0["token"] == "00" }
+        #expect(refused?["status"] == 400)
+        #expect(refused?["reason"] == "BadDeviceToken")
+    }
+
+    @Test func a410CarriesTheTimestamp() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        _ = try await service.carillon("device", "unregister", "--identity", identity, "--bundle-id", bundleID)
+        let sent = try await service.carillon("send", "--batch", "-", input: Array(line(token).utf8))
+        #expect(sent.status == 1)
+        let told = try objects(sent)
+        #expect(told.first?["status"] == 410)
+        #expect(told.first?["reason"] == "Unregistered")
+        #expect(told.first?["timestamp"] != nil)
+    }
+
+    @Test func whatALineLacksTheOptionsSay() async throws {
+        let token = try await newToken()
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--batch", "-", "--topic", bundleID, "--alert", "Hello", "--priority", "5",
+            input: Array(#"{"token":"\#(token)"}"#.utf8))
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(try objects(sent).count == 1)
+    }
+
+    @Test(arguments: ["nonsense", "[]", #"{"topic":"a"}"#, String(repeating: "x", count: 200_000)])
+    func aLineThatIsNoneIsToldAndPassedOver(_ bad: String) async throws {
+        let token = try await newToken()
+        let text = [line(token), bad, "", line(token)].joined(separator: "\n")
+        let sent = try await CarillonProcess.current.carillon("send", "--batch", "-", input: Array(text.utf8))
+        #expect(sent.status == 1)
+        #expect(try objects(sent).count == 2)
+        #expect(sent.errors.contains("Line 2 is no notification"))
+    }
+
+    @Test func aFileThatIsNotThere() async throws {
+        let sent = try await CarillonProcess.current.carillon("send", "--batch", "/nowhere/batch")
+        #expect(sent.status != 0)
+        #expect(sent.errors.contains("/nowhere/batch"))
+    }
+
+    @Test func aServerThatIsNotThereIsToldOnce() async throws {
+        let key = try CarillonProcess.current.developmentKey
+        let text = [line("00"), line("01")].joined(separator: "\n")
+        let sent = try await BuiltCommand.run(
+            [
+                "send", "--json", "--batch", "-", "--key-file", key.path, "--key-id", key.keyID, "--team-id",
+                key.teamID, "--url", "https://127.0.0.1:1",
+            ], input: Array(text.utf8))
+        #expect(sent.status == 1)
+        #expect(sent.output.isEmpty)
+        #expect(sent.errors.contains("No connection"))
+    }
+}
