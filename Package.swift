@@ -193,6 +193,8 @@ let package = Package(
                 "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioSSL, crypto, logging,
                 lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
             ],
             swiftSettings: settings,
         ),

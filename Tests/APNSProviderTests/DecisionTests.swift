@@ -32,6 +32,13 @@ struct DecisionTests {
         #expect(delay <= GrowingDelay.connecting.longest)
     }
 
+    @Test(arguments: [
+        (Duration.seconds(Int64.max), TimeAmount.hours(720)), (.seconds(Int64.min), .zero), (.seconds(5), .seconds(5)),
+    ])
+    func timesAreBounded(_ duration: Duration, _ expected: TimeAmount) {
+        #expect(TimeAmount(bounding: duration) == expected)
+    }
+
     // MARK: Keeping alive
 
     @Test func anIdleConnectionIsPingedAfterAnHour() {

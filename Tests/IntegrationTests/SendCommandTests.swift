@@ -65,6 +65,32 @@ import Testing
         }
     }
 
+    @Test func sendsWithAProviderCertificate() async throws {
+        let service = try CarillonProcess.current
+        let token = try await newToken()
+        let key = try service.developmentKey
+        try await withTemporaryFolder { folder in
+            let made = try await service.carillon(
+                "certificate", "create", "--team", key.teamID, "--bundle-id", bundleID, "--environment", "development",
+                "--out", folder + "/provider.pem")
+            #expect(made.status == 0, "\(made.errors)")
+            let sent = try await BuiltCommand.run([
+                "send", "--json", "--token", token, "--topic", bundleID, "--alert", "Hello", "--certificate",
+                folder + "/provider.pem", "--url", "https://\(try service.addresses(.development).provider)",
+                "--ca", service.ready.ca,
+            ])
+            #expect(sent.status == 0, "\(sent.errors)")
+            #expect(try sent.object["status"] == 200)
+        }
+    }
+
+    @Test func takesEitherAKeyOrACertificate() async throws {
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--certificate", "a", "--key-file", "b")
+        #expect(sent.status != 0)
+        #expect(sent.output.isEmpty)
+    }
+
     @Test func doesNotTrustAServerOfAnotherAuthority() async throws {
         let service = try CarillonProcess.current
         let token = try await newToken()

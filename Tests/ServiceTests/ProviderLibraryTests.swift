@@ -16,6 +16,7 @@ import Testing
     private func withClient(
         _ test: TestService,
         _ change: (inout ProviderClient.Configuration) -> Void = { _ in },
+        credentials: ProviderCredentials? = nil,
         _ body: (ProviderClient, DeviceToken) async throws -> Void,
     ) async throws {
         let key = try required(test.description.key)
@@ -24,7 +25,8 @@ import Testing
         change(&configuration)
         let token = try required(DeviceToken(try await test.makeDeviceToken()))
         try await ProviderClient.withClient(
-            credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
+            credentials: credentials
+                ?? ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
             environment: .custom(
                 url: "https://127.0.0.1:\(test.port(\.provider))", authority: .file(test.description.ca)),
             configuration: configuration
@@ -120,6 +122,37 @@ import Testing
                 #expect(error?.rejection?.timestamp != nil)
                 let left = await store.deviceTokens(for: test.bundleID)
                 #expect(left.isEmpty)
+            }
+        }
+    }
+
+    @Test func `A certificate authorises the connection, without provider tokens`() async throws {
+        try await TestService.run { test in
+            let certificate = try await test.makeCertificate()
+            let credentials = try ProviderCredentials(certificate: certificate.chainPEM, key: certificate.keyPEM)
+            try await withClient(test, credentials: credentials) { client, token in
+                let outcomes = client.send(Pushes(push: Push(try notification(test), to: token), count: 50))
+                for await outcome in outcomes { #expect(outcome.isAccepted) }
+            }
+        }
+    }
+
+    @Test func `A revoked key is refused, and a certificate takes its place`() async throws {
+        try await TestService.run { test in
+            let certificate = try await test.makeCertificate()
+            try await withClient(test) { client, token in
+                let notification = try notification(test)
+                try await client.send(notification, to: token)
+                let _: AdministrationMessages.KeyMade = try await test.administer(
+                    "DELETE", "/keys/\(try required(test.description.key).keyID)")
+                let error = await #expect(throws: ProviderError.self) {
+                    try await client.send(notification, to: token)
+                }
+                #expect(error?.rejection?.reason == .invalidProviderToken)
+                #expect(error?.rejection?.advice == .mendCredentials)
+                try await client.replaceCredentials(
+                    with: ProviderCredentials(certificate: certificate.chainPEM, key: certificate.keyPEM))
+                try await client.send(notification, to: token)
             }
         }
     }

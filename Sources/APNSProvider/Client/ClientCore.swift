@@ -20,6 +20,7 @@ final class ClientCore: Sendable {
         opener: ConnectionOpener,
         keeper: ProviderTokenKeeper?,
         logger: Logger,
+        metrics: ProviderMetrics,
     ) {
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         self.loop = loop
@@ -28,7 +29,7 @@ final class ClientCore: Sendable {
         loop.execute {
             box.value = Dispatcher(
                 loop: loop, settings: settings, opener: opener, keeper: keeper, logger: logger,
-                metrics: ProviderMetrics())
+                metrics: metrics)
         }
     }
 

@@ -34,7 +34,7 @@ extension ProviderClient {
     }
 
     private func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
-        await withSpan("apns.send", ofKind: .client) { span in
+        await (tracer ?? InstrumentationSystem.tracer).withAnySpan("apns.send", ofKind: .client) { span in
             let result = await ticket(for: request, deadline: deadline, retriesRejections: retriesRejections)
             switch result {
             case .success(let answer):
@@ -55,7 +55,7 @@ extension ProviderClient {
                 core.submit(
                     Ticket(
                         request,
-                        deadline: start + TimeAmount(deadline ?? configuration.deadline),
+                        deadline: start + TimeAmount(bounding: deadline ?? configuration.deadline),
                         retriesRejections: retriesRejections,
                         cancellation: cancellation,
                     ) { answer in
@@ -112,7 +112,7 @@ extension ProviderClient {
         _ request: @escaping @Sendable (Source.Element) -> PushRequest,
     ) -> PushOutcomes<Source> where Source.Element: Sendable {
         let cancellation = Cancellation()
-        let time = TimeAmount(deadline ?? configuration.deadline)
+        let time = TimeAmount(bounding: deadline ?? configuration.deadline)
         let flow = BulkFlow<Source.Element>(maximum: configuration.maximumInFlight) { [core] in
             core.cancel(cancellation)
         }

@@ -22,7 +22,8 @@ import Tracing
 public final class ProviderClient: Service, Sendable {
     let core: ClientCore
     let configuration: Configuration
-    let metrics = ProviderMetrics()
+    let metrics: ProviderMetrics
+    let tracer: (any Tracer)?
     let logger: Logger
     private let environment: APNSEnvironment
     private let clock: @Sendable () -> UInt64
@@ -46,6 +47,9 @@ public final class ProviderClient: Service, Sendable {
         var limits = ConnectionPlan.Limits()
         var keepAlive = KeepAlive.Times()
         var openTimeout = ConnectionOpener.timeout
+        var metrics = ProviderMetrics()
+        /// Nil for the one that the program has installed.
+        var tracer: (any Tracer)?
         /// Seconds since 1970.
         var clock: @Sendable () -> UInt64 = { UInt64(max(0, Date().timeIntervalSince1970)) }
     }
@@ -60,6 +64,8 @@ public final class ProviderClient: Service, Sendable {
         self.configuration = configuration
         self.environment = environment
         self.logger = logger
+        metrics = internals.metrics
+        tracer = internals.tracer
         clock = internals.clock
         var limits = internals.limits
         limits.connections = max(1, configuration.maximumConnections)
@@ -72,7 +78,8 @@ public final class ProviderClient: Service, Sendable {
             opener: ConnectionOpener(
                 environment: environment, tls: try environment.tls(credentials)),
             keeper: ProviderTokenKeeper(credentials, store: configuration.tokenStore, clock: internals.clock),
-            logger: logger)
+            logger: logger,
+            metrics: internals.metrics)
     }
 
     /// Makes a client, runs `body` with it, and ends it: what is under way when `body` returns is answered first.
@@ -114,7 +121,7 @@ public final class ProviderClient: Service, Sendable {
     /// - Throws: ``ProviderError/Code/cannotConnect`` when the first attempt fails, or
     ///   ``ProviderError/Code/deadlineExceeded``.
     public func connect(within time: Duration = .seconds(10)) async throws(ProviderError) {
-        let deadline = NIODeadline.now() + TimeAmount(time)
+        let deadline = NIODeadline.now() + TimeAmount(bounding: time)
         try await core.run { $0.connect(until: deadline, $1) }
     }
 

@@ -1,19 +1,30 @@
+import CoreMetrics
 import Metrics
 
 /// What a client counts (swift-metrics). Where no backend is installed it costs next to nothing.
 struct ProviderMetrics: Sendable {
     /// Notifications that the service took.
-    let accepted = Counter(label: "apns_provider_accepted_total")
+    let accepted: Counter
     /// Notifications that it refused, for good.
-    let rejected = Counter(label: "apns_provider_rejected_total")
+    let rejected: Counter
     /// Notifications without an answer.
-    let failed = Counter(label: "apns_provider_failed_total")
+    let failed: Counter
     /// Notifications that were sent again.
-    let retried = Counter(label: "apns_provider_retried_total")
+    let retried: Counter
     /// Connections, those that are being opened included.
-    let connections = Gauge(label: "apns_provider_connections")
-    /// From the call to the outcome, one notification each.
-    let duration = Timer(label: "apns_provider_send_seconds")
+    let connections: Recorder
+    /// From the call to the outcome, of notifications that are sent one by one.
+    let duration: Timer
+
+    init(factory: any MetricsFactory = MetricsSystem.factory) {
+        accepted = Counter(label: "apns_provider_accepted_total", dimensions: [], factory: factory)
+        rejected = Counter(label: "apns_provider_rejected_total", dimensions: [], factory: factory)
+        failed = Counter(label: "apns_provider_failed_total", dimensions: [], factory: factory)
+        retried = Counter(label: "apns_provider_retried_total", dimensions: [], factory: factory)
+        connections = Recorder(
+            label: "apns_provider_connections", dimensions: [], aggregate: false, factory: factory)
+        duration = Timer(label: "apns_provider_send_seconds", dimensions: [], factory: factory)
+    }
 
     func count(_ answer: Ticket.Answer) {
         switch answer {

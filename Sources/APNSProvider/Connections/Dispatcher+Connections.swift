@@ -81,11 +81,16 @@ extension Dispatcher {
         logger.info("No connection to the service", metadata: ["server": "\(place)", "cause": "\(cause)"])
     }
 
-    private func remove(_ connection: ServerConnection) {
+    /// Forgets a connection.
+    func drop(_ connection: ServerConnection) {
         connections.removeAll { $0 === connection }
         addresses[connection.id] = nil
         if plan.closed(connection.id, at: .now(), random: random) { installReplacement() }
         metrics.connections.record(connections.count)
+    }
+
+    private func remove(_ connection: ServerConnection) {
+        drop(connection)
         failWaits()
         failThoseThatDoNotWait()
         dispatch()

@@ -15,6 +15,9 @@ extension Dispatcher {
 
     // MARK: Provider tokens
 
+    /// After a renewal that failed, while the old token is still good: there are twenty minutes left for others.
+    static let renewalPause = TimeAmount.seconds(30)
+
     /// Asks the store for a token. Requests wait, unless there is an older one that is still good.
     func askForToken(insteadOf rejected: String?) {
         guard let keeper else { return }
@@ -45,8 +48,9 @@ extension Dispatcher {
             let error = error as? ProviderError ?? ProviderError(.badCredentials, "\(error)")
             logger.info("There is no provider token", metadata: ["cause": "\(error.cause)"])
             if case .known(let token, _) = tokenState, ProviderTokenSchedule.isGood(token, at: keeper?.clock() ?? 0) {
-                // The old one still does; the next request asks again.
+                // The old one still does.
                 tokenState = .known(token, isBeingRenewed: false)
+                renewNotBefore = .now() + Self.renewalPause
             } else {
                 tokenState = .missing
                 failAll(with: error) { _ in true }
@@ -83,11 +87,8 @@ extension Dispatcher {
         replacement = Replacement(
             opener: opener, keeper: keeper, deadline: .now() + settings.grace, promise: promise)
         let isNone = plan.beginReplacement()
-        for connection in connections {
-            if connection.channel == nil { continue }
-            connection.leave()
-            connection.flush()
-        }
+        for connection in connections { connection.leave() }
+        dropOpening()
         if isNone { installReplacement() }
         scheduleTick(at: .now() + Self.tickInterval)
     }
@@ -103,6 +104,14 @@ extension Dispatcher {
         plan.endReplacement(usesTokens: new.keeper != nil)
         new.promise.succeed()
         dispatch()
+    }
+
+    /// Lets go of connections that do not take requests yet.
+    private func dropOpening() {
+        for connection in connections where !connection.hasSettings {
+            drop(connection)
+            connection.close()
+        }
     }
 
     // MARK: The end
@@ -122,12 +131,9 @@ extension Dispatcher {
         guard isShuttingDown, waiting.isEmpty, delayed.isEmpty, connections.allSatisfy({ $0.inFlight == 0 }) else {
             return
         }
-        for connection in connections {
-            connection.leave()
-            connection.flush()
-            if connection.channel == nil { connection.close() }
-        }
-        guard connections.isEmpty || connections.allSatisfy({ $0.channel == nil }) else { return }
+        for connection in connections { connection.leave() }
+        dropOpening()
+        guard connections.isEmpty else { return }
         let done = whenShutDown
         whenShutDown = []
         for promise in done { promise.succeed() }

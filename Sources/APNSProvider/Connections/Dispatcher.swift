@@ -42,6 +42,8 @@ final class Dispatcher {
     var opener: ConnectionOpener
     var keeper: ProviderTokenKeeper?
     var tokenState: TokenState
+    /// A renewal that failed is not tried again before then.
+    var renewNotBefore = NIODeadline.uptimeNanoseconds(0)
     /// Replaced whenever the credentials are: an answer of the keeper before that no longer counts.
     var tokenEpoch = 0
 
@@ -116,7 +118,6 @@ final class Dispatcher {
         for job in given { finish(job, .failure(ProviderError(.cancelled, "The task was cancelled."))) }
         for connection in connections {
             connection.giveUpCancelled()
-            connection.flush()
         }
         wakeReaders()
     }
@@ -166,9 +167,11 @@ final class Dispatcher {
             return nil
         case .known(let token, let isBeingRenewed):
             let now = keeper?.clock() ?? 0
-            if !isBeingRenewed, ProviderTokenSchedule.isDue(token, at: now) { askForToken(insteadOf: nil) }
-            guard ProviderTokenSchedule.isGood(token, at: now) else { return nil }
-            return Authorization(value: "bearer " + token.token)
+            let isGood = ProviderTokenSchedule.isGood(token, at: now)
+            if !isBeingRenewed, ProviderTokenSchedule.isDue(token, at: now), !isGood || .now() >= renewNotBefore {
+                askForToken(insteadOf: nil)
+            }
+            return isGood ? Authorization(value: "bearer " + token.token) : nil
         }
     }
 
@@ -189,12 +192,7 @@ final class Dispatcher {
         var again = job
         switch decision(after: .answered(success), job) {
         case .finish:
-            finish(
-                job,
-                answer.flatMap {
-                    $0.status >= 500 && $0.reason == nil
-                        ? .failure(ServerConnection.unexpected($0.status)) : .success($0)
-                })
+            finish(job, success.reason == nil ? .failure(ServerConnection.unexpected(success.status)) : answer)
         case .elsewhere:
             waiting.prepend(job)
         case .again(let due):
@@ -295,7 +293,6 @@ final class Dispatcher {
         }
         for connection in connections {
             next = min(next, connection.tick(at: now))
-            connection.flush()
         }
         dispatch()
         wakeReaders()

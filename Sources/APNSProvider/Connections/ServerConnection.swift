@@ -31,7 +31,8 @@ final class ServerConnection: HTTP2Application {
     private var firsts: Firsts = []
     private var keepAlive: KeepAlive
     private var goAwayCause: String?
-    private var hasSettings = false
+    /// Whether the service's SETTINGS have come, so that it takes requests.
+    private(set) var hasSettings = false
     private var pings: UInt64 = 0
 
     /// Header fields that have entered the service's table and need not do so again.

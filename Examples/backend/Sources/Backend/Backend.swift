@@ -41,7 +41,8 @@ struct Backend {
             let pushes = try await devices.all().map { device in
                 Push(
                     try PushNotification(
-                        topic: topic, APS(alert: APS.Alert(body: greeting.best(for: device.languages)), sound: .default)),
+                        topic: topic, APS(alert: APS.Alert(body: greeting.best(for: device.languages)), sound: .default)
+                    ),
                     to: device.token)
             }
             let outcomes = client.send(pushes)
