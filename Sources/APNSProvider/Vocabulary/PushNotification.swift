@@ -49,7 +49,8 @@ public struct PushNotification: Sendable, Hashable {
         try check()
     }
 
-    /// A notification with an `aps` dictionary alone. See ``init(topic:payload:pushType:id:expiration:priority:collapseID:)``.
+    /// A notification with an `aps` dictionary alone. See
+    /// ``init(topic:payload:pushType:id:expiration:priority:collapseID:)``.
     public init(
         topic: String,
         _ aps: APS,
