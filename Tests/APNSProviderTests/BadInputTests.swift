@@ -13,7 +13,7 @@ import Testing
     private func sends(
         to environment: APNSEnvironment,
         internals: ProviderClient.Internals = .init(),
-        deadline: Duration = .seconds(4),
+        deadline: Duration = .seconds(8),
     ) async throws -> ProviderError? {
         var configuration = ProviderClient.Configuration()
         configuration.tokenStore = InMemoryProviderTokenStore()
@@ -195,7 +195,7 @@ import Testing
 
     @Test func aServerThatRefusesEveryStream() async throws {
         try await ScriptedServer.run(script: { $1.reset($0.stream, .refusedStream) }) { server in
-            let error = try await sends(to: try server.environment(), deadline: .seconds(6))
+            let error = try await sends(to: try server.environment(), deadline: .seconds(8))
             #expect(error?.code == .gaveUp)
             #expect(error?.mayHaveBeenTaken == false)
             #expect(server.log.requests.count > 1)
