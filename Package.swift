@@ -72,13 +72,27 @@ let package = Package(
             providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])],
         ),
         .target(
+            name: "Connections",
+            dependencies: ["Rates", nioCore, nioPosix, nioSSL, logging],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "HTTP2",
-            dependencies: ["Rates", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "ProviderGateway",
-            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "HTTP2", nioCore, crypto, logging],
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto, logging,
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "BinaryGateway",
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
+            ],
             swiftSettings: settings,
         ),
         .target(
@@ -94,7 +108,8 @@ let package = Package(
         .target(
             name: "APNSProvider",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque, logging, metrics,
+                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque, logging,
+                metrics,
                 coreMetrics, tracing, lifecycle,
             ],
             swiftSettings: settings,
@@ -107,9 +122,8 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "ProviderGateway",
-                "Courier",
-                "SQLiteStore", "PrometheusMetrics", coreMetrics,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
+                "ProviderGateway", "BinaryGateway", "Courier", "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -161,6 +175,19 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
+            name: "ConnectionsTests",
+            dependencies: ["Rates", "Connections", nioCore],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "BinaryGatewayTests",
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "Connections", "BinaryGateway",
+                nioCore, nioPosix, nioSSL, deque, logging,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
             name: "HTTP2Tests",
             dependencies: ["Rates", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
             swiftSettings: settings,
@@ -176,7 +203,7 @@ let package = Package(
         ),
         .target(
             name: "FuzzEntries",
-            dependencies: ["Notifications", "Trust", "ProviderGateway", "Courier", nioCore],
+            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore],
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
@@ -201,8 +228,9 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Courier", "SQLiteStore",
-                "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, x509, asn1, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway", "Courier",
+                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, x509, asn1,
+                logging,
             ],
             swiftSettings: settings,
         ),

@@ -10,6 +10,7 @@ package final class Delivery: OfferOutcomes {
     private let mailboxes: any Mailboxes
     private let switchboard: any Switchboard
     private let log: any DeliveryLog
+    private let feedback: FeedbackRecorder
     private let limits: DeliveryLimits
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
@@ -25,6 +26,7 @@ package final class Delivery: OfferOutcomes {
         registrations: any Registrations,
         mailboxes: any Mailboxes,
         switchboard: any Switchboard,
+        feedback: any Feedback,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         clock: @escaping @Sendable () -> Moment,
@@ -33,6 +35,7 @@ package final class Delivery: OfferOutcomes {
         self.mailboxes = mailboxes
         self.switchboard = switchboard
         self.log = log
+        self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
@@ -67,24 +70,27 @@ package final class Delivery: OfferOutcomes {
         let now = clock()
         var unknown: [Submission] = []
         for submission in submissions {
-            switch registrations.known(submission.destination) {
-            case .registered(let registration):
-                accept(submission, registration, answers: answers, now: now)
-            case .neverRegistered:
-                accept(submission, nil, answers: answers, now: now)
-            case nil:
+            // What follows one that has to wait waits as well, so that a batch stays in its order.
+            guard unknown.isEmpty, let known = registrations.known(submission.destination) else {
                 unknown.append(submission)
+                continue
             }
+            guard accept(submission, known.registration, answers: answers, now: now) else { return }
         }
         if !unknown.isEmpty { lookUp(unknown, answers: answers) }
     }
+
+    /// Returns once the device tokens of all submissions so far whose app is gone are on their lists.
+    package func settleFeedback() async { await feedback.settle() }
 
     /// Ends what is still open: everything accepted is acknowledged, stored or answered when this returns.
     package func drain() async {
         isDraining.store(true, ordering: .relaxed)
         while true {
             for shard in shards { advance(shard) { $0.drain() } }
-            guard lookUps.load(ordering: .acquiring) > 0 || shards.contains(where: \.isBusy) else { return }
+            guard lookUps.load(ordering: .acquiring) > 0 || shards.contains(where: \.isBusy) else {
+                return await feedback.settle()
+            }
             // In a task of its own, which nobody cancels: the wait for the disk does not end with the caller's task,
             // nor turn into a loop that never gives its thread back.
             await Task { try? await Task.sleep(for: Self.drainPoll) }.value
@@ -117,18 +123,39 @@ extension Delivery {
         shards[Int(truncatingIfNeeded: destination.device.rawValue % UInt64(shards.count))]
     }
 
+    /// Takes a submission, or rejects it.
+    /// - Returns: whether the next one of its batch is to be taken.
     private func accept(
         _ submission: Submission,
         _ registration: Registration?,
         answers: any SubmissionAnswers,
         now: Moment,
-    ) {
+    ) -> Bool {
         let shard = shard(submission.destination)
         if let rejection = rejection(of: submission, registration, in: shard, now: now) {
             record(.rejected(rejection.reason), submission, now)
-            return answers.answer(submission.ticket, with: .rejected(rejection))
+            noteFeedback(on: submission, rejection)
+            answers.answer(submission.ticket, with: .rejected(rejection))
+            return answers.takesMore
         }
         record(.accepted, submission, now)
+        take(submission, in: shard, answers: answers, now: now)
+        return true
+    }
+
+    /// An attempt to reach an app that is gone puts the device token on its app's list (Guide, 3.1.3).
+    private func noteFeedback(on submission: Submission, _ rejection: Rejection) {
+        guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
+        feedback.note(
+            FeedbackEntry(
+                destination: submission.destination,
+                generation: submission.generation,
+                token: submission.deviceToken,
+                moment: Timestamp(milliseconds: milliseconds),
+            ))
+    }
+
+    private func take(_ submission: Submission, in shard: Shard, answers: any SubmissionAnswers, now: Moment) {
         let (destination, notification) = (submission.destination, submission.notification)
         guard let expires = limits.expiry(of: notification, now: now.time) else {
             let offer = Offer(id: nil, destination: destination, notification: notification)
@@ -180,7 +207,7 @@ extension Delivery {
                 let found = try await registrations.lookUp(submissions.map(\.destination))
                 let now = clock()
                 for (submission, registration) in zip(submissions, found) {
-                    accept(submission, registration, answers: answers, now: now)
+                    guard accept(submission, registration, answers: answers, now: now) else { return }
                 }
             } catch {
                 let rejection = Rejection(.serviceUnavailable, detail: error.cause)
@@ -188,6 +215,7 @@ extension Delivery {
                 for submission in submissions {
                     record(.rejected(rejection.reason), submission, now)
                     answers.answer(submission.ticket, with: .rejected(rejection))
+                    guard answers.takesMore else { return }
                 }
             }
         }

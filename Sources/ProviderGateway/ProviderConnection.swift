@@ -1,3 +1,4 @@
+import Connections
 import Delivery
 import HTTP2
 import NIOCore
@@ -261,8 +262,10 @@ extension ProviderConnection {
         try checkAgain(request)
         let id = request.id.present ?? .random(using: &random)
         if request.id.present == nil, let index = requests.index(of: stream) { requests[index].id = .value(id) }
+        guard case .deviceToken(let deviceToken) = request.path else { throw Rejection(.missingDeviceToken) }
         return Submission(
             destination: addressed.destination,
+            deviceToken: deviceToken,
             generation: addressed.generation,
             notification: try gateway.rules.notification(request, to: addressed.topic, id: id),
             ticket: UInt64(stream.rawValue),

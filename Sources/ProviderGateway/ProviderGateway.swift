@@ -1,3 +1,4 @@
+import Connections
 package import Delivery
 package import HTTP2
 package import Logging

@@ -21,7 +21,7 @@ extension SQLiteStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration {
         let table = registrations
-        return try await commits.write(undoable: false) { database, _ throws(SQLiteFailure) -> Registration? in
+        return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Registration? in
             guard try !Self.isRevoked(destination.deviceKey, in: database) else { return nil }
             guard var registration = try Self.registration(of: destination, in: database) else {
                 let first = Registration(firstSealedWith: tokenKeyID, at: moment)
@@ -30,6 +30,7 @@ extension SQLiteStore: Registrations {
             }
             if registration.setActive(true, at: moment) {
                 try Self.set(registration, of: destination, in: database)
+                try Self.removeFeedback(on: destination, generation: registration.generation, in: database)
             }
             return registration
         } committed: { registration -> Result<Registration, StoreError> in
@@ -117,7 +118,7 @@ extension SQLiteStore {
     private static let columns =
         "environment, device, app, generation, token_key, token_since, active, changed"
 
-    private static func registration(
+    static func registration(
         of destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) -> Registration? {

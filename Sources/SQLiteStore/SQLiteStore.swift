@@ -23,6 +23,7 @@ package final class SQLiteStore: Sendable {
     let registrations: RegistrationTable
     let accounts: AccountsFeed
     let journal: MailboxJournal
+    let maximumFeedbackEntries: Int64
     private let folder: DatabaseFolder
     private let openReads = OpenReads()
 
@@ -50,6 +51,7 @@ package final class SQLiteStore: Sendable {
     static func open(
         folder path: String,
         maximumPendingItems: Int,
+        maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
         // Opening reads every registration, which would block one of the few threads that tasks run on.
@@ -57,14 +59,25 @@ package final class SQLiteStore: Sendable {
             DispatchQueue.global().async {
                 continuation.resume(
                     returning: Result { () throws(StoreError) in
-                        try SQLiteStore(folder: path, maximumPendingItems: maximumPendingItems, journal: journal)
+                        try SQLiteStore(
+                            folder: path,
+                            maximumPendingItems: maximumPendingItems,
+                            maximumFeedbackEntries: maximumFeedbackEntries,
+                            journal: journal,
+                        )
                     }
                 )
             }
         }.get()
     }
 
-    private init(folder path: String, maximumPendingItems: Int, journal: MailboxJournal) throws(StoreError) {
+    private init(
+        folder path: String,
+        maximumPendingItems: Int,
+        maximumFeedbackEntries: Int64,
+        journal: MailboxJournal,
+    ) throws(StoreError) {
+        self.maximumFeedbackEntries = maximumFeedbackEntries
         self.journal = journal
         folder = try DatabaseFolder(path: path, file: Self.fileName)
         if try !folder.hasDatabase() { try DatabaseOpening.create(in: folder) }

@@ -14,6 +14,9 @@ enum Schema {
         migrator.registerMigration("trust") { database in
             try database.execute(sql: trust)
         }
+        migrator.registerMigration("feedback") { database in
+            try database.execute(sql: feedback)
+        }
         return migrator
     }
 
@@ -119,5 +122,21 @@ enum Schema {
             expires INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX invitation_by_expiry ON invitation (expires);
+        """
+
+    private static let feedback = """
+        -- Device tokens whose app is gone. AUTOINCREMENT: a number names a place in its list and must never come again.
+        -- moment: milliseconds since 1970.
+        CREATE TABLE feedback (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            generation INTEGER NOT NULL,
+            moment INTEGER NOT NULL,
+            token BLOB NOT NULL,
+            UNIQUE (environment, device, app, generation)
+        ) STRICT;
+        CREATE INDEX feedback_by_list ON feedback (environment, app, number);
         """
 }

@@ -1,3 +1,5 @@
+import BinaryGateway
+import Connections
 import CoreMetrics
 import Courier
 import Delivery
@@ -28,9 +30,9 @@ struct ServiceParts {
     var delivery: Delivery
     var switchboard: LocalSwitchboard
     var providerTokens: ProviderTokens
-    var providerListeners: [HTTP2Listener]
-    var courierListeners: [HTTP2Listener]
-    var administration: [HTTP2Listener]
+    var providerListeners: [Listener]
+    var courierListeners: [Listener]
+    var administration: [Listener]
     var logger: Logger
 }
 
@@ -113,7 +115,7 @@ private struct ServiceBuilder {
         let switchboard = LocalSwitchboard(
             mailboxes: store, log: deliveryLog, limits: settings.delivery, clock: { .now() })
         let delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, log: deliveryLog,
+            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, log: deliveryLog,
             limits: settings.delivery, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
@@ -143,16 +145,22 @@ private struct ServiceBuilder {
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerConnects = ConnectGuard("provider", settings.providerConnects, budget: budget)
-        let providerListeners = try await listen(
-            .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), certificate,
-            providerConnects)
-        let courierListeners = try await listen(
-            .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)), certificate,
+        let opening = ListenerOpening(settings: settings, certificate: certificate, group: group, logger: logger)
+        let providerListeners = try await opening.open(
+            .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
+        let binaryListeners = try await opening.openBinary(
+            .binary, binaryGateways(secrets, delivery), providerConnects)
+        let feedbackListeners = try await opening.openBinary(
+            .feedback, feedbackServices(secrets, delivery), providerConnects)
+        let courierListeners = try await opening.open(
+            .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)),
             ConnectGuard("courier", settings.courierConnects, budget: budget))
         for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
-                provider: providerListeners.announced[environment]?.hostAndPort ?? "",
-                courier: courierListeners.announced[environment]?.hostAndPort ?? "",
+                provider: providerListeners.address(environment),
+                binary: binaryListeners.address(environment),
+                feedback: feedbackListeners.address(environment),
+                courier: courierListeners.address(environment),
             )
             switch environment {
             case .development: description.development = addresses
@@ -167,9 +175,9 @@ private struct ServiceBuilder {
         description.metrics = endpoint?.address
         var administrationListeners = [try await open(administration, at: description.socket)]
         if let address = settings.administration {
-            let listener = try await bind(
+            let listener = try await opening.openOne(
                 .always(RemoteAdministration(administration)), "administration", host: address.host, address.port,
-                certificate, providerConnects)
+                providerConnects)
             description.administration = listener.hostAndPort
             administrationListeners.append(listener)
         }
@@ -178,68 +186,46 @@ private struct ServiceBuilder {
             description: description, folder: folder, lock: lock, settings: settings, store: store,
             deliveryLog: deliveryLog, metricsEndpoint: endpoint, group: group, certificate: certificate,
             delivery: delivery, switchboard: switchboard,
-            providerTokens: tokens, providerListeners: providerListeners.all, courierListeners: courierListeners.all,
+            providerTokens: tokens,
+            providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
+            courierListeners: courierListeners.all,
             administration: administrationListeners, logger: logger)
+    }
+
+    private func binaryGateways(
+        _ secrets: SharedSecrets,
+        _ delivery: Delivery,
+    ) -> [Environment: any CertifiedService] {
+        certifiedServices(secrets) { certificates in
+            BinaryGateway(
+                certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
+                delivery: delivery, limits: settings.binary, logger: logger)
+        }
+    }
+
+    private func feedbackServices(
+        _ secrets: SharedSecrets,
+        _ delivery: Delivery,
+    ) -> [Environment: any CertifiedService] {
+        certifiedServices(secrets) { certificates in
+            FeedbackService(certificates: certificates, feedback: store, delivery: delivery, limits: settings.binary)
+        }
+    }
+
+    private func certifiedServices(
+        _ secrets: SharedSecrets,
+        _ make: (ProviderCertificates) -> any CertifiedService,
+    ) -> [Environment: any CertifiedService] {
+        let services = settings.environments.map { environment in
+            make(
+                ProviderCertificates(
+                    environment: environment, authority: secrets.authority, accounts: store, clock: clock))
+        }
+        return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }
 
     /// An address that stands for all of a machine's is no name for a certificate.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
-
-    /// The listeners of one kind: all of them, and the one of each environment that is announced.
-    private struct Listeners {
-        var all: [HTTP2Listener] = []
-        var announced: [Environment: HTTP2Listener] = [:]
-    }
-
-    private func listen<Service: HTTP2Service>(
-        _ kind: PortPlan.Listener,
-        _ services: [Environment: Service],
-        _ certificate: ServerCertificate,
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> Listeners {
-        var listeners = Listeners()
-        guard settings.ports == .apple else {
-            for (environment, service) in services {
-                for port in settings.ports.ports(kind, environment) {
-                    let listener = try await bind(
-                        .always(service), "\(environment.rawValue) \(kind.rawValue)", port, certificate, connects)
-                    listeners.all.append(listener)
-                    listeners.announced[environment] = listeners.announced[environment] ?? listener
-                }
-            }
-            return listeners
-        }
-        guard let fallback = services[.development] ?? services[.production] else { return listeners }
-        let choice = ServiceChoice.byServerName { services[PortPlan.environment(ofServerName: $0)] ?? fallback }
-        for port in settings.ports.ports(kind, .development) {
-            listeners.all.append(try await bind(choice, kind.rawValue, port, certificate, connects))
-        }
-        for environment in services.keys { listeners.announced[environment] = listeners.all.first }
-        return listeners
-    }
-
-    private func bind<Service: HTTP2Service>(
-        _ choice: ServiceChoice<Service>,
-        _ name: String,
-        host: String? = nil,
-        _ port: Int,
-        _ certificate: ServerCertificate,
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> HTTP2Listener {
-        var logger = logger
-        logger[metadataKey: "listener"] = .string(name)
-        let host = host ?? settings.host
-        do {
-            return try await HTTP2Listener.bind(
-                choice, to: .tcp(host: host, port: port), tls: { certificate.context },
-                limits: settings.listener, connects: connects, group: group, logger: logger)
-        } catch {
-            throw ServiceError(
-                .cannotListen,
-                "The \(name) port \(port) on \(host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
-                    + Self.remedy(error))
-        }
-    }
 
     private func openMetrics(
         _ switchboard: LocalSwitchboard,
@@ -257,7 +243,7 @@ private struct ServiceBuilder {
             throw ServiceError(
                 .cannotListen,
                 "The metrics port \(port) on \(settings.metricsHost) cannot be opened "
-                    + "(\(ConnectionFailure.cause(of: error))); \(Self.remedy(error))")
+                    + "(\(ConnectionFailure.cause(of: error))); \(ListenerOpening.remedy(error))")
         }
     }
 
@@ -278,18 +264,10 @@ private struct ServiceBuilder {
         unlink(path)
     }
 
-    private static func remedy(_ error: any Error) -> String {
-        switch (error as? IOError)?.errnoCode {
-        case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."
-        case EACCES: "ports below 1,024 take more rights; start with other --ports."
-        default: "name one of this machine's own addresses with --host."
-        }
-    }
-
     private func open(
         _ administration: Administration,
         at path: String,
-    ) async throws(ServiceError) -> HTTP2Listener {
+    ) async throws(ServiceError) -> Listener {
         // The system's limit, with the zero at the end (sys/un.h).
         let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard path.utf8.count <= limit else {
@@ -308,13 +286,5 @@ private struct ServiceBuilder {
             let reason = ConnectionFailure.cause(of: error)
             throw ServiceError(.cannotListen, "The socket \(path) cannot be opened (\(reason)).")
         }
-    }
-}
-
-extension HTTP2Listener {
-    /// As people and commands write it.
-    fileprivate var hostAndPort: String {
-        guard let address = localAddress, let host = address.ipAddress, let port = address.port else { return "" }
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

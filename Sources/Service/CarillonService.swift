@@ -1,3 +1,4 @@
+import Connections
 import Courier
 import Delivery
 import DeliveryLogFiles
@@ -27,9 +28,9 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let providerTokens: ProviderTokens
-    private let providerListeners: [HTTP2Listener]
-    private let courierListeners: [HTTP2Listener]
-    private let administration: [HTTP2Listener]
+    private let providerListeners: [Listener]
+    private let courierListeners: [Listener]
+    private let administration: [Listener]
     private let logger: Logger
 
     init(_ parts: ServiceParts) {
@@ -86,7 +87,7 @@ package final class CarillonService: Sendable {
         unlink(description.socket)
     }
 
-    private static func shutDown(_ listeners: [HTTP2Listener], within limit: TimeAmount) async {
+    private static func shutDown(_ listeners: [Listener], within limit: TimeAmount) async {
         await withDiscardingTaskGroup { group in
             for listener in listeners { group.addTask { await listener.shutDown(within: limit) } }
         }

@@ -1,4 +1,5 @@
 import APNSDevice
+import APNSProvider
 import Foundation
 import Notifications
 import Service
@@ -16,6 +17,17 @@ struct RunningService {
     /// Where providers send to.
     func provider(_ environment: Environment) throws -> HostAndPort {
         try HostAndPort(try addresses(environment).provider)
+    }
+
+    /// Where the binary API is, or the feedback service.
+    func legacy(
+        _ address: KeyPath<ServiceDescription.Addresses, String>,
+        _ environment: Environment,
+    ) throws -> APNSEnvironment {
+        let server = try HostAndPort(try addresses(environment)[keyPath: address])
+        return APNSEnvironment(
+            host: server.host, port: server.port, authority: .file(description.ca),
+            serverName: description.serverName(environment))
     }
 
     /// Where devices connect.

@@ -31,6 +31,9 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "development or production.")
     var environment = Environment.development
 
+    @Flag(help: "Send over the legacy binary API, which takes a provider certificate.")
+    var binary = false
+
     @Option(help: "The text to show.")
     var alert: String?
 
@@ -59,6 +62,7 @@ struct SendCommand: AsyncParsableCommand {
     var ca: String?
 
     func validate() throws {
+        guard !binary || batch == nil else { throw ValidationError("--binary sends one notification, not a batch.") }
         if batch == nil {
             guard token != nil else { throw ValidationError("Name the device: --token HEX, or a --batch FILE.") }
             guard topic != nil || credentials.certificate != nil else {
@@ -79,7 +83,9 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if let batch {
+        if binary {
+            try await sendBinary()
+        } else if let batch {
             let lines = try BatchLines(path: batch, defaults: try template())
             try await SendBatch(lines: lines, output: Output(isJSON: common.json)).run(
                 credentials: try credentials.credentials(common), environment: try server())
@@ -120,7 +126,7 @@ struct SendCommand: AsyncParsableCommand {
             serverName: service.description.serverName(environment))
     }
 
-    private func body() throws -> [UInt8] {
+    func body() throws -> [UInt8] {
         if let alert { return Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8) }
         guard let payload else { return [] }
         let data =

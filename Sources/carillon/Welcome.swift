@@ -20,6 +20,8 @@ struct Welcome {
             guard let addresses = description.addresses(environment) else { continue }
             let name = environment.rawValue.padding(toLength: 12, withPad: " ", startingAt: 0)
             lines.append("  \(name) providers \(addresses.provider)   devices \(addresses.courier)")
+            let indent = String(repeating: " ", count: name.count)
+            lines.append("  \(indent) binary    \(addresses.binary)   feedback \(addresses.feedback)")
         }
         lines += ["  data         \(folder.path)", "  authority    \(description.ca)"]
         if let key = description.key {

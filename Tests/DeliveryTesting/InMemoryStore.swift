@@ -13,6 +13,8 @@ package final class InMemoryStore: Sendable {
         var lastVersion: UInt64 = 0
         var secrets: [SecretName: [UInt8]] = [:]
         var invitations: [[UInt8]: Invitation] = [:]
+        var feedback: [FeedbackMark: FeedbackEntry] = [:]
+        var lastMark: UInt64 = 0
     }
 
     let state = Mutex(State())
@@ -95,6 +97,9 @@ extension InMemoryStore: Registrations {
             if !registration.isActive {
                 registration.isActive = true
                 registration.changed = moment
+                state.feedback = state.feedback.filter {
+                    $0.value.destination != destination || $0.value.generation != registration.generation
+                }
             }
             state.registrations[destination] = registration
             return registration

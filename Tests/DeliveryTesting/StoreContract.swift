@@ -19,6 +19,7 @@ package struct StoreContract: Sendable {
         package let mailboxes: any Mailboxes
         package let secrets: any Secrets
         package let invitations: any Invitations
+        package let feedback: any Feedback
         /// Called when the check is over.
         package let close: @Sendable () async -> Void
 
@@ -28,6 +29,7 @@ package struct StoreContract: Sendable {
             mailboxes: any Mailboxes,
             secrets: any Secrets,
             invitations: any Invitations,
+            feedback: any Feedback,
             close: @escaping @Sendable () async -> Void = {},
         ) {
             self.accounts = accounts
@@ -35,6 +37,7 @@ package struct StoreContract: Sendable {
             self.mailboxes = mailboxes
             self.secrets = secrets
             self.invitations = invitations
+            self.feedback = feedback
             self.close = close
         }
     }
@@ -55,6 +58,7 @@ package struct StoreContract: Sendable {
     /// All of them.
     package static let promises =
         mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
+        + feedbackPromises
 
     private let makeStore: @Sendable () async throws -> Ports
 

@@ -27,6 +27,7 @@ struct DeliveryRig: Sendable {
             registrations: registrations ?? store.memory,
             mailboxes: store,
             switchboard: switchboard,
+            feedback: store.memory,
             log: log,
             limits: limits,
             clock: { clock.now },

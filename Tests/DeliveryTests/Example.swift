@@ -17,6 +17,14 @@ enum Example {
         Destination(environment: device.environment, device: device.device, app: AppID(rawValue: app))
     }
 
+    /// Stands for a sealed one.
+    static func token(_ destination: Destination, generation: UInt32 = 1) -> DeviceToken {
+        var bytes = SIMD32<UInt8>(repeating: UInt8(truncatingIfNeeded: destination.device.rawValue))
+        bytes[0] = UInt8(truncatingIfNeeded: destination.app.rawValue)
+        bytes[1] = UInt8(truncatingIfNeeded: generation)
+        return DeviceToken(bytes: bytes)
+    }
+
     static func notification(
         _ number: UInt64,
         _ expiration: Expiration = .unspecified,
@@ -44,6 +52,7 @@ enum Example {
     ) -> Submission {
         Submission(
             destination: destination,
+            deviceToken: token(destination, generation: generation),
             generation: generation,
             notification: notification(number, expiration, priority: priority, isSilent: isSilent),
             ticket: number,

@@ -8,7 +8,8 @@ struct InMemoryStoreTests {
         try await StoreContract {
             let store = InMemoryStore()
             return StoreContract.Ports(
-                accounts: store, registrations: store, mailboxes: store, secrets: store, invitations: store)
+                accounts: store, registrations: store, mailboxes: store, secrets: store, invitations: store,
+                feedback: store)
         }.check(promise)
     }
 }

@@ -1,3 +1,4 @@
+@testable import BinaryGateway
 @testable import Courier
 import NIOCore
 import Notifications
@@ -13,6 +14,8 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case providerToken = "provider-token"
     case acknowledgement
     case deviceRequest = "device-request"
+    case binary
+    case clientHello = "client-hello"
 
     /// Reads the bytes. Stops the process where a promise about what was read is broken.
     package func run(_ bytes: [UInt8]) {
@@ -23,6 +26,8 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .providerToken: Self.readProviderToken(bytes)
         case .acknowledgement: Self.readAcknowledgement(bytes)
         case .deviceRequest: Self.readDeviceRequest(bytes)
+        case .binary: Self.readBinary(bytes)
+        case .clientHello: Self.readClientHello(bytes)
         }
     }
 
@@ -80,5 +85,41 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         request.path = lines.dropFirst().first.map { String(decoding: $0, as: UTF8.self) } ?? ""
         // A refusal is as good an answer as any.
         _ = try? request.action()
+    }
+
+    /// However the stream is cut, it says the same, and no more of it is kept than one notification. The first byte says
+    /// how it is cut.
+    private static func readBinary(_ bytes: [UInt8]) {
+        guard let first = bytes.first else { return }
+        let stream = Array(bytes.dropFirst())
+        let whole = decode([stream])
+        let length = Int(first) + 1
+        let pieces = stride(from: 0, to: stream.count, by: length).map {
+            Array(stream[$0..<min($0 + length, stream.count)])
+        }
+        let cut = decode(pieces)
+        precondition(whole.notifications == cut.notifications && whole.fault == cut.fault)
+        for notification in whole.notifications {
+            precondition(notification.payload.json.count <= notification.command.maximumPayloadBytes)
+        }
+    }
+
+    private static func decode(_ pieces: [[UInt8]]) -> (notifications: [BinaryNotification], fault: BinaryFault?) {
+        var decoder = BinaryDecoder()
+        var notifications: [BinaryNotification] = []
+        for piece in pieces {
+            var position = 0
+            do throws(BinaryFault) {
+                while let notification = try decoder.next(piece.span, &position) { notifications.append(notification) }
+            } catch {
+                return (notifications, error)
+            }
+        }
+        return (notifications, nil)
+    }
+
+    private static func readClientHello(_ bytes: [UInt8]) {
+        guard case .hello(let hello) = ClientHello.read(bytes.span) else { return }
+        precondition((hello.serverName?.utf8.count ?? 0) <= 3 * bytes.count && hello.protocols.count <= bytes.count)
     }
 }

@@ -16,6 +16,7 @@ struct SQLiteStoreContractTests {
                     mailboxes: store,
                     secrets: store.secrets,
                     invitations: store,
+                    feedback: store,
                     close: { await store.close() },
                 )
             }

@@ -69,11 +69,15 @@ public struct APNSEnvironment: Sendable, Hashable {
         return isAddress ? nil : host
     }
 
-    func tls(_ credentials: ProviderCredentials) throws(ProviderError) -> NIOSSLContext {
+    /// - Parameter protocols: what the handshake offers (RFC 7301).
+    func tls(
+        _ credentials: ProviderCredentials,
+        protocols: [String] = ["h2"],
+    ) throws(ProviderError) -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         // Guide, 2.3.3: "TLS 1.2 or higher".
         tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = protocols
         // A connection that is given up because the other side is silent is not to wait for its goodbye.
         tls.shutdownTimeout = .seconds(1)
         switch authority {

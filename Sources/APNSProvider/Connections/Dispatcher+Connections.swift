@@ -1,3 +1,4 @@
+import Connections
 import CoreMetrics
 import DequeModule
 import HTTP2

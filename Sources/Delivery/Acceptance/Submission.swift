@@ -3,14 +3,23 @@ package import Notifications
 /// A notification that a gateway hands over: checked, and addressed.
 package struct Submission: Sendable {
     package var destination: Destination
+    /// As the provider named it.
+    package var deviceToken: DeviceToken
     /// The generation of the device token that the provider used.
     package var generation: UInt32
     package var notification: Notification
     /// Whatever the gateway knows the request by.
     package var ticket: UInt64
 
-    package init(destination: Destination, generation: UInt32, notification: Notification, ticket: UInt64) {
+    package init(
+        destination: Destination,
+        deviceToken: DeviceToken,
+        generation: UInt32,
+        notification: Notification,
+        ticket: UInt64,
+    ) {
         self.destination = destination
+        self.deviceToken = deviceToken
         self.generation = generation
         self.notification = notification
         self.ticket = ticket
@@ -28,4 +37,12 @@ package enum Outcome: Sendable, Hashable {
 package protocol SubmissionAnswers: AnyObject, Sendable {
     /// Called once for each submission, on any thread; during ``Delivery/submit(_:answers:)`` or later.
     func answer(_ ticket: UInt64, with outcome: Outcome)
+
+    /// Asked after a submission was rejected at once, on the same thread: whether those that follow it in its batch are
+    /// to be taken. Those that are not get no answer.
+    var takesMore: Bool { get }
+}
+
+extension SubmissionAnswers {
+    package var takesMore: Bool { true }
 }

@@ -33,4 +33,9 @@ package protocol Registrations: Sendable {
 package enum KnownRegistration: Sendable, Hashable {
     case registered(Registration)
     case neverRegistered
+
+    /// Nil where there never was one.
+    var registration: Registration? {
+        if case .registered(let registration) = self { registration } else { nil }
+    }
 }

@@ -1,3 +1,4 @@
+import Connections
 package import NIOCore
 import NIOPosix
 package import NIOSSL

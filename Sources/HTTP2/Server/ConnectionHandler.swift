@@ -1,3 +1,4 @@
+import Connections
 import Logging
 import NIOCore
 import NIOSSL

@@ -1,22 +1,10 @@
+package import Connections
 package import Logging
 package import NIOCore
-import NIOPosix
 package import NIOSSL
 
 /// Listens for HTTP/2 connections, over TLS or on a Unix socket, and hands each to a service.
-///
-/// There is one clock for all connections of an event loop, not one each: see ``ConnectionRegistry``.
-package final class HTTP2Listener: Sendable {
-    private let channel: any Channel
-    private let registries: [NIOLoopBound<ConnectionRegistry>]
-
-    /// Where to listen.
-    package enum Address: Sendable {
-        /// Port 0 lets the system choose.
-        case tcp(host: String, port: Int)
-        case unix(path: String)
-    }
-
+package enum HTTP2Listener {
     /// Listens; returns once connections are accepted.
     /// - Parameters:
     ///   - choice: what stands behind a connection.
@@ -25,60 +13,17 @@ package final class HTTP2Listener: Sendable {
     ///   - logger: told, at info or below, of connections that end otherwise than they should.
     package static func bind<Service: HTTP2Service>(
         _ choice: ServiceChoice<Service>,
-        to address: Address,
+        to address: Listener.Address,
         tls: (@Sendable () -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         group: any EventLoopGroup,
         logger: Logger,
-    ) async throws -> HTTP2Listener {
-        var registries: [NIOLoopBound<ConnectionRegistry>] = []
-        for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
-        let log = LimitLog(logger)
-        let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: limits.backlog)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 8)
-            .childChannelInitializer { [registries] channel in
-                channel.eventLoop.makeCompletedFuture {
-                    guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
-                        throw ChannelError.operationUnsupported
-                    }
-                    let admission = try ConnectionAdmission(channel, guardedBy: connects, log)
-                    let handler = ConnectionHandler<Service>(
-                        registry: registry.value, admission: admission, timeout: limits.handshakeTimeout,
-                        logger: logger)
-                    try handler.install(on: channel, choice, tls: tls)
-                }
-            }
-        let channel: any Channel =
-            switch address {
-            case .tcp(let host, let port):
-                try await bootstrap.childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-                    .bind(host: host, port: port).get()
-            case .unix(let path):
-                try await bootstrap.bind(unixDomainSocketPath: path).get()
-            }
-        return HTTP2Listener(channel: channel, registries: registries)
-    }
-
-    private init(channel: any Channel, registries: [NIOLoopBound<ConnectionRegistry>]) {
-        self.channel = channel
-        self.registries = registries
-    }
-
-    /// Where it listens, with the port that the system chose.
-    package var localAddress: SocketAddress? { channel.localAddress }
-
-    /// Takes no more connections, lets those that are open finish what they have begun, and closes what is left after
-    /// `limit`.
-    package func shutDown(within limit: TimeAmount) async {
-        // It may have been closed already.
-        try? await channel.close()
-        await withDiscardingTaskGroup { group in
-            for registry in registries {
-                group.addTask { await ConnectionRegistry.shutDown(registry, within: limit) }
-            }
+    ) async throws -> Listener {
+        try await Listener.bind(to: address, limits: limits, connects: connects, group: group, logger: logger) {
+            let handler = ConnectionHandler<Service>(
+                registry: $0.registry, admission: $0.admission, timeout: limits.handshakeTimeout, logger: logger)
+            try handler.install(on: $0.channel, choice, tls: tls)
         }
     }
 }

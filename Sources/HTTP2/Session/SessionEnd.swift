@@ -1,3 +1,5 @@
+import Connections
+
 /// Why a session ended, told once in `HTTP2Application.sessionClosed(_:)`.
 package enum SessionEnd: Sendable, CustomStringConvertible {
     /// The application called `close()`.

@@ -1,3 +1,5 @@
+import BinaryGateway
+import Connections
 import Courier
 import Delivery
 import DeliveryLogFiles
@@ -87,6 +89,21 @@ package struct LimitSetting: Sendable {
         },
         LimitSetting("concurrent-streams", "open requests on one provider connection", 1...100_000) {
             $0.provider.concurrentStreams = Int($1)
+        },
+        LimitSetting("binary-unanswered", "unanswered notifications of one binary connection", 1...100_000) {
+            $0.binary.unanswered = Int($1)
+        },
+        LimitSetting("binary-packet-timeout", "seconds for one notification of the binary API", seconds) {
+            $0.binary.packetTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("binary-idle-timeout", "seconds that a binary connection may be without a notification", seconds) {
+            $0.binary.idleTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("binary-linger-timeout", "seconds that a client has to close a connection that was ended", seconds) {
+            $0.binary.lingerTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("feedback-timeout", "seconds that a client has to take a page of its feedback list", seconds) {
+            $0.binary.feedbackTimeout = .seconds(Int64($1))
         },
         LimitSetting("unacknowledged", "unacknowledged notifications to one connected device", 1...100_000) {
             $0.delivery.unacknowledgedPerDevice = Int($1)

@@ -14,6 +14,8 @@ package enum PortPlan: String, Sendable, CaseIterable {
     /// What is listened for in each environment.
     package enum Listener: String, Sendable, CaseIterable {
         case provider
+        case binary
+        case feedback
         case courier
     }
 
@@ -22,8 +24,12 @@ package enum PortPlan: String, Sendable, CaseIterable {
         switch (self, listener) {
         case (.ephemeral, _): [0]
         case (.standard, .provider): [environment == .development ? 2197 : 12_197]
+        case (.standard, .binary): [environment == .development ? 2195 : 12_195]
+        case (.standard, .feedback): [environment == .development ? 2196 : 12_196]
         case (.standard, .courier): [environment == .development ? 5223 : 15_223]
         case (.apple, .provider): [443, 2197]
+        case (.apple, .binary): [2195]
+        case (.apple, .feedback): [2196]
         case (.apple, .courier): [5223]
         }
     }

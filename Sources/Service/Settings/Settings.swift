@@ -1,8 +1,9 @@
+package import BinaryGateway
 package import Configuration
+package import Connections
 package import Courier
 package import Delivery
 package import DeliveryLogFiles
-package import HTTP2
 package import NIOCore
 package import Notifications
 package import ProviderGateway
@@ -43,9 +44,10 @@ package struct Settings: Sendable {
     package var delivery = DeliveryLimits()
     package var deliveryLog = DeliveryLogLimits()
     package var provider = ProviderLimits()
+    package var binary = BinaryLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()
-    /// Counted over the provider API's listeners together.
+    /// Counted over the listeners of the provider API, the binary API and the feedback service together.
     package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
     /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)

@@ -25,8 +25,15 @@ final class ServerCertificate: Sendable {
 
     private struct State {
         var context: NIOSSLContext
+        var contexts: Contexts
         /// What has to be looked at to see whether it is time for another.
         var made: Made
+    }
+
+    /// The same certificate, as the ports of HTTP/2 and those of the binary API present it.
+    private struct Contexts {
+        var http2: NIOSSLContext
+        var binary: NIOSSLContext
     }
 
     private enum Made: Equatable {
@@ -41,7 +48,10 @@ final class ServerCertificate: Sendable {
     }
 
     /// What new connections get.
-    var context: NIOSSLContext { state.withLock { $0.context } }
+    var context: NIOSSLContext { state.withLock { $0.contexts.http2 } }
+
+    /// What new connections to the binary API and the feedback service get.
+    var binaryContext: NIOSSLContext { state.withLock { $0.contexts.binary } }
 
     /// Replaces the certificate when its end is near, or its files have changed.
     func renew(now: Timestamp) throws(ServiceError) {
@@ -62,8 +72,8 @@ final class ServerCertificate: Sendable {
         case .files(let files):
             let contents = try files.read()
             do {
-                let context = try context(chainPEM: contents.certificate, keyPEM: contents.key)
-                return State(context: context, made: .from(contents))
+                let contexts = try contexts(chainPEM: contents.certificate, keyPEM: contents.key)
+                return State(contexts: contexts, made: .from(contents))
             } catch {
                 throw ServiceError(
                     .trust,
@@ -75,7 +85,7 @@ final class ServerCertificate: Sendable {
                 let issued = try authority.issueServerCertificate(
                     names: names, now: Double(now.milliseconds) / 1000, using: &random)
                 return State(
-                    context: try context(
+                    contexts: try contexts(
                         chainPEM: Array(issued.chainPEM.utf8), keyPEM: Array((issued.keyPEM ?? "").utf8)),
                     made: .until(Self.renewal(now: now, validUntil: issued.validUntil)),
                 )
@@ -92,7 +102,7 @@ final class ServerCertificate: Sendable {
         return now.advanced(by: .seconds(Int64(life - early)))
     }
 
-    private static func context(chainPEM: [UInt8], keyPEM: [UInt8]) throws -> NIOSSLContext {
+    private static func contexts(chainPEM: [UInt8], keyPEM: [UInt8]) throws -> Contexts {
         let chain = try NIOSSLCertificate.fromPEMBytes(chainPEM)
         let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -106,6 +116,11 @@ final class ServerCertificate: Sendable {
         // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is not
         // activated yet has nothing.
         tls.certificateVerification = .optionalVerification
-        return try NIOSSLContext(configuration: tls)
+        var binary = tls
+        binary.applicationProtocols = []
+        // The certificate alone says who is there (Guide, 3.1.1).
+        binary.certificateVerification = .noHostnameVerification
+        return Contexts(
+            http2: try NIOSSLContext(configuration: tls), binary: try NIOSSLContext(configuration: binary))
     }
 }

@@ -6,10 +6,15 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     /// Where one environment listens, `host:port`.
     package struct Addresses: Codable, Sendable, Hashable {
         package var provider: String
+        /// The binary API.
+        package var binary: String
+        package var feedback: String
         package var courier: String
 
-        package init(provider: String, courier: String) {
+        package init(provider: String, binary: String, feedback: String, courier: String) {
             self.provider = provider
+            self.binary = binary
+            self.feedback = feedback
             self.courier = courier
         }
     }

@@ -1,7 +1,7 @@
-import NIOCore
+package import NIOCore
 
 /// A connection's place among those of its address, from being accepted to being closed.
-struct ConnectionAdmission {
+package struct ConnectionAdmission {
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
 
@@ -29,7 +29,7 @@ struct ConnectionAdmission {
     }
 
     /// The peer misbehaved: its further connects count double for a while.
-    func suspect() {
+    package func suspect() {
         if let guardian, let address { guardian.suspect(address, at: .now()) }
     }
 

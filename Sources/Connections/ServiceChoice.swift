@@ -1,5 +1,5 @@
 /// Which service stands behind a connection.
-package enum ServiceChoice<Service: HTTP2Service>: Sendable {
+package enum ServiceChoice<Service: Sendable>: Sendable {
     /// The same for all.
     case always(Service)
     /// By the server name in the TLS handshake (RFC 6066, 3), nil where there is none.

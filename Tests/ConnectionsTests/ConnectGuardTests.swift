@@ -2,7 +2,7 @@ import NIOCore
 import Rates
 import Testing
 
-@testable import HTTP2
+@testable import Connections
 
 @Suite struct ConnectGuardTests {
     private let now = NIODeadline.uptimeNanoseconds(1_000_000_000)

@@ -1,10 +1,10 @@
-import NIOCore
+package import NIOCore
 
 /// The connections of one listener on one event loop, and the one clock that ticks for all of them.
 ///
 /// A timer for each of ten thousand idle connections would cost more than the connections do; their limits are whole
 /// seconds, and one look a second is exact enough.
-final class ConnectionRegistry {
+package final class ConnectionRegistry {
     /// How often connections are looked at.
     static let interval = TimeAmount.seconds(1)
 
@@ -25,7 +25,8 @@ final class ConnectionRegistry {
         }.get()
     }
 
-    func add(_ connection: any ConnectionHandlerProtocol) {
+    /// A connection has begun.
+    package func add(_ connection: any ConnectionHandlerProtocol) {
         connections[ObjectIdentifier(connection)] = connection
         // What arrives while the listener goes down leaves with it.
         if whenEmpty != nil { connection.drain() }
@@ -36,7 +37,8 @@ final class ConnectionRegistry {
         }
     }
 
-    func remove(_ connection: any ConnectionHandlerProtocol) {
+    /// A connection has ended.
+    package func remove(_ connection: any ConnectionHandlerProtocol) {
         connections[ObjectIdentifier(connection)] = nil
         guard connections.isEmpty else { return }
         clock?.cancel()
@@ -75,8 +77,10 @@ final class ConnectionRegistry {
 }
 
 /// A connection as its registry sees it.
-protocol ConnectionHandlerProtocol: AnyObject {
+package protocol ConnectionHandlerProtocol: AnyObject {
+    /// Called about once a second.
     func tick(now: NIODeadline)
+    /// The listener goes down: what is open is finished, nothing new is taken.
     func drain()
     /// Says what there is left to say, and closes.
     func abandon()

@@ -1,0 +1,84 @@
+import Foundation
+import NIOCore
+import Notifications
+
+/// A notification for the legacy binary API (Guide, 3.1). Its topic is the UID of the provider certificate's subject.
+public struct BinaryPush: Sendable, Hashable {
+    /// In bytes: what a field can hold. What the service takes is less: 2,048 bytes of payload.
+    public static let maximumFieldBytes = 65_535
+
+    let deviceToken: [UInt8]
+    let payload: [UInt8]
+    /// When it is no longer valid, in seconds since 1970; 0 for one attempt, nil for the service's own retention.
+    public var expiration: UInt32?
+    /// 10 or 5; nil for 10.
+    public var priority: UInt8?
+
+    /// - Parameters:
+    ///   - deviceToken: hexadecimal digits.
+    ///   - payload: a JSON dictionary in UTF-8.
+    /// - Throws: ``ProviderError/Code/badNotification`` when these are no digits or a field cannot hold them. Everything
+    ///   else is the service's to judge.
+    public init(
+        deviceToken: String,
+        payload: [UInt8],
+        expiration: UInt32? = nil,
+        priority: UInt8? = nil,
+    ) throws(ProviderError) {
+        let digits = deviceToken.utf8.map(Hexadecimal.value(of:))
+        guard digits.count.isMultiple(of: 2), digits.count <= Self.maximumFieldBytes, !digits.contains(nil) else {
+            throw ProviderError(.badNotification, "The device token is not bytes in hexadecimal digits.")
+        }
+        guard payload.count <= Self.maximumFieldBytes else {
+            throw ProviderError(
+                .badNotification, "The payload has \(payload.count) bytes; the service takes 2,048 at most.")
+        }
+        self.deviceToken = stride(from: 0, to: digits.count, by: 2).map { (digits[$0] ?? 0) << 4 | (digits[$0 + 1] ?? 0) }
+        self.payload = payload
+        self.expiration = expiration
+        self.priority = priority
+    }
+
+    /// Writes it as a frame of items (Guide, Tables ).
+    func write(_ identifier: UInt32, to buffer: inout ByteBuffer) {
+        Self.writeFrame(to: &buffer) { buffer in
+            Self.writeItem(.deviceToken, deviceToken, to: &buffer)
+            Self.writeItem(.payload, payload, to: &buffer)
+            buffer.writeMultipleIntegers(Item.identifier.rawValue, UInt16(4), identifier)
+            if let expiration { buffer.writeMultipleIntegers(Item.expiration.rawValue, UInt16(4), expiration) }
+            if let priority { buffer.writeMultipleIntegers(Item.priority.rawValue, UInt16(1), priority) }
+        }
+    }
+
+    /// Writes a notification that lacks everything: the error packet it gets is the only way to learn that everything
+    /// before it was accepted, for to good notifications nothing is answered.
+    static func writeProbe(_ identifier: UInt32, to buffer: inout ByteBuffer) {
+        writeFrame(to: &buffer) { buffer in
+            buffer.writeMultipleIntegers(Item.identifier.rawValue, UInt16(4), identifier)
+        }
+    }
+
+    private enum Item: UInt8 {
+        case deviceToken = 1
+        case payload = 2
+        case identifier = 3
+        case expiration = 4
+        case priority = 5
+    }
+
+    private static let command: UInt8 = 2
+
+    private static func writeFrame(to buffer: inout ByteBuffer, _ items: (inout ByteBuffer) -> Void) {
+        buffer.writeInteger(command)
+        let length = buffer.writerIndex
+        buffer.writeInteger(UInt32(0))
+        let start = buffer.writerIndex
+        items(&buffer)
+        buffer.setInteger(UInt32(buffer.writerIndex - start), at: length)
+    }
+
+    private static func writeItem(_ item: Item, _ data: [UInt8], to buffer: inout ByteBuffer) {
+        buffer.writeMultipleIntegers(item.rawValue, UInt16(data.count))
+        buffer.writeBytes(data)
+    }
+}

@@ -1,0 +1,133 @@
+import Connections
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A connection to the binary API or the feedback service: TLS with a certificate, and bytes.
+final class LegacyConnection: Sendable {
+    /// In bytes, of an error packet (Guide, Figure A-2).
+    static let packetBytes = 6
+
+    /// What came until there was enough, or nothing more came.
+    struct Answer: Sendable {
+        var bytes: ByteBuffer
+        /// Whether the service closed the connection in good order.
+        var isWhole: Bool
+        /// How it ended, in words.
+        var cause: String
+    }
+
+    private let channel: any Channel
+    private let reader: NIOLoopBound<LegacyReader>
+
+    /// Connects. The TLS handshake goes on meanwhile.
+    /// - Parameter limit: how many bytes are read, of however many come.
+    static func connect(
+        to environment: APNSEnvironment,
+        _ credentials: ProviderCredentials,
+        reading limit: Int,
+        _ group: any EventLoopGroup,
+    ) async throws(ProviderError) -> LegacyConnection {
+        let context = try environment.tls(credentials, protocols: [])
+        do {
+            return try await ClientBootstrap(group: group).connectTimeout(.seconds(10))
+                .channelOption(.socketOption(.tcp_nodelay), value: 1)
+                .connect(host: environment.host, port: environment.port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let tls = try NIOSSLClientHandler(context: context, serverHostname: environment.tlsName)
+                        let reader = LegacyReader(limit: limit, eventLoop: channel.eventLoop)
+                        try channel.pipeline.syncOperations.addHandlers(tls, reader)
+                        return LegacyConnection(
+                            channel: channel, reader: NIOLoopBound(reader, eventLoop: channel.eventLoop))
+                    }
+                }
+        } catch {
+            throw ProviderError(
+                .cannotConnect,
+                "No connection to \(environment.host):\(environment.port): \(ConnectionFailure.cause(of: error))")
+        }
+    }
+
+    private init(channel: any Channel, reader: NIOLoopBound<LegacyReader>) {
+        self.channel = channel
+        self.reader = reader
+    }
+
+    var isOpen: Bool { channel.isActive }
+
+    /// Writes; returns once the system has taken all of it.
+    func write(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes) }
+
+    /// Reads until as many bytes have come as are to be read, or the service has closed the connection.
+    func read(within limit: TimeAmount) async -> Answer {
+        let promise = channel.eventLoop.makePromise(of: Answer.self)
+        channel.eventLoop.execute { [reader] in reader.value.read(within: limit, promise) }
+        do {
+            return try await promise.futureResult.get()
+        } catch {
+            return Answer(bytes: ByteBuffer(), isWhole: false, cause: ConnectionFailure.cause(of: error))
+        }
+    }
+
+    /// Ends the connection.
+    func close() async {
+        // It may have ended already.
+        try? await channel.close()
+    }
+}
+
+/// Gathers what the service says. Confined to its event loop.
+final class LegacyReader: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let eventLoop: any EventLoop
+    private var bytes = ByteBuffer()
+    private let wanted: Int
+    private var promise: EventLoopPromise<LegacyConnection.Answer>?
+    private var deadline: Scheduled<Void>?
+    private var isOver = false
+    private var failure: (any Error)?
+
+    init(limit: Int, eventLoop: any EventLoop) {
+        wanted = limit
+        self.eventLoop = eventLoop
+    }
+
+    func read(within limit: TimeAmount, _ promise: EventLoopPromise<LegacyConnection.Answer>) {
+        self.promise = promise
+        let reader = NIOLoopBound(self, eventLoop: eventLoop)
+        deadline = eventLoop.scheduleTask(in: limit) { reader.value.finish("it said nothing in time") }
+        answerIfDone()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Nobody sends more than is asked for but one who wants to fill memory.
+        guard bytes.readableBytes < wanted else { return }
+        var read = unwrapInboundIn(data)
+        bytes.writeBuffer(&read)
+        answerIfDone()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        failure = failure ?? error
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isOver = true
+        answerIfDone()
+        context.fireChannelInactive()
+    }
+
+    private func answerIfDone() {
+        guard isOver || bytes.readableBytes >= wanted else { return }
+        finish(failure.map(ConnectionFailure.cause(of:)) ?? "it was closed")
+    }
+
+    private func finish(_ cause: String) {
+        deadline?.cancel()
+        promise?.succeed(LegacyConnection.Answer(bytes: bytes, isWhole: isOver && failure == nil, cause: cause))
+        promise = nil
+    }
+}

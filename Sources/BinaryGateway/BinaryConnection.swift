@@ -1,0 +1,217 @@
+import Connections
+import DequeModule
+import Delivery
+import NIOCore
+import Notifications
+import Synchronization
+import Trust
+
+/// One provider's connection: reads its notifications and hands them over.
+///
+/// All but ``answer(_:with:)`` happens on the connection's event loop. The notifications of one read go to `Delivery`
+/// together. While too many are unanswered nothing more is read, and what was read already waits unread.
+final class BinaryConnection: CertifiedConnection {
+    private let gateway: BinaryGateway
+    private let identity: ProviderIdentity
+    private let channel: CertifiedChannel
+    private let eventLoop: any EventLoop
+    private var topic: BinaryTopic
+    private var decoder = BinaryDecoder()
+    private var exchange: BinaryExchange
+    private var unread = Deque<ByteBuffer>()
+    private var batch: [Submission] = []
+    private var random: IdentifierRandom
+    private var isProcessing = false
+    private var second = NIODeadline.now()
+    private var lastRead = NIODeadline.now()
+    /// Since when the notification that has not ended yet is being read.
+    private var partialSince: NIODeadline?
+    /// Whether nothing more is read until half of what is unanswered has its answer.
+    private var isHeld = false
+    /// Whether a notification was refused: the only thing that other threads look at.
+    private let hasFailed = Atomic(false)
+    /// Answers that came on another thread and wait for the event loop.
+    private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
+
+    init(gateway: BinaryGateway, identity: ProviderIdentity, channel: CertifiedChannel) {
+        self.gateway = gateway
+        self.identity = identity
+        self.channel = channel
+        eventLoop = channel.eventLoop
+        topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
+        exchange = BinaryExchange(limit: gateway.limits.unanswered)
+        var system = SystemRandomNumberGenerator()
+        random = IdentifierRandom(seededBy: &system)
+    }
+
+    func received(_ bytes: ByteBuffer) {
+        readAccounts()
+        guard exchange.isTaking else { return }
+        lastRead = second
+        unread.append(bytes)
+        read()
+    }
+
+    func readCompleted() { process() }
+
+    var isPaused: Bool { isHeld && exchange.isTaking }
+
+    func tick(now: NIODeadline) {
+        second = now
+        guard exchange.isTaking else { return }
+        if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now { return drain() }
+        if exchange.isIdle, lastRead + gateway.limits.idleTimeout < now { return drain() }
+        if !gateway.certificates.areGood(identity, gateway.certificates.accounts.current) { drain() }
+    }
+
+    func drain() {
+        perform(exchange.shutDown())
+        stopIfEnding()
+    }
+
+    func abandon() {
+        perform(exchange.abandon())
+        stopIfEnding()
+    }
+
+    /// The client is gone. What it had sent before is still taken, as room comes.
+    func ended(well: Bool) -> EventLoopFuture<Void>? { nil }
+}
+
+// MARK: - What came
+
+extension BinaryConnection {
+    /// Reads as many notifications as there is room for.
+    private func read() {
+        while exchange.hasRoom, let buffer = unread.first {
+            var position = 0
+            let fault = buffer.withUnsafeReadableBytes { bytes in
+                read(bytes.bindMemory(to: UInt8.self).span, &position)
+            }
+            if let fault { return fail(fault) }
+            if position == buffer.readableBytes {
+                unread.removeFirst()
+            } else {
+                unread[0].moveReaderIndex(forwardBy: position)
+            }
+        }
+        if !decoder.isPartial { partialSince = nil }
+    }
+
+    /// - Returns: what ends the connection.
+    private func read(_ bytes: Span<UInt8>, _ position: inout Int) -> BinaryFault? {
+        while exchange.hasRoom {
+            do throws(BinaryFault) {
+                guard let notification = try decoder.next(bytes, &position) else {
+                    if decoder.isPartial, partialSince == nil { partialSince = second }
+                    return nil
+                }
+                partialSince = nil
+                try take(notification)
+            } catch {
+                return error
+            }
+        }
+        return nil
+    }
+
+    private func take(_ notification: BinaryNotification) throws(BinaryFault) {
+        do throws(BinaryStatus) {
+            let submission = try gateway.rules.submission(
+                notification, to: topic, id: .random(using: &random), ticket: exchange.nextTicket)
+            exchange.take(notification.command, notification.identifier)
+            batch.append(submission)
+        } catch {
+            throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
+        }
+    }
+
+    private func fail(_ fault: BinaryFault) {
+        perform(exchange.faulted(fault))
+        stopIfEnding()
+    }
+
+    /// Hands over what was read; goes on while answers make room for more.
+    private func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        repeat {
+            read()
+            submit()
+        } while exchange.hasRoom && !unread.isEmpty
+        isProcessing = false
+        isHeld = isHeld ? exchange.openCount > gateway.limits.unanswered / 2 : !exchange.hasRoom
+        channel.readIfWanted()
+    }
+
+    private func submit() {
+        guard !batch.isEmpty else { return }
+        let submissions = batch
+        batch.removeAll(keepingCapacity: true)
+        gateway.delivery.submit(submissions, answers: self)
+    }
+
+    private func readAccounts() {
+        let accounts = gateway.certificates.accounts.current
+        guard accounts.version != topic.version else { return }
+        topic = BinaryTopic(identity.uid, in: accounts)
+        if !gateway.certificates.areGood(identity, accounts) { drain() }
+    }
+}
+
+// MARK: - What comes of it
+
+extension BinaryConnection {
+    private func perform(_ action: BinaryExchange.Action?) {
+        guard case .end(let packet) = action else { return }
+        channel.finish(with: packet?.bytes)
+    }
+
+    /// Once the end is decided, nothing more is read.
+    private func stopIfEnding() {
+        guard !exchange.isTaking else { return }
+        unread.removeAll()
+        partialSince = nil
+    }
+
+    private func answer(_ ticket: UInt64, _ outcome: Outcome) {
+        switch outcome {
+        case .accepted:
+            perform(exchange.accepted(ticket))
+        case .rejected(let rejection):
+            if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: channel.peer) }
+            guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
+            hasFailed.store(true, ordering: .releasing)
+            perform(exchange.rejected(ticket, status))
+            stopIfEnding()
+        }
+    }
+
+    private func answerLate() {
+        let answers = late.withLock { late in
+            defer { late.removeAll(keepingCapacity: true) }
+            return late
+        }
+        for (ticket, outcome) in answers { answer(ticket, outcome) }
+        process()
+    }
+}
+
+/// The one way in from other threads. `@unchecked` because everything else is confined to the event loop, which the
+/// class cannot show to the compiler; ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
+extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
+    func answer(_ ticket: UInt64, with outcome: Outcome) {
+        if eventLoop.inEventLoop { return answer(ticket, outcome) }
+        if case .rejected(let rejection) = outcome, rejection.binaryStatus != nil {
+            hasFailed.store(true, ordering: .releasing)
+        }
+        let isFirst = late.withLock { late in
+            late.append((ticket, outcome))
+            return late.count == 1
+        }
+        if isFirst { eventLoop.execute { self.answerLate() } }
+    }
+
+    /// What follows a faulty notification is discarded (Guide, 3.1.2).
+    var takesMore: Bool { !hasFailed.load(ordering: .acquiring) }
+}

@@ -1,0 +1,38 @@
+import Connections
+package import Delivery
+package import Logging
+package import Notifications
+package import Trust
+
+/// The binary API of one environment (Guide, 3.1 and 3.2): what stands behind its listener on port 2195.
+package final class BinaryGateway: CertifiedService {
+    package let certificates: ProviderCertificates
+    let rules: BinaryRules
+    let delivery: Delivery
+    package let limits: BinaryLimits
+    let log: LimitLog
+
+    /// - Parameter logger: told of limits that strike.
+    package init(
+        certificates: ProviderCertificates,
+        conformance: Conformance,
+        tokenKeys: SharedTokenKeys,
+        delivery: Delivery,
+        limits: BinaryLimits = BinaryLimits(),
+        logger: Logger,
+    ) {
+        self.certificates = certificates
+        rules = BinaryRules(
+            environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys)
+        self.delivery = delivery
+        self.limits = limits
+        log = LimitLog(logger)
+    }
+
+    package func makeConnection(
+        from identity: ProviderIdentity,
+        on channel: CertifiedChannel,
+    ) -> any CertifiedConnection {
+        BinaryConnection(gateway: self, identity: identity, channel: channel)
+    }
+}

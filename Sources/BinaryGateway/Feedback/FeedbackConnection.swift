@@ -1,0 +1,104 @@
+import Delivery
+import NIOCore
+import Notifications
+import Trust
+
+/// One provider's connection to the feedback service: sends the list, and closes.
+///
+/// What was sent is taken off the list once the client has read it all and closed its side in turn. A connection that ends otherwise leaves the list as it was. Confined to the connection's event loop.
+final class FeedbackConnection: CertifiedConnection {
+    private let service: FeedbackService
+    private let identity: ProviderIdentity
+    private let channel: CertifiedChannel
+    /// Nil where no app has the certificate's topic: then there is nothing to tell.
+    private let list: FeedbackList?
+    private var sent: FeedbackMark?
+    private var isFinished = false
+    private var isGone = false
+    private var second = NIODeadline.now()
+    private var lastProgress = NIODeadline.now()
+
+    init(service: FeedbackService, identity: ProviderIdentity, channel: CertifiedChannel) {
+        self.service = service
+        self.identity = identity
+        self.channel = channel
+        let accounts = service.certificates.accounts.current
+        list = accounts.app(forTopic: identity.uid).map { (app, _) in
+            FeedbackList(environment: service.certificates.environment, app: app.id)
+        }
+    }
+
+    /// Transmission begins at once: nothing is asked for (Guide, 3.1.3).
+    func began() {
+        guard list != nil else { return finish() }
+        sendPage(isFirst: true)
+    }
+
+    /// Nothing that a client says means anything.
+    func received(_ bytes: ByteBuffer) {}
+
+    func tick(now: NIODeadline) {
+        second = now
+        guard !isFinished else { return }
+        if lastProgress + service.limits.feedbackTimeout < now { channel.close() }
+        let certificates = service.certificates
+        if !certificates.areGood(identity, certificates.accounts.current) { channel.close() }
+    }
+
+    /// The list goes on; there is little of it, and all of it counts.
+    func drain() {}
+
+    func abandon() { channel.close() }
+
+    func ended(well: Bool) -> EventLoopFuture<Void>? {
+        isGone = true
+        guard well, let list, let sent else { return nil }
+        let (promise, feedback) = (channel.eventLoop.makePromise(of: Void.self), service.feedback)
+        Task {
+            // What cannot be removed now is sent once more.
+            try? await feedback.confirm(list, through: sent)
+            promise.succeed()
+        }
+        return promise.futureResult
+    }
+}
+
+extension FeedbackConnection {
+    private func sendPage(isFirst: Bool) {
+        guard let list else { return }
+        let (service, mark) = (service, sent)
+        let connection = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        Task {
+            if isFirst { await service.delivery.settleFeedback() }
+            let page: [TakenFeedback]?
+            do {
+                page = try await service.feedback.take(list, after: mark, limit: service.limits.feedbackPage)
+            } catch {
+                page = nil
+            }
+            connection.eventLoop.execute { connection.value.send(page) }
+        }
+    }
+
+    /// - Parameter page: nil where the store could not tell.
+    private func send(_ page: [TakenFeedback]?) {
+        guard !isGone else { return }
+        guard let page else { return channel.close() }
+        guard let last = page.last else { return finish() }
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(page.count * FeedbackTuple.byteCount)
+        for entry in page { FeedbackTuple.write(entry, to: &buffer) }
+        let isLast = page.count < service.limits.feedbackPage
+        channel.write(buffer).assumeIsolated().whenComplete { [self] result in
+            guard case .success = result else { return }
+            lastProgress = second
+            sent = last.mark
+            if isLast { finish() } else { sendPage(isFirst: false) }
+        }
+    }
+
+    private func finish() {
+        isFinished = true
+        channel.finish(with: nil, isWatched: true)
+    }
+}

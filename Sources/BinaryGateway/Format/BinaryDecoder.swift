@@ -1,0 +1,193 @@
+import Notifications
+
+/// Reads notifications out of a stream of bytes that comes in pieces of any size.
+///
+/// A notification that lies whole in a piece is read where it lies. Of one that does not, the beginning is kept, never
+/// more than ``maximumPacketBytes``. After the first fault nothing more can be read: where the next notification would
+/// begin, nobody knows.
+struct BinaryDecoder {
+    /// In bytes: a frame with all known items, of which the payload is as long as an item can be. So a payload that is
+    /// too long is still read to its end, and the error packet can name its identifier; a longer frame cannot be one
+    /// that somebody means, and nothing of it is read.
+    static let maximumFrameBytes =
+        (BinaryItems.headerBytes + DeviceToken.byteCount) + (BinaryItems.headerBytes + Int(UInt16.max))
+        + 2 * (BinaryItems.headerBytes + 4) + (BinaryItems.headerBytes + 1)
+
+    /// In bytes: the command and the length before a frame.
+    static let frameHeaderBytes = 5
+
+    /// In bytes, of what is kept.
+    static let maximumPacketBytes = frameHeaderBytes + maximumFrameBytes
+
+    /// In bytes: how much room stays reserved between two notifications that come in pieces.
+    private static let keptCapacity = 4096
+
+    private var partial: [UInt8] = []
+
+    /// Whether a notification has begun and not ended.
+    var isPartial: Bool { !partial.isEmpty }
+
+    /// Reads the next notification.
+    /// - Parameter position: where to go on in these bytes, which it moves.
+    /// - Returns: nil when all of these bytes were read.
+    mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(BinaryFault) -> BinaryNotification? {
+        guard isPartial else {
+            let rest = bytes.extracting(droppingFirst: position)
+            let size = try Self.size(rest)
+            guard size.isKnown, rest.count >= size.bytes else {
+                partial.append(rest)
+                position = bytes.count
+                return nil
+            }
+            position += size.bytes
+            return try Self.read(rest.extracting(first: size.bytes))
+        }
+        while true {
+            let size = try Self.size(partial.span)
+            let missing = size.bytes - partial.count
+            guard missing > 0 else { return try takePartial() }
+            let taken = min(missing, bytes.count - position)
+            guard taken > 0 else { return nil }
+            partial.append(bytes.extracting(position..<position + taken))
+            position += taken
+        }
+    }
+
+    private mutating func takePartial() throws(BinaryFault) -> BinaryNotification {
+        let notification = try Self.read(partial.span)
+        if partial.capacity > Self.keptCapacity { partial = [] } else { partial.removeAll(keepingCapacity: true) }
+        return notification
+    }
+}
+
+// MARK: - How long it is
+
+extension BinaryDecoder {
+    /// How long a notification is, as far as its beginning tells.
+    private struct Size {
+        /// At least; exactly, once it is known.
+        var bytes: Int
+        var isKnown: Bool
+    }
+
+    private static func size(_ bytes: Span<UInt8>) throws(BinaryFault) -> Size {
+        guard bytes.count > 0 else { return Size(bytes: 1, isKnown: false) }
+        guard let command = BinaryCommand(rawValue: bytes[0]) else { throw BinaryFault(status: .protocolError) }
+        switch command {
+        case .items: return try sizeOfFrame(bytes)
+        case .enhanced: return try sizeOfFields(bytes, command, from: OlderFormat.enhancedFields)
+        case .legacy: return try sizeOfFields(bytes, command, from: OlderFormat.legacyFields)
+        }
+    }
+
+    private static func sizeOfFrame(_ bytes: Span<UInt8>) throws(BinaryFault) -> Size {
+        guard bytes.count >= frameHeaderBytes else { return Size(bytes: frameHeaderBytes, isKnown: false) }
+        let length = bytes.bigEndian32(at: 1)
+        guard length <= maximumFrameBytes else { throw BinaryFault(status: .protocolError, command: .items) }
+        return Size(bytes: frameHeaderBytes + Int(length), isKnown: true)
+    }
+
+    /// A length that cannot be is a fault as soon as it is read.
+    /// - Parameter start: where the length of the device token stands.
+    private static func sizeOfFields(
+        _ bytes: Span<UInt8>,
+        _ command: BinaryCommand,
+        from start: Int,
+    ) throws(BinaryFault) -> Size {
+        let identifier = command == .enhanced && bytes.count >= OlderFormat.enhancedFields ? bytes.bigEndian32(at: 1) : nil
+        func fault(_ status: BinaryStatus) -> BinaryFault {
+            BinaryFault(status: status, identifier: identifier, command: command)
+        }
+        guard bytes.count >= start + 2 else { return Size(bytes: start + 2, isKnown: false) }
+        let tokenBytes = Int(bytes.bigEndian16(at: start))
+        guard tokenBytes > 0 else { throw fault(.missingDeviceToken) }
+        guard tokenBytes == DeviceToken.byteCount else { throw fault(.invalidTokenSize) }
+        let payloadLength = start + 2 + tokenBytes
+        guard bytes.count >= payloadLength + 2 else { return Size(bytes: payloadLength + 2, isKnown: false) }
+        let payloadBytes = Int(bytes.bigEndian16(at: payloadLength))
+        guard payloadBytes > 0 else { throw fault(.missingPayload) }
+        guard payloadBytes <= command.maximumPayloadBytes else { throw fault(.invalidPayloadSize) }
+        return Size(bytes: payloadLength + 2 + payloadBytes, isKnown: true)
+    }
+}
+
+// MARK: - What it says
+
+extension BinaryDecoder {
+    /// Where the fields of the older formats stand (Guide, Figures B-1 and B-2).
+    private enum OlderFormat {
+        static let expiration = 5
+        /// The length of the device token.
+        static let enhancedFields = 9
+        static let legacyFields = 1
+    }
+
+    /// Reads a whole notification, whose lengths were looked at.
+    private static func read(_ packet: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
+        switch BinaryCommand(rawValue: packet[0]) {
+        case .items:
+            return try readFrame(packet.extracting(droppingFirst: frameHeaderBytes))
+        case .enhanced:
+            let expiration = Expiration(seconds: UInt64(packet.bigEndian32(at: OlderFormat.expiration)))
+            return try readFields(
+                packet, .enhanced, identifier: packet.bigEndian32(at: 1), expiration, at: OlderFormat.enhancedFields)
+        case .legacy:
+            return try readFields(
+                packet, .legacy, identifier: nil, .unspecified, at: OlderFormat.legacyFields)
+        case nil:
+            throw BinaryFault(status: .protocolError)
+        }
+    }
+
+    private static func readFields(
+        _ packet: Span<UInt8>,
+        _ command: BinaryCommand,
+        identifier: UInt32?,
+        _ expiration: Expiration,
+        at start: Int,
+    ) throws(BinaryFault) -> BinaryNotification {
+        let token = start + 2
+        return BinaryNotification(
+            command: command,
+            identifier: identifier,
+            expiration: expiration,
+            deviceToken: packet.deviceToken(at: token),
+            payload: try payload(
+                packet.extracting(droppingFirst: token + DeviceToken.byteCount + 2), command, identifier),
+        )
+    }
+
+    private static func readFrame(_ frame: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
+        let items = BinaryItems(frame)
+        func fault(_ status: BinaryStatus) -> BinaryFault {
+            BinaryFault(status: status, identifier: items.identifier, command: .items)
+        }
+        guard !items.isMalformed else { throw fault(.protocolError) }
+        guard let token = items.deviceToken, !token.isEmpty else { throw fault(.missingDeviceToken) }
+        guard token.count == DeviceToken.byteCount else { throw fault(.invalidTokenSize) }
+        guard let payload = items.payload, !payload.isEmpty else { throw fault(.missingPayload) }
+        guard payload.count <= BinaryCommand.items.maximumPayloadBytes else { throw fault(.invalidPayloadSize) }
+        let priority = items.priority.map(Priority.init(rawValue:))
+        if case .some(nil) = priority { throw fault(.protocolError) }
+        return BinaryNotification(
+            command: .items,
+            identifier: items.identifier,
+            expiration: items.expiration.map { Expiration(seconds: UInt64($0)) } ?? .unspecified,
+            priority: priority ?? nil,
+            deviceToken: frame.deviceToken(at: token.lowerBound),
+            payload: try Self.payload(frame.extracting(payload), .items, items.identifier),
+        )
+    }
+
+    private static func payload(
+        _ bytes: Span<UInt8>,
+        _ command: BinaryCommand,
+        _ identifier: UInt32?,
+    ) throws(BinaryFault) -> Payload {
+        do throws(PayloadError) {
+            return try Payload(reading: bytes)
+        } catch {
+            throw BinaryFault(status: .protocolError, identifier: identifier, command: command)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Notifications
+
+/// The items of a frame, as far as they are known (Guide, Tables ). Items come in any order, and those with
+/// other numbers mean nothing.
+struct BinaryItems {
+    /// In bytes: the number and the length before an item's data.
+    static let headerBytes = 3
+
+    private(set) var deviceToken: Range<Int>?
+    private(set) var payload: Range<Int>?
+    private(set) var identifier: UInt32?
+    private(set) var expiration: UInt32?
+    private(set) var priority: UInt8?
+    /// Whether an item reaches past the frame, stands there twice, or has another length than its kind.
+    private(set) var isMalformed = false
+
+    private enum Number {
+        static let deviceToken: UInt8 = 1
+        static let payload: UInt8 = 2
+        static let identifier: UInt8 = 3
+        static let expiration: UInt8 = 4
+        static let priority: UInt8 = 5
+    }
+
+    /// Reads all of the frame, so that the identifier is known wherever it stands and whatever else is wrong.
+    init(_ frame: Span<UInt8>) {
+        var position = 0
+        while position < frame.count {
+            guard frame.count - position >= Self.headerBytes else {
+                isMalformed = true
+                return
+            }
+            let data = position + Self.headerBytes
+            let end = data + Int(frame.bigEndian16(at: position + 1))
+            guard end <= frame.count else {
+                isMalformed = true
+                return
+            }
+            note(frame[position], data..<end, of: frame)
+            position = end
+        }
+    }
+
+    private mutating func note(_ number: UInt8, _ data: Range<Int>, of frame: Span<UInt8>) {
+        let isGood =
+            switch number {
+            case Number.deviceToken: Self.keep(data, in: &deviceToken)
+            case Number.payload: Self.keep(data, in: &payload)
+            case Number.identifier:
+                Self.keep(data.count == 4 ? frame.bigEndian32(at: data.lowerBound) : nil, in: &identifier)
+            case Number.expiration:
+                Self.keep(data.count == 4 ? frame.bigEndian32(at: data.lowerBound) : nil, in: &expiration)
+            case Number.priority:
+                Self.keep(data.count == 1 ? frame[data.lowerBound] : nil, in: &priority)
+            default: true
+            }
+        isMalformed = isMalformed || !isGood
+    }
+
+    /// - Returns: whether there is a value and none was kept before.
+    private static func keep<Value>(_ value: Value?, in place: inout Value?) -> Bool {
+        guard let value, place == nil else { return false }
+        place = value
+        return true
+    }
+}

@@ -1,0 +1,54 @@
+package import Delivery
+package import Notifications
+package import Trust
+
+/// Whose certificate opens a connection of one environment, and for how long it is good.
+package struct ProviderCertificates: Sendable {
+    package let environment: Environment
+    private let authority: CertificateAuthority
+    let accounts: any Accounts
+    private let clock: @Sendable () -> Timestamp
+
+    package init(
+        environment: Environment,
+        authority: CertificateAuthority,
+        accounts: any Accounts,
+        clock: @escaping @Sendable () -> Timestamp,
+    ) {
+        self.environment = environment
+        self.authority = authority
+        self.accounts = accounts
+        self.clock = clock
+    }
+
+    /// Judges a client's certificates in its TLS handshake: the binary API has no other place to refuse them.
+    /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
+    func admit(_ chain: [[UInt8]]) throws(TrustError) -> ProviderIdentity {
+        let identity = try authority.verifyPeer(chain: chain, as: .provider, now: now)
+        guard case .provider(let provider) = identity else {
+            throw TrustError(.wrongUse, "The certificate is not a provider's.")
+        }
+        do throws(Rejection) {
+            try check(provider, accounts.current)
+        } catch {
+            throw TrustError(.wrongUse, error.detail ?? error.reason.rawValue)
+        }
+        return provider
+    }
+
+    /// Whether a connection may go on with its certificate: it may have expired or been revoked since.
+    func areGood(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) -> Bool {
+        do throws(Rejection) {
+            try check(identity, accounts)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func check(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) throws(Rejection) {
+        try identity.check(environment: environment, isRevoked: accounts.isRevoked(identity.serial), now: now)
+    }
+
+    private var now: Double { Double(clock().milliseconds) / 1000 }
+}

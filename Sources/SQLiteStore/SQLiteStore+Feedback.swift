@@ -1,0 +1,100 @@
+package import Delivery
+import GRDB
+import Notifications
+
+import struct Foundation.Data
+
+extension SQLiteStore: Feedback {
+    /// How many entries all lists together may hold; beyond it the oldest go. A provider that reads its list once a day
+    /// loses nothing before a million apps have been removed in that day. Full it is some 120 MB on disk.
+    static let defaultMaximumFeedbackEntries: Int64 = 1_000_000
+
+    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
+        guard !entries.isEmpty else { return }
+        let limit = maximumFeedbackEntries
+        let taken = try await commits.write(items: entries.count, undoable: true) {
+            database, accepted throws(SQLiteFailure) in
+            var isNew = false
+            for entry in entries.prefix(accepted) where try Self.isTrue(entry, in: database) {
+                isNew = try Self.insert(entry, in: database) || isNew
+            }
+            if isNew { try Self.forgetOldest(beyond: limit, in: database) }
+            return accepted
+        } committed: {
+            $0
+        }.get()
+        guard taken == entries.count else { throw .busy }
+    }
+
+    package func take(
+        _ list: FeedbackList,
+        after mark: FeedbackMark?,
+        limit: Int,
+    ) async throws(StoreError) -> [TakenFeedback] {
+        try await read { database throws(SQLiteFailure) in
+            var taken: [TakenFeedback] = []
+            try database.forEachRow(
+                """
+                SELECT number, token, moment FROM feedback
+                WHERE environment = ? AND app = ? AND number > ? ORDER BY number LIMIT ?
+                """,
+                [list.environment.column, list.app.rawValue, Int64(clamping: mark?.rawValue ?? 0), limit],
+            ) { row throws(SQLiteFailure) in
+                guard let number = UInt64(exactly: row.integer(0)), let token = DeviceToken(row.blob(1)) else {
+                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an entry of the feedback that cannot be")
+                }
+                taken.append(
+                    TakenFeedback(
+                        mark: FeedbackMark(rawValue: number), token: token, moment: Timestamp(column: row.integer(2))))
+            }
+            return taken
+        }
+    }
+
+    package func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
+        try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+            try database.run(
+                "DELETE FROM feedback WHERE environment = ? AND app = ? AND number <= ?",
+                [list.environment.column, list.app.rawValue, Int64(clamping: mark.rawValue)],
+            )
+        } committed: { _ in
+        }.get()
+    }
+}
+
+// MARK: - Rows
+
+extension SQLiteStore {
+    /// An app that is back on its device is on no list any more.
+    static func removeFeedback(
+        on destination: Destination,
+        generation: UInt32,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        try database.run(
+            "DELETE FROM feedback WHERE environment = ? AND device = ? AND app = ? AND generation = ?",
+            destination.arguments + [generation],
+        )
+    }
+
+    /// Whether the registration says so too, now that the entry is written: the app may be back already.
+    private static func isTrue(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
+        entry.agrees(with: try registration(of: entry.destination, in: database))
+    }
+
+    /// - Returns: whether it was not there already.
+    private static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
+        try database.run(
+            """
+            INSERT INTO feedback (environment, device, app, generation, moment, token) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (environment, device, app, generation) DO NOTHING
+            """,
+            entry.destination.arguments + [entry.generation, entry.moment.column, Data(entry.token.array)],
+        ) > 0
+    }
+
+    /// Numbers only grow, so this leaves no more entries than the limit.
+    private static func forgetOldest(beyond limit: Int64, in database: Database) throws(SQLiteFailure) {
+        try database.run("DELETE FROM feedback WHERE number <= (SELECT max(number) FROM feedback) - ?", [limit])
+    }
+}

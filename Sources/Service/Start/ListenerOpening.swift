@@ -1,0 +1,146 @@
+import BinaryGateway
+import Connections
+import HTTP2
+import Logging
+import NIOCore
+import NIOPosix
+import Notifications
+
+/// Opens the listeners of one kind after the other, as the plan of ports has them.
+struct ListenerOpening {
+    let settings: Settings
+    let certificate: ServerCertificate
+    let group: MultiThreadedEventLoopGroup
+    let logger: Logger
+
+    /// The listeners of one kind: all of them, and the one of each environment that is announced.
+    struct Listeners {
+        var all: [Listener] = []
+        private var announced: [Environment: Listener] = [:]
+
+        mutating func append(_ listener: Listener, for environments: some Sequence<Environment>) {
+            all.append(listener)
+            for environment in environments { announced[environment] = announced[environment] ?? listener }
+        }
+
+        /// As people and commands write it.
+        func address(_ environment: Environment) -> String { announced[environment]?.hostAndPort ?? "" }
+    }
+
+    /// What all listeners of a kind have in common.
+    private struct Opening {
+        let address: Listener.Address
+        let connects: ConnectGuard
+        let logger: Logger
+    }
+
+    /// Listeners for HTTP/2.
+    func open<Service: HTTP2Service>(
+        _ kind: PortPlan.Listener,
+        _ services: [Environment: Service],
+        _ connects: ConnectGuard,
+    ) async throws(ServiceError) -> Listeners {
+        try await open(kind, services, connects, bind)
+    }
+
+    /// One listener for HTTP/2 that is in no plan.
+    func openOne<Service: HTTP2Service>(
+        _ choice: ServiceChoice<Service>,
+        _ name: String,
+        host: String,
+        _ port: Int,
+        _ connects: ConnectGuard,
+    ) async throws(ServiceError) -> Listener {
+        try await open(choice, name, host: host, port, connects, bind)
+    }
+
+    private func bind<Service: HTTP2Service>(
+        _ choice: ServiceChoice<Service>,
+        _ opening: Opening,
+    ) async throws -> Listener {
+        try await HTTP2Listener.bind(
+            choice, to: opening.address, tls: { [certificate] in certificate.context }, limits: settings.listener,
+            connects: opening.connects, group: group, logger: opening.logger)
+    }
+
+    /// Listeners for the binary API's ports.
+    func openBinary(
+        _ kind: PortPlan.Listener,
+        _ services: [Environment: any CertifiedService],
+        _ connects: ConnectGuard,
+    ) async throws(ServiceError) -> Listeners {
+        try await open(kind, services, connects) { choice, opening in
+            try await CertifiedListener.bind(
+                choice, to: opening.address, tls: { [certificate] in certificate.binaryContext },
+                limits: settings.listener, connects: opening.connects, group: group, logger: opening.logger)
+        }
+    }
+
+    private func open<Service: Sendable>(
+        _ kind: PortPlan.Listener,
+        _ services: [Environment: Service],
+        _ connects: ConnectGuard,
+        _ bind: (ServiceChoice<Service>, Opening) async throws -> Listener,
+    ) async throws(ServiceError) -> Listeners {
+        var listeners = Listeners()
+        guard settings.ports == .apple else {
+            for (environment, service) in services {
+                for port in settings.ports.ports(kind, environment) {
+                    let name = "\(environment.rawValue) \(kind.rawValue)"
+                    listeners.append(try await open(.always(service), name, host: settings.host, port, connects, bind),
+                        for: [environment])
+                }
+            }
+            return listeners
+        }
+        guard let fallback = services[.development] ?? services[.production] else { return listeners }
+        let choice = ServiceChoice.byServerName { services[PortPlan.environment(ofServerName: $0)] ?? fallback }
+        for port in settings.ports.ports(kind, .development) {
+            listeners.append(
+                try await open(choice, kind.rawValue, host: settings.host, port, connects, bind), for: services.keys)
+        }
+        return listeners
+    }
+
+    private func open<Service: Sendable>(
+        _ choice: ServiceChoice<Service>,
+        _ name: String,
+        host: String,
+        _ port: Int,
+        _ connects: ConnectGuard,
+        _ bind: (ServiceChoice<Service>, Opening) async throws -> Listener,
+    ) async throws(ServiceError) -> Listener {
+        var logger = logger
+        logger[metadataKey: "listener"] = .string(name)
+        do {
+            return try await bind(
+                choice, Opening(address: .tcp(host: host, port: port), connects: connects, logger: logger))
+        } catch {
+            throw Self.failure(error, name, port, host)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ name: String, _ port: Int, _ host: String) -> ServiceError {
+        ServiceError(
+            .cannotListen,
+            "The \(name) port \(port) on \(host) cannot be opened (\(ConnectionFailure.cause(of: error))); "
+                + remedy(error))
+    }
+
+    /// What a person can do about a port that cannot be opened.
+    static func remedy(_ error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."
+        case EACCES: "ports below 1,024 take more rights; start with other --ports."
+        default: "name one of this machine's own addresses with --host."
+        }
+    }
+}
+
+extension Listener {
+    /// As people and commands write it.
+    var hostAndPort: String {
+        guard let address = localAddress, let host = address.ipAddress, let port = address.port else { return "" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

@@ -1,0 +1,70 @@
+import APNSProvider
+import ArgumentParser
+import Notifications
+import Service
+
+// The legacy binary API, where a provider certificate is all that says who sends to what.
+extension SendCommand {
+    func sendBinary() async throws {
+        guard let file = credentials.certificate else {
+            throw CommandError("The binary API takes a provider certificate: name its file with --certificate.")
+        }
+        for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)] where value != nil {
+            Output.note("The binary API has no place for \(option): it is left out.")
+        }
+        let push = try BinaryPush(
+            deviceToken: token ?? "",
+            payload: try body(),
+            expiration: try number(expiration, "--expiration"),
+            priority: try number(priority, "--priority"),
+        )
+        let server: APNSEnvironment
+        if let url {
+            let address = try HostAndPort(url, defaultPort: LegacyPort.binary)
+            server = APNSEnvironment(
+                host: address.host, port: address.port, authority: ca.map { .file($0) } ?? .system)
+        } else {
+            server = try common.runningService().legacy(\.binary, environment)
+        }
+        let provider = try BinaryProvider(
+            environment: server, credentials: try ProviderCredentials(certificateFile: file))
+        try report(await provider.send([push]).first)
+    }
+
+    private func report(_ outcome: BinaryOutcome?) throws {
+        let output = Output(isJSON: common.json)
+        switch outcome {
+        case .accepted:
+            output.print(BinaryAnswer(status: 200), "Accepted")
+        case .refused(let code):
+            output.print(
+                BinaryAnswer(status: code.httpStatus, reason: code.reason),
+                "Refused: \(code.rawValue) \(code)")
+            throw ExitCode.failure
+        case .failed(let error):
+            throw error
+        case nil:
+            throw CommandError("Nothing was sent.")
+        }
+    }
+
+    /// A number that the format has room for.
+    private func number<Value: FixedWidthInteger>(_ text: String?, _ option: String) throws -> Value? {
+        guard let text else { return nil }
+        guard let value = Value(text) else {
+            throw ValidationError("\(option) takes a whole number up to \(Value.max) with --binary.")
+        }
+        return value
+    }
+
+    private struct BinaryAnswer: Encodable {
+        let status: Int
+        var reason: String?
+    }
+}
+
+/// The ports of Apple's own service (Guide, 3.1.1 and 3.1.3), where an address names none.
+enum LegacyPort {
+    static let binary = 2195
+    static let feedback = 2196
+}

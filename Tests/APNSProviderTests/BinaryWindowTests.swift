@@ -1,0 +1,121 @@
+import Testing
+
+@testable import APNSProvider
+
+@Suite("BinaryWindow")
+struct BinaryWindowTests {
+    private static let lost = BinaryWindow.End.lost(ProviderError(.connectionLost, "A test wants it so."))
+
+    private static func packet(_ code: BinaryErrorCode, _ identifier: UInt32) -> BinaryWindow.End {
+        .packet(code, identifier: identifier)
+    }
+
+    private static let allSafe = packet(.missingDeviceToken, BinaryWindow.probe)
+
+    @Test("The probe's packet says that all before it are safe")
+    func probe() {
+        var window = BinaryWindow(count: 3)
+        #expect(window.next == 0..<3)
+        let step = window.ended(Self.allSafe)
+        #expect(step == .finished)
+        #expect(window.outcomes == [.accepted, .accepted, .accepted])
+    }
+
+    @Test("No more are sent at a time than are kept")
+    func kept() {
+        var window = BinaryWindow(count: 5, limits: .init(kept: 2))
+        #expect(window.next == 0..<2)
+        _ = window.ended(Self.allSafe)
+        #expect(window.next == 2..<4)
+        _ = window.ended(Self.allSafe)
+        #expect(window.next == 4..<5)
+        let step = window.ended(Self.allSafe)
+        #expect(step == .finished)
+    }
+
+    @Test("After an error packet exactly what came after the faulty one is sent again, at once")
+    func resend() {
+        var window = BinaryWindow(count: 5)
+        let step = window.ended(Self.packet(.invalidToken, BinaryWindow.identifier(1)))
+        #expect(step == .connect(after: .zero))
+        #expect(window.next == 2..<5)
+        #expect(window.outcomes == [.accepted, .refused(.invalidToken), nil, nil, nil])
+    }
+
+    @Test("A faulty last one leaves nothing to send")
+    func faultyLast() {
+        var window = BinaryWindow(count: 2)
+        let step = window.ended(Self.packet(.invalidPayloadSize, BinaryWindow.identifier(1)))
+        #expect(step == .finished)
+        #expect(window.outcomes == [.accepted, .refused(.invalidPayloadSize)])
+    }
+
+    @Test("After a shutdown what came after the last accepted one is sent again")
+    func shutdown() {
+        var window = BinaryWindow(count: 4)
+        let step = window.ended(Self.packet(.shutdown, BinaryWindow.identifier(2)))
+        #expect(step == .connect(after: .zero))
+        #expect(window.next == 3..<4)
+    }
+
+    @Test("A shutdown before anything was accepted sends all again, after a while")
+    func earlyShutdown() {
+        var window = BinaryWindow(count: 4)
+        let step = window.ended(Self.packet(.shutdown, 0))
+        #expect(step == .connect(after: .seconds(1)))
+        #expect(window.next == 0..<4)
+    }
+
+    @Test("A processing error is tried again a few times, after growing delays, and then counts")
+    func processingError() {
+        var window = BinaryWindow(count: 2)
+        let end = Self.packet(.processingError, BinaryWindow.identifier(0))
+        let steps = (0..<4).map { _ in window.ended(end) }
+        #expect(
+            steps == [
+                .connect(after: .seconds(1)), .connect(after: .seconds(2)), .connect(after: .seconds(4)),
+                .connect(after: .zero),
+            ])
+        #expect(window.outcomes == [.refused(.processingError), nil])
+    }
+
+    @Test("A connection that ends without a word is tried again a few times, and then all the rest has failed")
+    func lost() {
+        var window = BinaryWindow(count: 2)
+        let steps = (0..<4).map { _ in window.ended(Self.lost) }
+        #expect(
+            steps == [
+                .connect(after: .seconds(1)), .connect(after: .seconds(2)), .connect(after: .seconds(4)), .finished,
+            ])
+        guard case .failed = window.outcomes[1] else { return #expect(Bool(false), "\(window.outcomes)") }
+    }
+
+    @Test("Any news begins the count of failures anew")
+    func news() {
+        var window = BinaryWindow(count: 9)
+        for _ in 0..<3 { _ = window.ended(Self.lost) }
+        _ = window.ended(Self.packet(.invalidToken, BinaryWindow.identifier(3)))
+        let step = window.ended(Self.lost)
+        #expect(step == .connect(after: .seconds(1)))
+    }
+
+    @Test("An identifier that was not sent is no news")
+    func strangeIdentifier() {
+        var window = BinaryWindow(count: 2)
+        for identifier in [0, 77] as [UInt32] {
+            let step = window.ended(Self.packet(.protocolError, identifier))
+            guard case .connect(let delay) = step else { return #expect(Bool(false)) }
+            #expect(delay > .zero && window.next == 0..<2)
+        }
+    }
+
+    @Test("What no field can hold is not a notification")
+    func badPushes() throws {
+        #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "0", payload: []) }
+        #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "zz", payload: []) }
+        #expect(throws: ProviderError.self) {
+            try BinaryPush(deviceToken: "00", payload: [UInt8](repeating: 0, count: 65_536))
+        }
+        #expect(try BinaryPush(deviceToken: "0aFF", payload: []).deviceToken == [10, 255])
+    }
+}

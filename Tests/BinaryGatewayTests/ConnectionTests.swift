@@ -1,0 +1,287 @@
+import BinaryGateway
+import Delivery
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import Testing
+
+/// One connection to the binary API: who gets one, how much it takes, and how it ends.
+@Suite("A binary connection", .timeLimit(.minutes(1)))
+struct ConnectionTests {
+    private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
+
+    private static func text(_ number: Int) -> String { String(decoding: payload(number), as: UTF8.self) }
+
+    /// Asks for the end, and expects that nothing was wrong with what came before.
+    private static func probe(
+        _ client: LegacyClient,
+        sourceLocation: SourceLocation = #_sourceLocation,
+    ) async throws {
+        try await client.write(Packet.items(.max, token: nil))
+        #expect(try await client.readToEnd() == [8, 2, 255, 255, 255, 255], sourceLocation: sourceLocation)
+    }
+
+    // MARK: Who gets one
+
+    @Test("Without a certificate there is none", arguments: [TLSVersion.tlsv12, .tlsv13])
+    func noCertificate(_ version: TLSVersion) async throws {
+        try await GatewayRig.run { rig in
+            var tls = try rig.anonymousTLS()
+            tls.maximumTLSVersion = version
+            let client = try await rig.connect(.binary, tls)
+            #expect(try await client.readToEnd() == [])
+            #expect(try await client.failure() != nil)
+        }
+    }
+
+    @Test("A certificate of the other environment, one that has expired, and one from elsewhere are refused")
+    func badCertificates() async throws {
+        try await GatewayRig.run { rig in
+            var stranger = try rig.anonymousTLS()
+            try await GatewayRig.run { other in
+                let tls = try other.tls()
+                (stranger.certificateChain, stranger.privateKey) = (tls.certificateChain, tls.privateKey)
+            }
+            let longAgo = Date(timeIntervalSinceNow: -20 * 365 * 24 * 60 * 60)
+            for tls in [try rig.tls(environments: [.development]), try rig.tls(issuedAt: longAgo), stranger] {
+                let client = try await rig.connect(.binary, tls)
+                #expect(try await client.readToEnd() == [])
+                #expect(try await client.failure()?.contains("CERTIFICATE") == true)
+            }
+        }
+    }
+
+    @Test("A universal certificate is good for either environment", arguments: Environment.allCases)
+    func universalCertificate(_ environment: Environment) async throws {
+        try await GatewayRig.run {
+            $0.environment = environment
+        } _: { rig in
+            let client = try await rig.connect(.binary, rig.tls(environments: Set(Environment.allCases)))
+            try await Self.probe(client)
+        }
+    }
+
+    @Test("A client that offers HTTP/2 is told no by TLS itself, on both ports", arguments: [
+        GatewayRig.Service.binary, .feedback,
+    ])
+    func offersHTTP2(_ service: GatewayRig.Service) async throws {
+        try await GatewayRig.run { rig in
+            var tls = try rig.tls()
+            tls.applicationProtocols = ["h2", "http/1.1"]
+            let client = try await rig.connect(service, tls)
+            #expect(try await client.readToEnd() == [])
+            #expect(try await client.failure()?.contains("NO_APPLICATION_PROTOCOL") == true)
+        }
+    }
+
+    @Test("A client that offers another protocol is served")
+    func offersSomethingElse() async throws {
+        try await GatewayRig.run { rig in
+            var tls = try rig.tls()
+            tls.applicationProtocols = ["apns-legacy"]
+            try await Self.probe(try await rig.connect(.binary, tls))
+        }
+    }
+
+    @Test("TLS older than 1.2 is refused")
+    func oldTLS() async throws {
+        try await GatewayRig.run { rig in
+            var tls = try rig.tls()
+            (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11)
+            let client = try await rig.connect(.binary, tls)
+            #expect(try await client.readToEnd() == [])
+            #expect(try await client.failure() != nil)
+        }
+    }
+
+    @Test("Bytes that are no TLS end the connection")
+    func noTLS() async throws {
+        try await GatewayRig.run { rig in
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(to: rig.binaryAddress).get()
+            try await channel.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
+            try await channel.closeFuture.get()
+        }
+    }
+
+    @Test("A certificate that is revoked ends its connections, with the last that was accepted")
+    func revoked() async throws {
+        try await GatewayRig.run { rig in
+            let token = try await rig.register()
+            let device = rig.online()
+            let client = try await rig.connect(.binary, rig.tls())
+            try await client.write(Packet.items(5, token: token))
+            _ = await device.first(1)
+            try await rig.revokeEverything()
+            #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 5])
+        }
+    }
+
+    // MARK: How it ends
+
+    @Test("A faulty notification of the legacy format ends the connection without a word")
+    func legacyFault() async throws {
+        try await GatewayRig.run { rig in
+            let token = try await rig.register()
+            let device = rig.online()
+            let client = try await rig.connect()
+            try await client.write(
+                Packet.legacy(token: token, payload: Self.payload(1)) + Packet.legacy(payload: [])
+                    + Packet.legacy(token: token, payload: Self.payload(2)))
+            #expect(try await client.readToEnd() == [])
+            #expect(await device.first(1).map(\.text) == [Self.text(1)])
+        }
+    }
+
+    @Test("A legacy notification to a device token of nobody's ends the connection without a word")
+    func legacyRefusal() async throws {
+        try await GatewayRig.run { rig in
+            let client = try await rig.connect()
+            try await client.write(Packet.legacy())
+            #expect(try await client.readToEnd() == [])
+        }
+    }
+
+    @Test("The packet arrives while the client goes on sending")
+    func packetBeforeTheReset() async throws {
+        try await GatewayRig.run { rig in
+            let client = try await rig.connect()
+            try await client.write(Packet.items(7, token: nil))
+            let more = (0..<2000).flatMap { Packet.items(UInt32($0)) }
+            for _ in 0..<10 { try? await client.write(more) }
+            #expect(try await client.read(6) == [8, 2, 0, 0, 0, 7])
+            await client.close()
+        }
+    }
+
+    @Test("What a client wrote before it closed is delivered")
+    func closesAtOnce() async throws {
+        try await GatewayRig.run {
+            $0.limits.unanswered = 8
+            $0.delivery.unacknowledgedPerDevice = 2000
+        } _: { rig in
+            let token = try await rig.register()
+            let device = rig.online()
+            let client = try await rig.connect()
+            let numbers = 1...500
+            try await client.write(numbers.flatMap { Packet.enhanced(UInt32($0), expiration: 0, token: token, payload: Self.payload($0)) })
+            await client.close()
+            #expect(await device.first(numbers.count).map(\.text) == numbers.map(Self.text))
+        }
+    }
+
+    @Test("A notification to an app that is gone is no fault: the rest is delivered")
+    func goneApp() async throws {
+        try await GatewayRig.run { rig in
+            let (gone, token) = (try await rig.register(1), try await rig.register(2))
+            try await rig.unregister(1)
+            let device = rig.online(2)
+            let client = try await rig.connect()
+            try await client.write(
+                Packet.items(1, token: gone) + Packet.items(2, token: token, payload: Self.payload(2))
+                    + Packet.items(3, token: gone) + Packet.items(4, token: token, payload: Self.payload(4)))
+            try await Self.probe(client)
+            #expect(await device.first(2).map(\.text) == [Self.text(2), Self.text(4)])
+        }
+    }
+
+    // MARK: How much it takes
+
+    @Test("Ten thousand in one write, with one in the middle that is refused: exactly the first half is delivered",
+        arguments: [false, true])
+    func tenThousand(_ isKnownToDelivery: Bool) async throws {
+        try await GatewayRig.run {
+            $0.delivery.unacknowledgedPerDevice = 20_000
+        } _: { rig in
+            let token = try await rig.register()
+            // One is refused by what it says, the other by what is known of its device.
+            let bad = isKnownToDelivery ? try rig.token(99) : Packet.token
+            let device = rig.online()
+            let client = try await rig.connect()
+            let bytes = (1...10_000).flatMap { number in
+                Packet.items(
+                    UInt32(number), expiration: 0, token: number == 5000 ? bad : token, payload: Self.payload(number))
+            }
+            try await client.write(bytes)
+            #expect(try await client.readToEnd() == [8, 8] + Packet.int32(5000))
+            let other = try await rig.connect()
+            try await other.write(Packet.items(expiration: 0, token: token, payload: Self.payload(0)))
+            #expect(await device.first(5000).map(\.text) == (1..<5000).map(Self.text) + [Self.text(0)])
+            await other.close()
+        }
+    }
+
+    @Test("However a stream is cut, all of it is delivered, in order", arguments: 0..<4 as Range<UInt64>)
+    func anyCut(_ seed: UInt64) async throws {
+        try await GatewayRig.run { rig in
+            let token = try await rig.register()
+            let device = rig.online()
+            let client = try await rig.connect()
+            var random = SeededGenerator(seed: seed)
+            let stream = (1...60).flatMap { number -> [UInt8] in
+                switch number % 3 {
+                case 0: Packet.legacy(token: token, payload: Self.payload(number))
+                case 1: Packet.enhanced(UInt32(number), expiration: .max, token: token, payload: Self.payload(number))
+                default: Packet.items(UInt32(number), token: token, payload: Self.payload(number))
+                }
+            }
+            for piece in DecoderTests.cut(stream, using: &random) { try await client.write(piece) }
+            #expect(await device.first(60).map(\.text) == (1...60).map(Self.text))
+            try await Self.probe(client)
+        }
+    }
+
+    @Test("While the store is slow, a connection has no more under way than its limit")
+    func backPressure() async throws {
+        try await GatewayRig.run {
+            $0.limits.unanswered = 4
+        } _: { rig in
+            var tokens: [[UInt8]] = []
+            for device in 1...200 as ClosedRange<UInt64> { tokens.append(try await rig.register(device)) }
+            let client = try await rig.connect()
+            try await client.write(tokens.enumerated().flatMap { Packet.items(UInt32($0.offset), token: $0.element) })
+            try await Self.probe(client)
+            for device in 1...200 as ClosedRange<UInt64> { #expect(try await rig.mailbox(device).count == 1) }
+        }
+    }
+
+    // MARK: Patience
+
+    @Test("A notification that does not end in time ends the connection, with the last that was accepted")
+    func slowPacket() async throws {
+        try await GatewayRig.run {
+            $0.limits.packetTimeout = .milliseconds(1)
+        } _: { rig in
+            let token = try await rig.register()
+            let device = rig.online()
+            let client = try await rig.connect()
+            try await client.write(Packet.items(3, token: token) + [2, 0, 0])
+            _ = await device.first(1)
+            #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 3])
+        }
+    }
+
+    @Test("A connection without a notification for too long ends")
+    func idle() async throws {
+        try await GatewayRig.run {
+            $0.limits.idleTimeout = .milliseconds(1)
+        } _: { rig in
+            let client = try await rig.connect()
+            #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 0])
+        }
+    }
+
+    @Test("A client that neither reads nor closes is closed")
+    func neverReads() async throws {
+        try await GatewayRig.run {
+            $0.limits.lingerTimeout = .milliseconds(1)
+        } _: { rig in
+            let client = try await rig.connect(limit: 0)
+            try await client.write(Packet.items(3, token: nil))
+            // The socket's end, which no reading is needed to see.
+            _ = try await client.readToEnd()
+        }
+    }
+}

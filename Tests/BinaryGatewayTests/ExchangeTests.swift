@@ -1,0 +1,127 @@
+import Testing
+
+@testable import BinaryGateway
+
+@Suite("BinaryExchange")
+struct ExchangeTests {
+    private static func packet(_ status: BinaryStatus, _ identifier: UInt32) -> BinaryExchange.Action {
+        .end(BinaryErrorPacket(status: status, identifier: identifier))
+    }
+
+    /// Takes notifications with these identifiers.
+    private static func taking(_ identifiers: UInt32..., limit: Int = 100) -> BinaryExchange {
+        var exchange = BinaryExchange(limit: limit)
+        for identifier in identifiers { exchange.take(.items, identifier) }
+        return exchange
+    }
+
+    @Test("What is accepted gets no answer")
+    func accepted() {
+        var exchange = Self.taking(7, 8)
+        let actions = [exchange.accepted(0), exchange.accepted(1)]
+        #expect(actions == [nil, nil])
+        let state = (exchange.isIdle, exchange.isTaking, exchange.lastAccepted)
+        #expect(state == (true, true, 8))
+    }
+
+    @Test("A fault waits for what came before it")
+    func faultWaits() {
+        var exchange = Self.taking(7, 8)
+        let first = exchange.faulted(BinaryFault(status: .missingPayload, identifier: 9, command: .items))
+        let isTaking = exchange.isTaking
+        #expect(first == nil && !isTaking)
+        let second = exchange.accepted(1)
+        #expect(second == nil)
+        let third = exchange.accepted(0)
+        #expect(third == Self.packet(.missingPayload, 9))
+    }
+
+    @Test("Of several faults the first in order counts, whenever it is known")
+    func firstFault() {
+        var exchange = Self.taking(7, 8, 9)
+        _ = exchange.faulted(BinaryFault(status: .protocolError, identifier: 10, command: .items))
+        let late = exchange.rejected(2, .processingError)
+        #expect(late == nil)
+        let early = exchange.rejected(1, .invalidToken)
+        #expect(early == nil)
+        let end = exchange.accepted(0)
+        #expect(end == Self.packet(.invalidToken, 8))
+    }
+
+    @Test("What came after the faulty one counts for nothing")
+    func afterTheFault() {
+        var exchange = Self.taking(7, 8, 9)
+        let end = exchange.accepted(0)
+        #expect(end == nil)
+        let rejected = exchange.rejected(1, .invalidToken)
+        #expect(rejected == Self.packet(.invalidToken, 8))
+        let late = exchange.accepted(2)
+        let lastAccepted = exchange.lastAccepted
+        #expect(late == nil && lastAccepted == 7)
+    }
+
+    @Test("The packet comes once")
+    func once() {
+        var exchange = Self.taking(7)
+        _ = exchange.rejected(0, .invalidToken)
+        let again = [
+            exchange.shutDown(), exchange.abandon(), exchange.accepted(0),
+            exchange.faulted(BinaryFault(status: .protocolError)),
+        ]
+        #expect(again == [nil, nil, nil, nil])
+    }
+
+    @Test("A shutdown names the last accepted, once all are")
+    func shutDown() {
+        var exchange = Self.taking(7, 8)
+        let begin = exchange.shutDown()
+        let hasRoom = exchange.hasRoom
+        #expect(begin == nil && !hasRoom)
+        let first = exchange.accepted(1)
+        #expect(first == nil)
+        let end = exchange.accepted(0)
+        #expect(end == Self.packet(.shutdown, 8))
+    }
+
+    @Test("A shutdown without a notification says 0")
+    func shutDownAtOnce() {
+        var exchange = BinaryExchange(limit: 1)
+        let end = exchange.shutDown()
+        #expect(end == Self.packet(.shutdown, 0))
+    }
+
+    @Test("What is given up names the last of an unbroken row")
+    func abandon() {
+        var exchange = Self.taking(7, 8, 9)
+        _ = exchange.accepted(0)
+        _ = exchange.accepted(2)
+        let end = exchange.abandon()
+        #expect(end == Self.packet(.shutdown, 7))
+    }
+
+    @Test("With the legacy format nothing is ever said")
+    func legacy() {
+        var exchange = BinaryExchange(limit: 10)
+        exchange.take(.legacy, nil)
+        let fault = exchange.rejected(0, .invalidToken)
+        #expect(fault == .end(nil))
+        var other = BinaryExchange(limit: 10)
+        other.take(.legacy, nil)
+        _ = other.accepted(0)
+        let end = other.shutDown()
+        #expect(end == .end(nil))
+    }
+
+    @Test("There is room for as many as the limit says")
+    func room() {
+        var exchange = Self.taking(1, 2, limit: 2)
+        var rooms = [exchange.hasRoom]
+        _ = exchange.accepted(1)
+        rooms.append(exchange.hasRoom)
+        _ = exchange.accepted(0)
+        rooms.append(exchange.hasRoom)
+        #expect(rooms == [false, false, true])
+        let next = exchange.nextTicket
+        #expect(next == 2)
+    }
+}

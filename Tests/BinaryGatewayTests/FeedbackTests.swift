@@ -1,0 +1,213 @@
+import BinaryGateway
+import Delivery
+import DeliveryTesting
+import NIOCore
+import Notifications
+import Testing
+
+/// The feedback service over real TLS (Guide, 3.1.3).
+@Suite("The feedback service", .timeLimit(.minutes(1)))
+struct FeedbackTests {
+    /// Sends to a device token and waits until that was accepted.
+    private static func send(_ tokens: [[UInt8]], in rig: GatewayRig, expiration: UInt32? = nil) async throws {
+        let client = try await rig.connect()
+        let bytes = tokens.flatMap { Packet.items(1, expiration: expiration, token: $0) }
+        try await client.write(bytes + Packet.items(.max, token: nil))
+        #expect(try await client.readToEnd() == [8, 2, 255, 255, 255, 255])
+    }
+
+    private static func list(_ rig: GatewayRig) async throws -> [UInt8] {
+        let client = try await rig.connect(.feedback)
+        return try await client.readToEnd()
+    }
+
+    /// Puts so many device tokens on the list, in order.
+    private static func fill(_ rig: GatewayRig, _ count: UInt64) async throws {
+        for device in 1...count {
+            let token = try await rig.register(device)
+            try await rig.unregister(device)
+            try await send([token], in: rig)
+        }
+    }
+
+    /// Puts so many entries on the list without sending anything: more than the buffers of two systems hold.
+    private static func fillStore(_ rig: GatewayRig, _ count: UInt64) async throws {
+        var entries: [FeedbackEntry] = []
+        for device in 1...count {
+            _ = try await rig.register(device)
+            let ended = try #require(try await rig.store.end(rig.destination(device), at: rig.clock.now))
+            entries.append(
+                FeedbackEntry(
+                    destination: rig.destination(device), generation: 1,
+                    token: try #require(DeviceToken(rig.token(device))), moment: ended.changed))
+        }
+        try await rig.store.note(entries)
+    }
+
+    /// Reads until the list is empty: the service takes off what was read when it sees the connection end, which is a
+    /// moment later.
+    private static func waitUntilEmpty(_ rig: GatewayRig) async throws {
+        let list = FeedbackList(environment: rig.environment, app: rig.app.id)
+        while try await !rig.store.take(list, after: nil, limit: 1).isEmpty { await Task.yield() }
+    }
+
+    @Test("A-5: four bytes of seconds, two of length, and the device token")
+    func tuple() async throws {
+        try await GatewayRig.run { rig in
+            let token = try await rig.register()
+            try await rig.unregister()
+            let ended = try #require(try await rig.store.lookUp([rig.destination()]).first ?? nil).changed
+            try await Self.send([token], in: rig)
+            let bytes = try await Self.list(rig)
+            #expect(Array(bytes.prefix(4)) == Packet.int32(UInt32(ended.seconds)))
+            #expect(Array(bytes.dropFirst(4).prefix(2)) == [0, 32])
+            #expect(Array(bytes.dropFirst(6)) == token)
+        }
+    }
+
+    @Test("Nobody needs to be asked, and an empty list is no bytes at all")
+    func empty() async throws {
+        try await GatewayRig.run { rig in
+            _ = try await rig.register()
+            #expect(try await Self.list(rig) == [])
+        }
+    }
+
+    @Test("Without an attempt nothing is listed, and an attempt that expires is none at an app that is gone")
+    func notListed() async throws {
+        try await GatewayRig.run { rig in
+            let (removed, offline) = (try await rig.register(1), try await rig.register(2))
+            try await rig.unregister(1)
+            try await Self.send([offline], in: rig, expiration: 1)
+            try await Self.send([offline], in: rig, expiration: 0)
+            rig.clock.advance(by: .seconds(60))
+            _ = try await rig.store.removeExpired(before: rig.clock.now, limit: 100)
+            #expect(try await Self.list(rig) == [])
+            _ = removed
+        }
+    }
+
+    @Test("What was read is not listed again, until the next attempt")
+    func cleared() async throws {
+        try await GatewayRig.run { rig in
+            try await Self.fill(rig, 1)
+            let first = try await Self.list(rig)
+            #expect(first.count == 38)
+            try await Self.waitUntilEmpty(rig)
+            #expect(try await Self.list(rig) == [])
+            try await Self.send([Array(first.dropFirst(6))], in: rig)
+            #expect(try await Self.list(rig) == first)
+        }
+    }
+
+    @Test("Many attempts at one device token are one entry")
+    func manyAttempts() async throws {
+        try await GatewayRig.run { rig in
+            let token = try await rig.register()
+            try await rig.unregister()
+            try await Self.send(Array(repeating: token, count: 300), in: rig)
+            #expect(try await Self.list(rig).count == 38)
+        }
+    }
+
+    @Test("A device token that was registered again is not listed any more")
+    func registeredAgain() async throws {
+        try await GatewayRig.run { rig in
+            try await Self.fill(rig, 2)
+            _ = try await rig.register(1)
+            let bytes = try await Self.list(rig)
+            #expect(try Array(bytes.dropFirst(6)) == rig.token(2))
+        }
+    }
+
+    @Test("A connection that breaks midway takes nothing off the list")
+    func breaksMidway() async throws {
+        try await GatewayRig.run { rig in
+            try await Self.fillStore(rig, 1000)
+            for limit in [0, 1, 500] {
+                let broken = try await rig.connect(.feedback, limit: limit)
+                if limit > 0 { _ = try await broken.read(limit) } else { try await broken.write([0]) }
+                try await broken.breakOff()
+            }
+            #expect(try await Self.list(rig).count == 1000 * 38)
+        }
+    }
+
+    @Test("A client that never reads takes nothing off the list, and is closed")
+    func neverReads() async throws {
+        try await GatewayRig.run {
+            $0.limits.lingerTimeout = .milliseconds(1)
+        } _: { rig in
+            try await Self.fillStore(rig, 1000)
+            let client = try await rig.connect(.feedback, limit: 0)
+            try await client.write([0])
+            #expect(try await Self.list(rig).count == 1000 * 38)
+            try await Self.waitUntilEmpty(rig)
+            try await Self.fillStore(rig, 10)
+            let other = try await rig.connect(.feedback, limit: 0)
+            try await other.write([0])
+            // Waits for every connection to end: it is the service that ends these.
+            await rig.shutDown(within: .minutes(10))
+            let list = FeedbackList(environment: rig.environment, app: rig.app.id)
+            #expect(try await rig.store.take(list, after: nil, limit: 100).count == 10)
+        }
+    }
+
+    @Test("A long list comes in pages, and whole")
+    func pages() async throws {
+        try await GatewayRig.run {
+            $0.limits.feedbackPage = 3
+        } _: { rig in
+            try await Self.fill(rig, 10)
+            let bytes = try await Self.list(rig)
+            let tokens = stride(from: 0, to: bytes.count, by: 38).map { Array(bytes[($0 + 6)..<($0 + 38)]) }
+            #expect(try tokens == (1...10).map { try rig.token($0) })
+            try await Self.waitUntilEmpty(rig)
+        }
+    }
+
+    @Test("Each app and each environment has a list of its own")
+    func apart() async throws {
+        try await GatewayRig.run { rig in
+            try await Self.fill(rig, 1)
+            let other = try await rig.connect(.feedback, rig.tls(bundleID: "com.example.gone"))
+            #expect(try await other.readToEnd() == [])
+            #expect(try await Self.list(rig).count == 38)
+        }
+    }
+
+    @Test("Where the store cannot tell, the connection ends and nothing is lost")
+    func storeFails() async throws {
+        try await GatewayRig.run {
+            $0.feedback = { FailingFeedback($0) }
+        } _: { rig in
+            try await Self.fill(rig, 2)
+            // The first page comes, the second does not.
+            let client = try await rig.connect(.feedback)
+            _ = try await client.readToEnd()
+            let list = FeedbackList(environment: rig.environment, app: rig.app.id)
+            #expect(try await rig.store.take(list, after: nil, limit: 10).count == 2)
+        }
+    }
+
+    /// Cannot be read.
+    private struct FailingFeedback: Feedback {
+        let store: InMemoryStore
+
+        init(_ store: InMemoryStore) { self.store = store }
+
+        func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await store.note(entries) }
+
+        func take(
+            _ list: FeedbackList,
+            after mark: FeedbackMark?,
+            limit: Int,
+        ) async throws(StoreError) -> [TakenFeedback] {
+            throw StoreError(.unavailable, "A test wants it so.")
+        }
+
+        func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
+            try await store.confirm(list, through: mark)
+        }
+    }
+}

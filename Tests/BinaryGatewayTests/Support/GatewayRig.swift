@@ -1,0 +1,244 @@
+import BinaryGateway
+import Connections
+import Delivery
+import DeliveryTesting
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import Rates
+import Synchronization
+import Trust
+
+/// The binary API and the feedback service over real TLS, with everything behind them real but the disk.
+struct GatewayRig: Sendable {
+    static let bundleID = "com.example.app"
+
+    let environment: Environment
+    let store = InMemoryStore()
+    let authority: CertificateAuthority
+    let tokenKeys: SharedTokenKeys
+    let switchboard: LocalSwitchboard
+    let delivery: Delivery
+    let clock = TestClock()
+    private let issued = IssuedSerials()
+    let app: App
+    private let binary: Listener
+    private let feedback: Listener
+
+    struct Options {
+        var environment = Environment.production
+        var conformance = Conformance.apple
+        var limits = BinaryLimits()
+        var delivery = DeliveryLimits()
+        /// Stands between the feedback service and the store.
+        var feedback: (@Sendable (InMemoryStore) -> any Feedback)?
+    }
+
+    /// Has both services running meanwhile.
+    static func run(
+        _ change: (inout Options) -> Void = { _ in },
+        _ body: (GatewayRig) async throws -> Void,
+    ) async throws {
+        var options = Options()
+        options.delivery.requestsPerDeviceToken = .off
+        change(&options)
+        let rig = try await GatewayRig(options)
+        let running = Task { await rig.delivery.run() }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(rig))
+        } catch {
+            result = .failure(error)
+        }
+        await rig.shutDown()
+        running.cancel()
+        await running.value
+        try result.get()
+    }
+
+    private init(_ options: Options) async throws {
+        environment = options.environment
+        let (clock, store) = (self.clock, self.store)
+        let time: @Sendable () -> Timestamp = { clock.now }
+        var random = SystemRandomNumberGenerator()
+        authority = try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &random)
+        let keyID = TokenKeyID(rawValue: 1)
+        tokenKeys = SharedTokenKeys(try TokenKeys(keys: [keyID: TokenKeys.makeKey()], current: keyID))
+        let team = Team(id: .random(using: &random), name: "Team")
+        _ = try await store.apply(.createTeam(team))
+        let bundleID = try Self.bundleID(Self.bundleID)
+        app = try Self.required(await store.apply(.createApp(bundleID: bundleID, team: team.id)).apps[bundleID])
+        switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: time)
+        delivery = Delivery(
+            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            limits: options.delivery, clock: time)
+        let certificates = ProviderCertificates(
+            environment: environment, authority: authority, accounts: store, clock: time)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let tls = try Self.serverTLS(authority)
+        func listen(_ service: any CertifiedService) async throws -> Listener {
+            try await CertifiedListener.bind(
+                .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls },
+                group: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        }
+        binary = try await listen(
+            BinaryGateway(
+                certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
+                delivery: delivery, limits: options.limits, logger: logger))
+        feedback = try await listen(
+            FeedbackService(
+                certificates: certificates, feedback: options.feedback?(store) ?? store, delivery: delivery,
+                limits: options.limits))
+    }
+
+    private static func serverTLS(_ authority: CertificateAuthority) throws -> NIOSSLContext {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueServerCertificate(
+            names: [], now: Date().timeIntervalSince1970, using: &random)
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(issued.chainPEM.utf8)).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(required(issued.keyPEM).utf8), format: .pem)))
+        tls.minimumTLSVersion = .tlsv12
+        tls.certificateVerification = .noHostnameVerification
+        return try NIOSSLContext(configuration: tls)
+    }
+
+    /// Ends both services as the whole service does.
+    func shutDown(within limit: TimeAmount = .seconds(5)) async {
+        await binary.shutDown(within: limit)
+        await feedback.shutDown(within: limit)
+        await delivery.drain()
+    }
+}
+
+// MARK: - Providers
+
+extension GatewayRig {
+    enum Service { case binary, feedback }
+
+    /// A provider certificate and how a client uses it.
+    func tls(
+        bundleID: String = bundleID,
+        environments: Set<Environment>? = nil,
+        issuedAt: Date = Date(),
+    ) throws -> TLSConfiguration {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueProviderCertificate(
+            bundleID: Self.bundleID(bundleID), environments: environments ?? [environment],
+            now: issuedAt.timeIntervalSince1970, using: &random)
+        self.issued.note(issued.serial)
+        return try tls(chainPEM: issued.chainPEM, keyPEM: Self.required(issued.keyPEM))
+    }
+
+    func tls(chainPEM: String, keyPEM: String) throws -> TLSConfiguration {
+        var tls = try anonymousTLS()
+        tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(chainPEM.utf8)).map { .certificate($0) }
+        tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem))
+        return tls
+    }
+
+    /// A client without a certificate.
+    func anonymousTLS() throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.rootPEM.utf8)))
+        tls.certificateVerification = .noHostnameVerification
+        return tls
+    }
+
+    func connect(_ service: Service = .binary, _ tls: TLSConfiguration? = nil, limit: Int = .max) async throws
+        -> LegacyClient
+    {
+        let listener = service == .binary ? binary : feedback
+        let port = try Self.required(listener.localAddress?.port)
+        return try await LegacyClient.connect(port: port, tls: try tls ?? self.tls(), limit: limit)
+    }
+
+    /// Revokes all provider certificates that were issued so far.
+    func revokeEverything() async throws {
+        for serial in issued.serials {
+            let team = app.team
+            _ = try await store.apply(
+                .createCertificate(
+                    TeamCertificate(
+                        serial: serial, team: team, bundleID: app.bundleID, environments: [environment],
+                        validUntil: Timestamp(milliseconds: .max))))
+            _ = try await store.apply(.revokeCertificate(serial, at: clock.now))
+        }
+    }
+
+    /// A plain connection, for what is no TLS.
+    var binaryAddress: SocketAddress { get throws { try Self.required(binary.localAddress) } }
+}
+
+// MARK: - Devices
+
+extension GatewayRig {
+    func destination(_ device: UInt64 = 1) -> Destination {
+        Destination(environment: environment, device: DeviceID(rawValue: device), app: app.id)
+    }
+
+    /// The app's registration on a device.
+    /// - Returns: the device token's bytes.
+    func register(_ device: UInt64 = 1) async throws -> [UInt8] {
+        let registration = try await store.register(destination(device), tokenKeyID: 1, at: clock.now)
+        return try token(device, generation: registration.generation)
+    }
+
+    func token(_ device: UInt64 = 1, app: AppID? = nil, generation: UInt32 = 1) throws -> [UInt8] {
+        let contents = DeviceTokenContents(
+            device: DeviceID(rawValue: device), app: app ?? self.app.id, generation: generation)
+        return try tokenKeys.current.seal(contents, environment: environment).array
+    }
+
+    /// The app is removed from the device.
+    func unregister(_ device: UInt64 = 1) async throws {
+        _ = try await store.end(destination(device), at: clock.now)
+    }
+
+    /// Connects the device.
+    func online(_ device: UInt64 = 1) -> RecordingDevice {
+        let key = destination(device).deviceKey
+        let stream = RecordingDevice(key, on: switchboard)
+        switchboard.attach(stream, of: key)
+        return stream
+    }
+
+    /// What waits for the device, as texts.
+    func mailbox(_ device: UInt64 = 1) async throws -> [String] {
+        try await store.entries(of: destination(device).deviceKey).map(\.entry.notification.text)
+    }
+}
+
+extension GatewayRig {
+    static func bundleID(_ text: String) throws -> BundleID { try required(BundleID(rawValue: text)) }
+
+    static func required<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw MissingValue() }
+        return value
+    }
+
+    private struct MissingValue: Error {}
+}
+
+/// The real time, and whatever a test adds to it.
+final class TestClock: Sendable {
+    private let shift = Mutex(Duration.zero)
+
+    var now: Timestamp {
+        let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
+        return Timestamp(milliseconds: milliseconds).advanced(by: shift.withLock { $0 })
+    }
+
+    func advance(by duration: Duration) { shift.withLock { $0 += duration } }
+}
+
+/// The certificates that a test has handed out.
+final class IssuedSerials: Sendable {
+    private let all = Mutex<[CertificateSerial]>([])
+
+    var serials: [CertificateSerial] { all.withLock { $0 } }
+    func note(_ serial: CertificateSerial) { all.withLock { $0.append(serial) } }
+}

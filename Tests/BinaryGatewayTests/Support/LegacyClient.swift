@@ -1,0 +1,133 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Trust
+
+/// A provider that says exactly what it is told, and keeps everything that comes back.
+final class LegacyClient: Sendable {
+    private let channel: any Channel
+    private let recorder: NIOLoopBound<ByteRecorder>
+    private let socket: NIOLoopBound<SocketEnd>
+
+    /// - Parameter limit: after how many bytes it stops to read; the rest stays with its system.
+    static func connect(
+        port: Int,
+        tls: TLSConfiguration,
+        serverName: String? = nil,
+        limit: Int = .max,
+    ) async throws -> LegacyClient {
+        let context = try NIOSSLContext(configuration: tls)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        // So little that the end of a long list never reaches it.
+        if limit < .max { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
+        return try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let handler = try NIOSSLClientHandler(context: context, serverHostname: serverName)
+                let (socket, recorder) = (SocketEnd(), ByteRecorder(channel.eventLoop, limit: limit))
+                try channel.pipeline.syncOperations.addHandlers(socket, handler, recorder)
+                return LegacyClient(
+                    channel: channel,
+                    recorder: NIOLoopBound(recorder, eventLoop: channel.eventLoop),
+                    socket: NIOLoopBound(socket, eventLoop: channel.eventLoop),
+                )
+            }
+        }
+    }
+
+    private init(channel: any Channel, recorder: NIOLoopBound<ByteRecorder>, socket: NIOLoopBound<SocketEnd>) {
+        self.channel = channel
+        self.recorder = recorder
+        self.socket = socket
+    }
+
+    /// Writes, all of it at once.
+    func write(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Everything that came until the service closed the connection.
+    func readToEnd() async throws -> [UInt8] {
+        try await channel.eventLoop.flatSubmit { [recorder] in recorder.value.whenEnded.futureResult }.get()
+    }
+
+    /// The first bytes, once there are so many.
+    func read(_ count: Int) async throws -> [UInt8] {
+        try await channel.eventLoop.flatSubmit { [recorder] in recorder.value.whenReceived(count) }.get()
+    }
+
+    /// What went wrong with the connection, in the library's words; nil while nothing did.
+    func failure() async throws -> String? {
+        try await channel.eventLoop.submit { [recorder] in recorder.value.failure.map { "\($0)" } }.get()
+    }
+
+    /// Closes in good order.
+    func close() async { try? await channel.close() }
+
+    /// Ends the connection without TLS's good-bye; the system sends a reset where anything is left unread.
+    func breakOff() async throws {
+        try await channel.eventLoop.submit { [socket] in socket.value.context?.close(promise: nil) }.get()
+        try? await channel.closeFuture.get()
+    }
+}
+
+/// The way past TLS to the socket.
+final class SocketEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    var context: ChannelHandlerContext?
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+}
+
+/// Keeps what comes. Confined to its event loop.
+final class ByteRecorder: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    let whenEnded: EventLoopPromise<[UInt8]>
+    private(set) var failure: (any Error)?
+    private let limit: Int
+    private var isSecured = false
+    private var bytes: [UInt8] = []
+    private var waiting: (count: Int, promise: EventLoopPromise<[UInt8]>)?
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop, limit: Int) {
+        self.eventLoop = eventLoop
+        self.limit = limit
+        whenEnded = eventLoop.makePromise()
+    }
+
+    func whenReceived(_ count: Int) -> EventLoopFuture<[UInt8]> {
+        let promise = eventLoop.makePromise(of: [UInt8].self)
+        waiting = (count, promise)
+        answer(isOver: false)
+        return promise.futureResult
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        isSecured = true
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if bytes.count < limit || !isSecured { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        bytes.append(contentsOf: unwrapInboundIn(data).readableBytesView)
+        answer(isOver: false)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        failure = failure ?? error
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        answer(isOver: true)
+        whenEnded.succeed(bytes)
+    }
+
+    private func answer(isOver: Bool) {
+        guard let waiting, isOver || bytes.count >= waiting.count else { return }
+        self.waiting = nil
+        waiting.promise.succeed(Array(bytes.prefix(waiting.count)))
+    }
+}

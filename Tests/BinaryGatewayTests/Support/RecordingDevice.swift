@@ -1,0 +1,56 @@
+import Delivery
+import Notifications
+import Synchronization
+
+/// A device that is connected, and acknowledges whatever it gets.
+final class RecordingDevice: NotificationStream {
+    private let key: DeviceKey
+    private let switchboard: any Switchboard
+    private let state = Mutex(State())
+
+    private struct State {
+        var notifications: [Notification] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    init(_ key: DeviceKey, on switchboard: any Switchboard) {
+        self.key = key
+        self.switchboard = switchboard
+    }
+
+    func send(_ sending: Sending) {
+        let waiters = state.withLock { state in
+            state.notifications.append(sending.notification)
+            let count = state.notifications.count
+            let met = state.waiters.filter { $0.count <= count }.map(\.continuation)
+            state.waiters.removeAll { $0.count <= count }
+            return met
+        }
+        // Not from here: the line that sends is still busy with it.
+        Task { switchboard.acknowledge([sending.number], by: key) }
+        for continuation in waiters { continuation.resume() }
+    }
+
+    func end(_ reason: StreamEnd) {}
+
+    /// What it got so far.
+    var notifications: [Notification] { state.withLock { $0.notifications } }
+
+    /// What it got, once it is so much.
+    func first(_ count: Int) async -> [Notification] {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.notifications.count < count else { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+        return notifications
+    }
+}
+
+extension Notification {
+    /// The text by which a test tells it from others.
+    var text: String { String(decoding: payload.json, as: UTF8.self) }
+}

@@ -1,0 +1,88 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Synchronization
+import Testing
+
+/// What attempts at apps that are gone leave behind, and what a gateway that discards gets.
+@Suite("Delivery and feedback", .timeLimit(.minutes(1)))
+struct FeedbackRecordingTests {
+    private static let list = FeedbackList(environment: Example.device.environment, app: AppID(rawValue: 1))
+
+    private static func listed(_ rig: DeliveryRig) async throws -> [TakenFeedback] {
+        await rig.delivery.settleFeedback()
+        return try await rig.store.memory.take(list, after: nil, limit: 100)
+    }
+
+    private static func end(_ rig: DeliveryRig) async throws {
+        rig.clock.advance(by: .seconds(1))
+        _ = try await rig.store.memory.end(Example.destination(), at: rig.clock.now)
+    }
+
+    @Test("An attempt at an app that is gone lists its device token, since it is gone")
+    func listsAttempt() async throws {
+        let rig = try await DeliveryRig()
+        try await Self.end(rig)
+        let ended = rig.clock.now
+        rig.clock.advance(by: .seconds(60))
+        rig.submit(1)
+        let listed = try await Self.listed(rig)
+        #expect(listed.map(\.token) == [Example.token(Example.destination())])
+        #expect(listed.map(\.moment) == [ended])
+        #expect(rig.answers.reason(of: 1) == .unregistered)
+    }
+
+    @Test("No other rejection lists anything")
+    func listsNothingElse() async throws {
+        let rig = try await DeliveryRig()
+        rig.submit(1, generation: 7)
+        rig.submit(2, app: 9)
+        #expect(rig.answers.reason(of: 1) == .badDeviceToken && rig.answers.reason(of: 2) == .badDeviceToken)
+        #expect(try await Self.listed(rig).isEmpty)
+    }
+
+    @Test("A thousand attempts are one entry")
+    func manyAttempts() async throws {
+        let rig = try await DeliveryRig()
+        try await Self.end(rig)
+        for number in 1...1000 as ClosedRange<UInt64> { rig.submit(number) }
+        #expect(try await Self.listed(rig).count == 1)
+    }
+
+    @Test("A shutdown waits for what was noted")
+    func drains() async throws {
+        let rig = try await DeliveryRig()
+        try await Self.end(rig)
+        rig.submit(1)
+        await rig.delivery.drain()
+        #expect(try await rig.store.memory.take(Self.list, after: nil, limit: 100).count == 1)
+    }
+
+    @Test("A gateway that wants no more after a rejection gets no more of its batch")
+    func discards() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        let answers = ChoosyAnswers()
+        let generations: [UInt32] = [1, 1, 7, 1, 7]
+        let submissions = zip(1 as UInt64..., generations).map {
+            Example.submission($0, .immediately, generation: $1)
+        }
+        rig.delivery.submit(submissions, answers: answers)
+        #expect(stream.numbers == [1000, 1, 2])
+        #expect(answers.tickets == [1, 2, 3])
+    }
+
+    /// Wants no more once something was rejected.
+    private final class ChoosyAnswers: SubmissionAnswers {
+        private let state = Mutex((tickets: [UInt64](), hasFailed: false))
+        var tickets: [UInt64] { state.withLock { $0.tickets } }
+        var takesMore: Bool { state.withLock { !$0.hasFailed } }
+
+        func answer(_ ticket: UInt64, with outcome: Outcome) {
+            state.withLock { state in
+                state.tickets.append(ticket)
+                if case .rejected = outcome { state.hasFailed = true }
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Delivery
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+/// What the contract leaves to the store: how much it keeps, and that it keeps it.
+@Suite("Feedback on disk")
+struct FeedbackStoreTests {
+    private static let list = FeedbackList(environment: .production, app: AppID(rawValue: 1))
+
+    /// Lists device tokens of as many devices, whose first byte is the device's number.
+    private static func list(_ devices: ClosedRange<UInt8>, in store: SQLiteStore) async throws {
+        for device in devices {
+            let destination = Destination(
+                environment: .production, device: DeviceID(rawValue: UInt64(device)), app: list.app)
+            let moment = Timestamp(milliseconds: 1000)
+            _ = try await store.register(destination, tokenKeyID: 1, at: moment)
+            _ = try await store.end(destination, at: moment.advanced(by: .seconds(1)))
+            try await store.note([
+                FeedbackEntry(
+                    destination: destination, generation: 1, token: DeviceToken(bytes: SIMD32(repeating: device)),
+                    moment: moment.advanced(by: .seconds(1)))
+            ])
+        }
+    }
+
+    private static func devices(in store: SQLiteStore) async throws -> [UInt8] {
+        try await store.take(list, after: nil, limit: 100).map { $0.token.bytes[0] }
+    }
+
+    @Test("Beyond the limit the oldest entries go")
+    func limit() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try await SQLiteStore.open(folder: folder, maximumPendingItems: 100, maximumFeedbackEntries: 3)
+            try await Self.list(1...5, in: store)
+            #expect(try await Self.devices(in: store) == [3, 4, 5])
+            await store.close()
+        }
+    }
+
+    @Test("The list survives the process, and a place in it is never used again")
+    func survives() async throws {
+        try await withTemporaryFolder { folder in
+            var store = try await SQLiteStore.open(folder: folder)
+            try await Self.list(1...2, in: store)
+            let last = try #require(try await store.take(Self.list, after: nil, limit: 100).last).mark
+            try await store.confirm(Self.list, through: last)
+            await store.close()
+            store = try await SQLiteStore.open(folder: folder)
+            try await Self.list(3...3, in: store)
+            #expect(try await Self.devices(in: store) == [3])
+            #expect(try await store.take(Self.list, after: last, limit: 100).count == 1)
+            await store.close()
+        }
+    }
+}
