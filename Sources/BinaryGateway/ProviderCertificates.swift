@@ -47,7 +47,7 @@ package struct ProviderCertificates: Sendable {
     }
 
     private func check(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) throws(Rejection) {
-        try identity.check(environment: environment, isRevoked: accounts.isRevoked(identity.serial), now: now)
+        try identity.check(environment: environment, isTrusted: accounts.trusts(identity.serial), now: now)
     }
 
     private var now: Double { Double(clock().milliseconds) / 1000 }

@@ -16,14 +16,14 @@ struct FeedbackRecordingTests {
 
     private static func end(_ rig: DeliveryRig) async throws {
         rig.clock.advance(by: .seconds(1))
-        _ = try await rig.store.memory.end(Example.destination(), at: rig.clock.now)
+        _ = try await rig.store.memory.end(Example.destination(), at: rig.clock.now.time)
     }
 
     @Test("An attempt at an app that is gone lists its device token, since it is gone")
     func listsAttempt() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
-        let ended = rig.clock.now
+        let ended = rig.clock.now.time
         rig.clock.advance(by: .seconds(60))
         rig.submit(1)
         let listed = try await Self.listed(rig)
@@ -64,8 +64,8 @@ struct FeedbackRecordingTests {
         let stream = await rig.online()
         let answers = ChoosyAnswers()
         let generations: [UInt32] = [1, 1, 7, 1, 7]
-        let submissions = zip(1 as UInt64..., generations).map {
-            Example.submission($0, .immediately, generation: $1)
+        let submissions = generations.enumerated().map { index, generation in
+            Example.submission(UInt64(index + 1), .immediately, generation: generation)
         }
         rig.delivery.submit(submissions, answers: answers)
         #expect(stream.numbers == [1000, 1, 2])

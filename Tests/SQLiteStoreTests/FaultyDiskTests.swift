@@ -27,7 +27,8 @@ struct FaultyDiskTests {
             let clock: @Sendable () -> Moment = { Moment(time: Example.moment, uptime: Uptime(nanoseconds: 1)) }
             let switchboard = LocalSwitchboard(mailboxes: store, limits: limits, clock: clock)
             delivery = Delivery(
-                registrations: store, mailboxes: store, switchboard: switchboard, limits: limits, clock: clock)
+                registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, limits: limits,
+                clock: clock)
         }
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
@@ -41,7 +42,11 @@ struct FaultyDiskTests {
             var entry = Example.entry(destination, id: number)
             entry.notification.expiration = .unspecified
             delivery.submit(
-                [Submission(destination: destination, generation: 1, notification: entry.notification, ticket: number)],
+                [
+                    Submission(
+                        destination: destination, deviceToken: DeviceToken(bytes: SIMD32(repeating: 1)), generation: 1,
+                        notification: entry.notification, ticket: number)
+                ],
                 answers: answers)
         }
 

@@ -71,10 +71,10 @@ struct GatewayRig: Sendable {
         _ = try await store.apply(.createTeam(team))
         let bundleID = try Self.bundleID(Self.bundleID)
         app = try Self.required(await store.apply(.createApp(bundleID: bundleID, team: team.id)).apps[bundleID])
-        switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: time)
+        switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
             registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            limits: options.delivery, clock: time)
+            limits: options.delivery, clock: { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: store, clock: time)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -230,6 +230,12 @@ final class TestClock: Sendable {
     var now: Timestamp {
         let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
         return Timestamp(milliseconds: milliseconds).advanced(by: shift.withLock { $0 })
+    }
+
+    /// Both clocks at once.
+    var moment: Moment {
+        let time = now
+        return Moment(time: time, uptime: Uptime(nanoseconds: time.nanoseconds))
     }
 
     func advance(by duration: Duration) { shift.withLock { $0 += duration } }

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// `carillon send --binary` and `carillon feedback`, to the letter of their contract.
+@Suite(.service(), .timeLimit(.minutes(2))) struct BinaryCommandTests {
+    /// A provider certificate for the app that every service has, made with the command.
+    private static func certificate(
+        _ service: CarillonProcess,
+        in folder: String,
+        environment: String = "universal",
+    ) async throws -> String {
+        let path = folder + "/provider-\(environment).pem"
+        let made = try await service.carillon(
+            "certificate", "create", "--team", try service.developmentProvider.teamID, "--bundle-id", "com.example.app",
+            "--environment", environment, "--out", path)
+        guard made.status == 0 else { throw UnexpectedOutput(description: made.errors) }
+        return path
+    }
+
+    private static func send(
+        _ token: String,
+        _ certificate: String,
+        _ arguments: [String] = ["--alert", "Hello"],
+    ) async throws -> ChildProcess.Finished {
+        let service = try CarillonProcess.current
+        return try await BuiltCommand.run(
+            [
+                "send", "--binary", "--token", token, "--topic", "com.example.app", "--certificate", certificate,
+                "--data", service.data, "--json",
+            ] + arguments)
+    }
+
+    @Test func theReadyLineNamesBothPortsOfBothEnvironments() throws {
+        let line = try CarillonProcess.current.readyLine
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        for environment in ["development", "production"] {
+            let addresses = try #require(object[environment] as? [String: String])
+            #expect(Set(addresses.keys) == ["provider", "binary", "feedback", "courier"])
+            #expect(Set(addresses.values).count == 4)
+        }
+    }
+
+    @Test func whatIsAcceptedIs200() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let token = try await service.register("com.example.app", on: service.activate())
+            let sent = try await Self.send(token, Self.certificate(service, in: folder))
+            #expect(sent.status == 0, "\(sent.errors)")
+            #expect(sent.output == #"{"status":200}"# + "\n")
+        }
+    }
+
+    @Test(arguments: [
+        (String(repeating: "0", count: 64), "Hello", 400, "BadDeviceToken"),
+        ("0011", "Hello", 400, "BadDeviceToken"),
+        (String(repeating: "0", count: 64), String(repeating: "x", count: 3000), 413, "PayloadTooLarge"),
+    ])
+    func whatIsRefusedHasTheReasonOfTheHTTP2API(
+        token: String, alert: String, status: Int, reason: String
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let certificate = try await Self.certificate(try .current, in: folder)
+            let sent = try await Self.send(token, certificate, ["--alert", alert])
+            #expect(sent.status == 1)
+            #expect(sent.output == #"{"reason":"\#(reason)","status":\#(status)}"# + "\n")
+        }
+    }
+
+    @Test func aCertificateOfTheOtherEnvironmentIsRefused() async throws {
+        try await withTemporaryFolder { folder in
+            let certificate = try await Self.certificate(try .current, in: folder, environment: "production")
+            let sent = try await Self.send(String(repeating: "0", count: 64), certificate)
+            #expect(sent.status == 1 && sent.output.isEmpty && !sent.errors.isEmpty)
+        }
+    }
+
+    @Test func feedbackPrintsWhatWasSentToAfterTheAppWasRemovedAndPrintsItOnce() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let certificate = try await Self.certificate(service, in: folder)
+            let identity = try await service.activate()
+            let token = try await service.register("com.example.app", on: identity)
+            let before = UInt64(Date().timeIntervalSince1970)
+            _ = try await service.carillon(
+                "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
+            #expect(try await Self.send(token, certificate).status == 0)
+            var lines: [String] = []
+            // Another test's entries may be on the list as well; each is printed to one reader.
+            let read = try await service.carillon("feedback", "--certificate", certificate)
+            #expect(read.status == 0, "\(read.errors)")
+            lines = read.output.split(separator: "\n").map(String.init).filter { $0.contains(token) }
+            let line = try #require(lines.first)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(Set(object.keys) == ["token", "timestamp"])
+            let timestamp = try #require(object["timestamp"] as? UInt64)
+            #expect((before...UInt64(Date().timeIntervalSince1970)).contains(timestamp))
+            #expect(lines.count == 1)
+        }
+    }
+}
