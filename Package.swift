@@ -108,7 +108,8 @@ let package = Package(
         .target(
             name: "APNSProvider",
             dependencies: [
-                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque, logging,
+                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
+                logging,
                 metrics,
                 coreMetrics, tracing, lifecycle,
             ],

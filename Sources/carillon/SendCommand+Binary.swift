@@ -9,7 +9,8 @@ extension SendCommand {
         guard let file = credentials.certificate else {
             throw CommandError("The binary API takes a provider certificate: name its file with --certificate.")
         }
-        for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)] where value != nil {
+        for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)]
+        where value != nil {
             Output.note("The binary API has no place for \(option): it is left out.")
         }
         let push = try BinaryPush(

@@ -51,9 +51,12 @@ struct ClientHelloTests {
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete) }
     }
 
-    @Test("What is none is unreadable", arguments: [
-        Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 0, 9], [21, 3, 3, 0, 2],
-    ] as [[UInt8]])
+    @Test(
+        "What is none is unreadable",
+        arguments: [
+            Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 0, 9],
+            [21, 3, 3, 0, 2],
+        ] as [[UInt8]])
     func unreadable(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .unreadable)
     }

@@ -63,9 +63,11 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that offers HTTP/2 is told no by TLS itself, on both ports", arguments: [
-        GatewayRig.Service.binary, .feedback,
-    ])
+    @Test(
+        "A client that offers HTTP/2 is told no by TLS itself, on both ports",
+        arguments: [
+            GatewayRig.Service.binary, .feedback,
+        ])
     func offersHTTP2(_ service: GatewayRig.Service) async throws {
         try await GatewayRig.run { rig in
             var tls = try rig.tls()
@@ -166,7 +168,8 @@ struct ConnectionTests {
             let device = rig.online()
             let client = try await rig.connect()
             let numbers = 1...500
-            try await client.write(numbers.flatMap { Packet.enhanced(UInt32($0), expiration: 0, token: token, payload: Self.payload($0)) })
+            try await client.write(
+                numbers.flatMap { Packet.enhanced(UInt32($0), expiration: 0, token: token, payload: Self.payload($0)) })
             await client.close()
             #expect(await device.first(numbers.count).map(\.text) == numbers.map(Self.text))
         }
@@ -189,7 +192,8 @@ struct ConnectionTests {
 
     // MARK: How much it takes
 
-    @Test("Ten thousand in one write, with one in the middle that is refused: exactly the first half is delivered",
+    @Test(
+        "Ten thousand in one write, with one in the middle that is refused: exactly the first half is delivered",
         arguments: [false, true])
     func tenThousand(_ isKnownToDelivery: Bool) async throws {
         try await GatewayRig.run {

@@ -88,7 +88,8 @@ struct DecoderTests {
 
     @Test("The legacy format has neither")
     func legacy() throws {
-        #expect(Self.decode(Packet.legacy()) == Decoded(notifications: [try Self.notification(.legacy, nil, .unspecified)]))
+        #expect(
+            Self.decode(Packet.legacy()) == Decoded(notifications: [try Self.notification(.legacy, nil, .unspecified)]))
     }
 
     @Test("The formats may follow one another in one piece")
@@ -125,7 +126,8 @@ struct DecoderTests {
         Faulty("text", Array("GET / HTTP/1.1\r\n".utf8), .protocolError, nil, nil),
         Faulty("a frame of 4 GB", [2, 255, 255, 255, 255, 1], .protocolError, nil, .items),
         Faulty("an empty frame", [2, 0, 0, 0, 0], .missingDeviceToken, nil, .items),
-        Faulty("an item past the frame", Packet.frame([[3, 0, 4, 0, 0, 0, 5], [1, 0, 33]]), .protocolError, 5, .items),
+        Faulty(
+            "an item past the frame", Packet.frame([[3, 0, 4, 0, 0, 0, 5], [1, 0, 33]]), .protocolError, 5, .items),
         Faulty("half an item's header", Packet.frame([[3, 0, 4, 0, 0, 0, 5], [1, 0]]), .protocolError, 5, .items),
         Faulty("no device token", Packet.items(6, token: nil), .missingDeviceToken, 6, .items),
         Faulty("an empty device token", Packet.items(6, token: []), .missingDeviceToken, 6, .items),
@@ -133,24 +135,59 @@ struct DecoderTests {
         Faulty("a long device token", Packet.items(6, token: Packet.token + [0]), .invalidTokenSize, 6, .items),
         Faulty("no payload", Packet.items(6, payload: nil), .missingPayload, 6, .items),
         Faulty("an empty payload", Packet.items(6, payload: []), .missingPayload, 6, .items),
-        Faulty("a payload of 2,049 bytes", Packet.items(6, payload: Packet.payload(bytes: 2049)), .invalidPayloadSize, 6, .items),
-        Faulty("the longest payload", Packet.items(6, payload: Packet.payload(bytes: 65_535)), .invalidPayloadSize, 6, .items),
+        Faulty(
+            "a payload of 2,049 bytes", Packet.items(6, payload: Packet.payload(bytes: 2049)), .invalidPayloadSize, 6,
+            .items),
+        Faulty(
+            "the longest payload", Packet.items(6, payload: Packet.payload(bytes: 65_535)), .invalidPayloadSize, 6,
+            .items),
         Faulty("a payload that is no JSON", Packet.items(6, payload: brokenPayload), .protocolError, 6, .items),
-        Faulty("a payload with a zero at its end", Packet.items(6, payload: Packet.payload + [0]), .protocolError, 6, .items),
-        Faulty("two device tokens", Packet.frame([Packet.item(1, Packet.token), Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(3, Packet.int32(8))]), .protocolError, 8, .items),
-        Faulty("two payloads", Packet.frame([Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(2, Packet.payload)]), .protocolError, nil, .items),
-        Faulty("an identifier of three bytes", Packet.frame([Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(3, [1, 2, 3])]), .protocolError, nil, .items),
-        Faulty("an expiration of eight bytes", Packet.frame([Packet.item(3, Packet.int32(8)), Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(4, [UInt8](repeating: 0, count: 8))]), .protocolError, 8, .items),
-        Faulty("a priority of two bytes", Packet.frame([Packet.item(3, Packet.int32(8)), Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(5, [0, 10])]), .protocolError, 8, .items),
+        Faulty(
+            "a payload with a zero at its end", Packet.items(6, payload: Packet.payload + [0]), .protocolError, 6,
+            .items),
+        Faulty(
+            "two device tokens",
+            Packet.frame([
+                Packet.item(1, Packet.token), Packet.item(1, Packet.token), Packet.item(2, Packet.payload),
+                Packet.item(3, Packet.int32(8)),
+            ]), .protocolError, 8, .items),
+        Faulty(
+            "two payloads",
+            Packet.frame([Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(2, Packet.payload)]
+            ), .protocolError, nil, .items),
+        Faulty(
+            "an identifier of three bytes",
+            Packet.frame([Packet.item(1, Packet.token), Packet.item(2, Packet.payload), Packet.item(3, [1, 2, 3])]),
+            .protocolError, nil, .items),
+        Faulty(
+            "an expiration of eight bytes",
+            Packet.frame([
+                Packet.item(3, Packet.int32(8)), Packet.item(1, Packet.token), Packet.item(2, Packet.payload),
+                Packet.item(4, [UInt8](repeating: 0, count: 8)),
+            ]), .protocolError, 8, .items),
+        Faulty(
+            "a priority of two bytes",
+            Packet.frame([
+                Packet.item(3, Packet.int32(8)), Packet.item(1, Packet.token), Packet.item(2, Packet.payload),
+                Packet.item(5, [0, 10]),
+            ]), .protocolError, 8, .items),
         Faulty("priority 7", Packet.items(8, priority: 7), .protocolError, 8, .items),
         Faulty("enhanced, no device token", Packet.enhanced(4, token: []), .missingDeviceToken, 4, .enhanced),
         Faulty("enhanced, a short device token", Packet.enhanced(4, token: [1]), .invalidTokenSize, 4, .enhanced),
         Faulty("enhanced, no payload", Packet.enhanced(4, payload: []), .missingPayload, 4, .enhanced),
-        Faulty("enhanced, a payload of 257 bytes", Packet.enhanced(4, payload: Packet.payload(bytes: 257)), .invalidPayloadSize, 4, .enhanced),
-        Faulty("enhanced, a payload that is no JSON", Packet.enhanced(4, payload: brokenPayload), .protocolError, 4, .enhanced),
+        Faulty(
+            "enhanced, a payload of 257 bytes", Packet.enhanced(4, payload: Packet.payload(bytes: 257)),
+            .invalidPayloadSize, 4, .enhanced),
+        Faulty(
+            "enhanced, a payload that is no JSON", Packet.enhanced(4, payload: brokenPayload), .protocolError, 4,
+            .enhanced),
         Faulty("legacy, no device token", Packet.legacy(token: []), .missingDeviceToken, nil, .legacy),
-        Faulty("legacy, a long device token", Packet.legacy(token: [UInt8](repeating: 0, count: 64)), .invalidTokenSize, nil, .legacy),
-        Faulty("legacy, a payload of 257 bytes", Packet.legacy(payload: Packet.payload(bytes: 257)), .invalidPayloadSize, nil, .legacy),
+        Faulty(
+            "legacy, a long device token", Packet.legacy(token: [UInt8](repeating: 0, count: 64)), .invalidTokenSize,
+            nil, .legacy),
+        Faulty(
+            "legacy, a payload of 257 bytes", Packet.legacy(payload: Packet.payload(bytes: 257)), .invalidPayloadSize,
+            nil, .legacy),
     ]
 
     @Test("A fault has its status and, wherever it stands, the identifier", arguments: faulty)
@@ -163,11 +200,13 @@ struct DecoderTests {
         #expect(Self.decode(faulty.bytes.map { [$0] }) == Decoded(fault: faulty.fault))
     }
 
-    @Test("The longest payloads are taken", arguments: [
-        Packet.items(1, payload: Packet.payload(bytes: 2048)),
-        Packet.enhanced(1, payload: Packet.payload(bytes: 256)),
-        Packet.legacy(payload: Packet.payload(bytes: 256)),
-    ])
+    @Test(
+        "The longest payloads are taken",
+        arguments: [
+            Packet.items(1, payload: Packet.payload(bytes: 2048)),
+            Packet.enhanced(1, payload: Packet.payload(bytes: 256)),
+            Packet.legacy(payload: Packet.payload(bytes: 256)),
+        ])
     func longestPayload(_ bytes: [UInt8]) {
         let decoded = Self.decode(bytes)
         #expect(decoded.fault == nil && decoded.notifications.count == 1)
@@ -203,7 +242,8 @@ struct DecoderTests {
             let token = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
             switch Int.random(in: 0..<3, using: &random) {
             case 0:
-                return Packet.legacy(token: token, payload: Packet.payload(bytes: .random(in: 20...256, using: &random)))
+                return Packet.legacy(
+                    token: token, payload: Packet.payload(bytes: .random(in: 20...256, using: &random)))
             case 1:
                 return Packet.enhanced(
                     UInt32(number), token: token, payload: Packet.payload(bytes: .random(in: 20...256, using: &random)))

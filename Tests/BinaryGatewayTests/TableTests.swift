@@ -36,7 +36,9 @@ struct TableTests {
 
     // MARK: A-1
 
-    @Test("A-1, command: 2 begins a notification, and an unknown one is a protocol error", arguments: [3, 8, 255] as [UInt8])
+    @Test(
+        "A-1, command: 2 begins a notification, and an unknown one is a protocol error",
+        arguments: [3, 8, 255] as [UInt8])
     func command(_ unknown: UInt8) async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 128, 0, 0, 0, 0], for: [unknown, 0, 0, 0, 0], in: rig)
@@ -137,10 +139,13 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, notification identifier: comes back as the same four bytes", arguments: [0, 1, 0x8000_0000, .max] as [UInt32])
+    @Test(
+        "A-3, notification identifier: comes back as the same four bytes",
+        arguments: [0, 1, 0x8000_0000, .max] as [UInt32])
     func identifier(_ identifier: UInt32) async throws {
         try await GatewayRig.run { rig in
-            try await Self.expect([8, 2] + Packet.int32(identifier), for: Packet.items(identifier, token: nil), in: rig)
+            try await Self.expect(
+                [8, 2] + Packet.int32(identifier), for: Packet.items(identifier, token: nil), in: rig)
         }
     }
 
@@ -178,9 +183,11 @@ struct TableTests {
         #expect(try await client.readToEnd() == [8, 2] + Packet.int32(1000))
     }
 
-    @Test("A-3, priority: 10, 5, and 10 where it is not said", arguments: [
-        (10, .immediate), (5, .considerate), (nil, .immediate),
-    ] as [(UInt8?, Priority)])
+    @Test(
+        "A-3, priority: 10, 5, and 10 where it is not said",
+        arguments: [
+            (10, .immediate), (5, .considerate), (nil, .immediate),
+        ] as [(UInt8?, Priority)])
     func priority(_ written: UInt8?, _ meant: Priority) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()

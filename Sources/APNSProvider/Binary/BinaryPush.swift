@@ -33,7 +33,9 @@ public struct BinaryPush: Sendable, Hashable {
             throw ProviderError(
                 .badNotification, "The payload has \(payload.count) bytes; the service takes 2,048 at most.")
         }
-        self.deviceToken = stride(from: 0, to: digits.count, by: 2).map { (digits[$0] ?? 0) << 4 | (digits[$0 + 1] ?? 0) }
+        self.deviceToken = stride(from: 0, to: digits.count, by: 2).map {
+            (digits[$0] ?? 0) << 4 | (digits[$0 + 1] ?? 0)
+        }
         self.payload = payload
         self.expiration = expiration
         self.priority = priority

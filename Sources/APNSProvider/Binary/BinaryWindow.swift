@@ -67,7 +67,8 @@ struct BinaryWindow {
             return news ? proceed() : failed(ProviderError(.connectionLost, "The service shut down."))
         }
         guard sent.contains(position) else {
-            return failed(ProviderError(.connectionLost, "The service ended the connection: \(code).", mayHaveBeenTaken: true))
+            return failed(
+                ProviderError(.connectionLost, "The service ended the connection: \(code).", mayHaveBeenTaken: true))
         }
         let news = position > first
         settle(position, .accepted)

@@ -1,9 +1,9 @@
 import NIOCore
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #endif
 
 /// The handler next to the socket: learns whether a client has read everything before it closed.
@@ -72,10 +72,10 @@ final class EndWatch: ChannelDuplexHandler {
     /// How many segments the client's system has not acknowledged.
     private static func unacknowledged(_ options: any SocketOptionProvider) -> EventLoopFuture<UInt32> {
         #if os(Linux)
-        options.getTCPInfo().map(\.tcpi_unacked)
+            options.getTCPInfo().map(\.tcpi_unacked)
         #else
-        // Elsewhere the reset has to have come by now.
-        options.eventLoop.makeSucceededFuture(0)
+            // Elsewhere the reset has to have come by now.
+            options.eventLoop.makeSucceededFuture(0)
         #endif
     }
 }

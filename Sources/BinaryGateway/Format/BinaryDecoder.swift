@@ -94,7 +94,8 @@ extension BinaryDecoder {
         _ command: BinaryCommand,
         from start: Int,
     ) throws(BinaryFault) -> Size {
-        let identifier = command == .enhanced && bytes.count >= OlderFormat.enhancedFields ? bytes.bigEndian32(at: 1) : nil
+        let identifier =
+            command == .enhanced && bytes.count >= OlderFormat.enhancedFields ? bytes.bigEndian32(at: 1) : nil
         func fault(_ status: BinaryStatus) -> BinaryFault {
             BinaryFault(status: status, identifier: identifier, command: command)
         }

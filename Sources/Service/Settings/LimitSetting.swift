@@ -99,7 +99,8 @@ package struct LimitSetting: Sendable {
         LimitSetting("binary-idle-timeout", "seconds that a binary connection may be without a notification", seconds) {
             $0.binary.idleTimeout = .seconds(Int64($1))
         },
-        LimitSetting("binary-linger-timeout", "seconds that a client has to close a connection that was ended", seconds) {
+        LimitSetting("binary-linger-timeout", "seconds that a client has to close a connection that was ended", seconds)
+        {
             $0.binary.lingerTimeout = .seconds(Int64($1))
         },
         LimitSetting("feedback-timeout", "seconds that a client has to take a page of its feedback list", seconds) {

@@ -87,7 +87,8 @@ struct ListenerOpening {
             for (environment, service) in services {
                 for port in settings.ports.ports(kind, environment) {
                     let name = "\(environment.rawValue) \(kind.rawValue)"
-                    listeners.append(try await open(.always(service), name, host: settings.host, port, connects, bind),
+                    listeners.append(
+                        try await open(.always(service), name, host: settings.host, port, connects, bind),
                         for: [environment])
                 }
             }

@@ -148,7 +148,9 @@ extension GatewayRig {
         return tls
     }
 
-    func connect(_ service: Service = .binary, _ tls: TLSConfiguration? = nil, limit: Int = .max) async throws
+    func connect(
+        _ service: Service = .binary, _ tls: TLSConfiguration? = nil, limit: Int = .max
+    ) async throws
         -> LegacyClient
     {
         let listener = service == .binary ? binary : feedback

@@ -32,10 +32,11 @@ enum Packet {
         token: [UInt8]? = token,
         payload: [UInt8]? = payload,
     ) -> [UInt8] {
-        frame([
-            token.map { item(1, $0) }, payload.map { item(2, $0) }, identifier.map { item(3, int32($0)) },
-            expiration.map { item(4, int32($0)) }, priority.map { item(5, [$0]) },
-        ].compactMap(\.self))
+        frame(
+            [
+                token.map { item(1, $0) }, payload.map { item(2, $0) }, identifier.map { item(3, int32($0)) },
+                expiration.map { item(4, int32($0)) }, priority.map { item(5, [$0]) },
+            ].compactMap(\.self))
     }
 
     static func item(_ number: UInt8, _ data: [UInt8]) -> [UInt8] { [number] + int16(data.count) + data }
