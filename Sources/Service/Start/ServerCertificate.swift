@@ -24,7 +24,6 @@ final class ServerCertificate: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        var context: NIOSSLContext
         var contexts: Contexts
         /// What has to be looked at to see whether it is time for another.
         var made: Made
