@@ -270,13 +270,20 @@ if Context.environment["CARILLON_FUZZ"] == "1" {
         ))
 }
 
-// What script/bench measures the provider library with.
+// What script/bench fills a data folder with, and what it measures the provider library with.
 if Context.environment["CARILLON_BENCH"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "ProviderBench",
             dependencies: ["APNSProvider", nioCore],
             path: "Benchmarks/Provider",
+            swiftSettings: settings,
+        ))
+    package.targets.append(
+        .executableTarget(
+            name: "Seed",
+            dependencies: ["Notifications", "Trust", "Delivery", "SQLiteStore", "Service"],
+            path: "Benchmarks/Seed",
             swiftSettings: settings,
         ))
 }

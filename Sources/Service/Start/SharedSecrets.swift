@@ -1,19 +1,19 @@
-import Delivery
+package import Delivery
 import Foundation
-import Notifications
-import Trust
+package import Notifications
+package import Trust
 
 /// The authority and the token keys as they are kept: made once, by whichever node comes first.
-struct SharedSecrets {
-    let authority: CertificateAuthority
-    let tokenKeys: TokenKeyRotation
+package struct SharedSecrets: Sendable {
+    package let authority: CertificateAuthority
+    package let tokenKeys: TokenKeyRotation
 
     /// Reads them from the store, or makes them at the first start.
     /// - Parameters:
     ///   - brought: a root to make the authority under; the kept one has to be under it.
     ///   - isFirstStart: whether there may be none yet. Where there are accounts already, a secret that is missing is
     ///     lost, and making another would make every certificate or device token worthless without a word.
-    static func load(
+    package static func load(
         from secrets: any Secrets,
         under brought: BroughtRoot? = nil,
         isFirstStart: Bool = true,

@@ -1,10 +1,10 @@
 import Delivery
-import Trust
+package import Trust
 
 /// The keys that seal device tokens, and how another one joins them.
-struct TokenKeyRotation: Sendable {
+package struct TokenKeyRotation: Sendable {
     let secrets: any Secrets
-    let keys: SharedTokenKeys
+    package let keys: SharedTokenKeys
 
     /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
     /// - Parameter isFirstStart: whether there may be none.

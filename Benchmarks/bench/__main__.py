@@ -1,0 +1,103 @@
+"""Measures the service side by side with others. script/bench runs this."""
+
+import argparse
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+
+import device_rows
+import provider_rows
+from results import as_json, table
+from service import Service
+from tools import Tools
+
+ROWS = {
+    "validated": provider_rows.validated,
+    "stored": provider_rows.stored,
+    "threads": provider_rows.threads,
+    "delivered": device_rows.delivered,
+    "idle": device_rows.idle,
+}
+
+# So far off that noise cannot be the reason.
+FAR_OFF = 2.0
+
+
+class Bench:
+    """How much is measured, and what the rows share."""
+
+    def __init__(self, arguments, work):
+        self.work, self.tools = work, Tools(work)
+        self.quiet = arguments.json
+        self.is_short = arguments.short
+        self.round_count = arguments.rounds or (2 if self.is_short else 5)
+        self.requests = 40_000 if self.is_short else 100_000
+        self.devices = 1000 if self.is_short else 8000
+        self.seconds = 3 if self.is_short else 8
+        self.idle_rounds = 1
+        self.services = {}
+
+    def rounds(self, warm_up):
+        warm_up()
+        for number in range(self.round_count):
+            self.note(f"round {number + 1} of {self.round_count}")
+            yield number
+
+    def note(self, text):
+        if not self.quiet:
+            print(f"  {text}", file=sys.stderr, flush=True)
+
+    def service(self, name, make):
+        if name not in self.services:
+            self.note(f"registering the devices of “{name}”")
+            self.services[name] = make()
+        return self.services[name]
+
+    def offline_service(self, name="offline"):
+        """100,000 devices that are never there."""
+        return self.service(name, lambda: Service(self.tools, self.work, name, 100_000))
+
+    def connected_service(self):
+        """Devices with certificates, as many as any row connects."""
+        return self.service(
+            "connected", lambda: Service(self.tools, self.work, "connected", max(1000, self.devices), certificates=True)
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--short", action="store_true", help="small numbers; fails only where a ratio is far off")
+    parser.add_argument("--rounds", type=int, help="how many rounds are measured")
+    parser.add_argument("rows", nargs="*", help=f"some of: {', '.join(ROWS)}; all by default")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.rows) - set(ROWS):
+        parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
+
+    # Each connection is an open file, of the servers as well.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    began = time.monotonic()
+    work = tempfile.mkdtemp(prefix="carillon-bench-")
+    os.chmod(work, 0o755)
+    try:
+        bench = Bench(arguments, work)
+        results = []
+        for name in arguments.rows or ROWS:
+            bench.note(name)
+            results += ROWS[name](bench)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print(as_json(results) if arguments.json else table(results))
+    bench.note(f"took {time.monotonic() - began:.0f} s")
+    if arguments.short:
+        off = [result for result in results if result.limit and result.ratio > FAR_OFF * result.limit]
+        for result in off:
+            print(f"bench: {result.work}: {result.ratio:.2f}, at most {result.limit}", file=sys.stderr)
+        sys.exit(1 if off else 0)
+
+
+main()

@@ -1,0 +1,116 @@
+"""The rows of connected devices, against an MQTT broker with the same devices."""
+
+import time
+
+import peers
+from fleet import Fleet, Trust, push
+from provider_rows import cpu_of
+from results import Result
+
+# How many devices the pushes go to.
+FLEET = 1000
+
+
+class Sides:
+    """Ours and theirs, with what a client needs of each."""
+
+    def __init__(self, bench, service):
+        self.program = bench.tools.go_program("load")
+        self.service = service
+        key, certificate = bench.tools.server_identity(bench.work)
+        self.trust = {
+            "carillon": Trust(service.authority, f"{service.folder}/devices.pem", f"{service.folder}/device.key"),
+            "mqtt": Trust(certificate, certificate, key),
+        }
+        self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
+
+        self.paths = f"{service.folder}/paths-{FLEET}.txt"
+        with open(service.paths) as source, open(self.paths, "w") as target:
+            target.writelines(source.readlines()[:FLEET])
+
+    def fleet(self, kind, server, count):
+        port = server.courier if kind == "carillon" else server.port
+        return Fleet(self.program, kind, port, self.trust[kind], count)
+
+    def push(self, kind, server, count, **options):
+        token = self.service.provider_token() if kind == "carillon" else ""
+        return push(
+            self.program, kind, server.port, self.provider_trust[kind], count, self.paths, token, **options
+        )
+
+
+def delivered(bench):
+    """Pushes to connected devices that acknowledge them: what each costs, and how long it is under way."""
+    peer = "mosquitto, QoS 1, mutual TLS"
+    cpu = Result("CPU per push delivered and acknowledged", peer, "s/100k", 1.0)
+    median = Result("its latency at half of full load, median", peer, "ms", 1.0)
+    p99 = Result("its latency at half of full load, 99th percentile", peer, "ms", 1.0)
+    service = bench.connected_service()
+    sides = Sides(bench, service)
+    count = bench.requests // 2
+    with service.serve() as ours, peers.mosquitto(bench.tools, bench.work) as theirs:
+        with sides.fleet("carillon", ours, FLEET) as devices, sides.fleet("mqtt", theirs, FLEET) as clients:
+            parties = [("carillon", ours, devices), ("mqtt", theirs, clients)]
+
+            def send(kind, server, receivers, sent, **options):
+                seconds = sides.push(kind, server, sent, **options)
+                report = settle(receivers, sent)
+                return seconds, report
+
+            fastest = {}
+            for _ in bench.rounds(warm_up=lambda: [send(*party, count // 5) for party in parties]):
+                spent = {}
+                for party in parties:
+                    def once(party=party):
+                        fastest[party[0]] = count / send(*party, count)[0]
+                    spent[party[0]] = cpu_of(party[1], count, once)
+                cpu.add(spent["carillon"], spent["mqtt"])
+                # The same load for both: half of what the slower of the two takes.
+                rate = min(fastest.values()) / 2
+                seen = {party[0]: send(*party, int(rate * bench.seconds), rate=rate)[1] for party in parties}
+                median.add(1e3 * seen["carillon"]["median"], 1e3 * seen["mqtt"]["median"])
+                p99.add(1e3 * seen["carillon"]["p99"], 1e3 * seen["mqtt"]["p99"])
+            bench.note(f"full load: {fastest['carillon']:.0f}/s ours, {fastest['mqtt']:.0f}/s mosquitto")
+    return [cpu, median, p99]
+
+
+def settle(receivers, expected, seconds=20):
+    """What the devices received, once that is everything that was sent."""
+    total, deadline = None, time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        report = receivers.report()
+        if total is None:
+            total = report
+        elif report["received"]:
+            total["received"] += report["received"]
+        # At least once: one that comes twice is counted twice.
+        if total["received"] >= expected * 0.999:
+            return total
+        time.sleep(0.05)
+    raise SystemExit(f"bench: {expected} were sent, and {total['received']} arrived")
+
+
+def idle(bench):
+    """Memory of idle devices while they are connected, and once they are gone."""
+    peer = "mosquitto, mutual TLS"
+    memory = Result("memory per idle connected device", peer, "KB", 2.0)
+    after = Result("memory after all of them have gone", "before they came", "MB", 1.5)
+    service = bench.connected_service()
+    sides = Sides(bench, service)
+    for _ in range(bench.idle_rounds):
+        each = {}
+        for kind, start in (("carillon", service.serve), ("mqtt", lambda: peers.mosquitto(bench.tools, bench.work))):
+            with start() as server:
+                # What the first connections make for good is not theirs.
+                with sides.fleet(kind, server, 100):
+                    pass
+                time.sleep(1)
+                before = server.resident()
+                with sides.fleet(kind, server, bench.devices):
+                    time.sleep(2)
+                    each[kind] = (server.resident() - before) / bench.devices / 1024
+                time.sleep(3)
+                if kind == "carillon":
+                    after.add(server.resident() / 1e6, before / 1e6)
+        memory.add(each["carillon"], each["mqtt"])
+    return [memory, after]

@@ -1,0 +1,53 @@
+"""Devices and providers: the programs of Benchmarks/load."""
+
+import json
+import subprocess
+
+
+class Trust:
+    """Whom a client of the load trusts, and who it is."""
+
+    def __init__(self, authority, chains=None, key=None):
+        self.options = ["-ca", authority] + (["-chains", chains, "-key", key] if chains else [])
+
+
+class Fleet:
+    """Connected devices, until the end of a `with`."""
+
+    def __init__(self, program, kind, port, trust, count):
+        command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count)]
+        self.process = subprocess.Popen(
+            command + trust.options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"bench: the devices are gone ({self.process.wait()})")
+        return json.loads(line)
+
+    def report(self):
+        """What came since the last report: how many, and how long they were under way."""
+        self.process.stdin.write("report\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate("end\n")
+
+
+def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
+    """Sends to devices in turn; how many seconds it took until all were answered."""
+    command = [
+        program, "push", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count), "-paths", paths,
+        "-connections", str(connections), "-window", str(window), "-rate", str(rate), "-token", token,
+        "-expiration", expiration, *trust.options,
+    ]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if result.returncode != 0:
+        raise SystemExit(f"bench: sending failed: {result.stderr}")
+    return json.loads(result.stdout)["seconds"]

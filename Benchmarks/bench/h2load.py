@@ -1,0 +1,68 @@
+"""The load of the provider rows: h2load, with headers as they arrive in life."""
+
+import os
+import re
+import statistics
+import subprocess
+
+BODY = '{"aps":{"alert":{"title":"Lunch","body":"The table is laid for twelve, come down."},"sound":"default"}}'
+
+
+class Load:
+    """So many requests on so many connections, with so many streams each.
+
+    Each connection is an h2load of its own, with a share of the paths of its own: the connections of one h2load all
+    begin at the first path and would send to the same few devices at the same time.
+    """
+
+    def __init__(self, requests, connections, streams):
+        self.each, self.connections, self.streams = requests // connections, connections, streams
+        self.requests = self.each * connections
+
+    def run(self, work, port, paths, token, expiration):
+        """Runs it; the mean time of a request in seconds.
+
+        `paths` is a file of paths, or one path. The header table is off (--encoder-header-table-size=0), so that
+        every request carries its headers whole, as they do where each connection comes from another client.
+        """
+        body = f"{work}/body.json"
+        with open(body, "w") as file:
+            file.write(BODY)
+        command = [
+            "h2load", "-n", str(self.each), "-c", "1", "-m", str(self.streams), "-t", "1",
+            "--encoder-header-table-size=0", "-d", body,
+            "-H", f"authorization: bearer {token}", "-H", "apns-topic: com.example.app",
+            "-H", "apns-id: 123e4567-e89b-12d3-a456-4266554400a0", "-H", "apns-push-type: alert",
+            "-H", "apns-priority: 10", "-H", f"apns-expiration: {expiration}",
+        ]
+        base = f"https://127.0.0.1:{port}"
+        if paths.endswith(".txt"):
+            targets = [["-B", base, "-i", share] for share in shares(paths, self.connections)]
+        else:
+            targets = [[base + paths]] * self.connections
+        running = [subprocess.Popen(command + target, stdout=subprocess.PIPE, text=True) for target in targets]
+        outputs = [process.communicate()[0] for process in running]
+        succeeded = sum(int(re.search(r"(\d+) 2xx", output).group(1)) for output in outputs)
+        if succeeded != self.requests:
+            raise SystemExit(f"bench: {self.requests - succeeded} of {self.requests} requests failed\n{outputs[0]}")
+        pattern = r"time for request:\s+\S+\s+\S+\s+(\S+)"
+        return statistics.mean(seconds(re.search(pattern, output).group(1)) for output in outputs)
+
+
+def shares(paths, count):
+    """The file of paths in as many files, made once."""
+    files = [f"{paths}.{count}.{number}" for number in range(count)]
+    if not os.path.exists(files[-1]):
+        with open(paths) as file:
+            lines = file.readlines()
+        for number, name in enumerate(files):
+            with open(name, "w") as file:
+                file.writelines(lines[number::count])
+    return files
+
+
+def seconds(text):
+    for unit, factor in (("us", 1e-6), ("ms", 1e-3), ("s", 1)):
+        if text.endswith(unit):
+            return float(text[: -len(unit)]) * factor
+    raise ValueError(text)

@@ -1,0 +1,39 @@
+"""What the service is measured against."""
+
+import os
+
+from processes import Server, free_port, run
+
+
+def nghttpd(tools, work):
+    """The C server of the library we use, which serves a file to every request."""
+    folder = f"{work}/www/3/device"
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/{'0' * 64}", "w") as file:
+        file.write("{}\n")
+    port = free_port()
+    key, certificate = tools.server_identity(work)
+    command = ["nghttpd", "-d", f"{work}/www", "-n", "1", "-a", "127.0.0.1", str(port), key, certificate]
+    return Server("nghttpd", command, port, f"{work}/nghttpd.log").wait_for_port()
+
+
+def go_server(tools, work):
+    """A minimal net/http server that reads the body and answers 200."""
+    port = free_port()
+    key, certificate = tools.server_identity(work)
+    return Server(
+        "Go net/http", [tools.go_program("server"), f"127.0.0.1:{port}", certificate, key], port, f"{work}/go.log"
+    ).wait_for_port()
+
+
+def mosquitto(tools, work):
+    """An MQTT broker with client certificates, as it comes but for the number of messages it may have under way."""
+    port = free_port()
+    key, certificate = tools.server_identity(work)
+    with open(f"{work}/mosquitto.conf", "w") as file:
+        file.write(
+            f"listener {port} 127.0.0.1\ncafile {certificate}\ncertfile {certificate}\nkeyfile {key}\n"
+            "require_certificate true\nallow_anonymous true\npersistence false\nuser root\nlog_type error\n"
+            "max_inflight_messages 1000\nmax_queued_messages 100000\nmax_connections -1\n"
+        )
+    return Server("mosquitto", ["mosquitto", "-c", f"{work}/mosquitto.conf"], port, f"{work}/mosquitto.log").wait_for_port()

@@ -1,0 +1,90 @@
+"""The rows of the provider API: what a push costs while no device is there."""
+
+import json
+import os
+
+import peers
+from h2load import Load
+from processes import run
+from results import Result
+from service import Service
+
+# What nghttpd serves: one path for all, since it would otherwise be measured opening files.
+PEER_PATH = "/3/device/" + "0" * 64
+
+NEVER_STORED, STORED = "0", "2000000000"
+
+
+def cpu_of(server, per, work):
+    """Seconds of CPU per 100,000 that the server spent while work was done."""
+    before = server.cpu()
+    work()
+    return (server.cpu() - before) * 100_000 / per
+
+
+def validated(bench):
+    """Requests that pass every check and find their device offline, against a file served."""
+    cpu = Result("CPU per validated push, device offline", "nghttpd serving a file", "s/100k", 1.5)
+    latency = Result("its mean latency, one stream at a time", "nghttpd serving a file", "µs", 1.3)
+    go = Result("CPU per validated push, device offline", "Go net/http", "s/100k")
+    full, single = Load(bench.requests, 8, 100), Load(bench.requests // 20, 1, 1)
+    service = bench.offline_service()
+    token = service.provider_token()
+    with service.serve(event_loops=1) as ours, peers.nghttpd(bench.tools, bench.work) as theirs, \
+            peers.go_server(bench.tools, bench.work) as gopher:
+        ask_ours = lambda load: load.run(bench.work, ours.port, service.paths, token, NEVER_STORED)
+        ask_peer = lambda load, peer: load.run(bench.work, peer.port, PEER_PATH, token, NEVER_STORED)
+        for _ in bench.rounds(warm_up=lambda: (ask_ours(full), ask_peer(full, theirs))):
+            spent = cpu_of(ours, full.requests, lambda: ask_ours(full))
+            cpu.add(spent, cpu_of(theirs, full.requests, lambda: ask_peer(full, theirs)))
+            latency.add(1e6 * ask_ours(single), 1e6 * ask_peer(single, theirs))
+            go.add(spent, cpu_of(gopher, full.requests, lambda: ask_peer(full, gopher)))
+    return [cpu, latency, go]
+
+
+def stored(bench):
+    """Requests that are answered once their notification is on disk, against SQLite alone and the row above."""
+    result = Result("CPU per push stored, device offline", "bare SQLite + validated push", "s/100k", 1.5)
+    load = Load(bench.requests, 8, 100)
+    service = bench.offline_service()
+    token = service.provider_token()
+    syncs, target = f"{service.folder}/syncs", f"{service.folder}/bare.sqlite"
+    bare = bench.tools.c_program("bare", "-lsqlite3")
+    counting = {"LD_PRELOAD": bench.tools.c_program("syncs.so", "-shared", "-fPIC"), "SYNCS": syncs}
+    with service.serve(event_loops=1, env=counting) as ours:
+        def ask(expiration):
+            load.run(bench.work, ours.port, service.paths, token, expiration)
+
+        for _ in bench.rounds(warm_up=lambda: ask(NEVER_STORED)):
+            alone = cpu_of(ours, load.requests, lambda: ask(NEVER_STORED))
+            before = count(syncs)
+            spent = cpu_of(ours, load.requests, lambda: ask(STORED))
+            transactions = count(syncs) - before
+            written = json.loads(run(bare, f"{service.data}/carillon.sqlite", target, str(transactions)))
+            result.add(spent, alone + written["cpu"] * 100_000 / written["rows"])
+            bench.note(f"{written['rows']} rows in {transactions} transactions")
+    return [result]
+
+
+def count(path):
+    if not os.path.exists(path):
+        return 0
+    with open(path) as file:
+        return int(file.read().split("\n")[0] or 0)
+
+
+def threads(bench):
+    """The first row with two threads, against one."""
+    result = Result("CPU per validated push, 2 event loops", "ours with 1", "s/100k", 1.15)
+    load = Load(bench.requests, 8, 100)
+    services = [bench.offline_service(), bench.offline_service("offline-2")]
+    with services[0].serve(event_loops=1) as one, services[1].serve(event_loops=2) as two:
+        def ask(server, service):
+            load.run(bench.work, server.port, service.paths, service.provider_token(), NEVER_STORED)
+
+        def cost(server, service):
+            return cpu_of(server, load.requests, lambda: ask(server, service))
+
+        for _ in bench.rounds(warm_up=lambda: (ask(one, services[0]), ask(two, services[1]))):
+            result.add(cost(two, services[1]), cost(one, services[0]))
+    return [result]

@@ -1,0 +1,94 @@
+"""The service under measurement, with every limit and promise as it comes."""
+
+import base64
+import json
+import os
+import subprocess
+import time
+
+from processes import Server, free_port, run
+
+TOPIC = "com.example.app"
+
+
+class Service:
+    """A data folder with registered devices, and the service that runs on it."""
+
+    def __init__(self, tools, work, name, devices, apps=1, certificates=False):
+        self.tools = tools
+        self.folder = os.path.join(work, name)
+        self.data = os.path.join(self.folder, "data")
+        self.log = os.path.join(self.folder, "log")
+        os.makedirs(self.folder)
+        self.paths = os.path.join(self.folder, "paths.txt")
+        with self.serve():
+            self.create_apps(apps)
+        request = []
+        if certificates:
+            request = [tools.device_request(self.folder)]
+        run(tools.seed, self.data, self.folder, str(devices), str(apps), *request)
+
+    def create_apps(self, count):
+        if count == 1:
+            return
+        with open(os.path.join(self.data, "development.json")) as file:
+            team = json.load(file)["teamID"]
+        for number in range(1, count):
+            run(
+                self.tools.carillon, "app", "create", "--data", self.data, "--team", team,
+                "--bundle-id", f"{TOPIC}{number}",
+            )
+
+    def serve(self, event_loops=None, env=None):
+        """Starts the service on ports of the system's choice."""
+        env = dict(env or {})
+        if event_loops:
+            env["CARILLON_EVENT_LOOPS"] = str(event_loops)
+        ready = os.path.join(self.folder, "ready.json")
+        command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
+                   "--environment", "development"]
+        if os.path.exists(ready):
+            os.remove(ready)
+        server = Server("carillon", command, 0, ready, env)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and server.process.poll() is None:
+            for line in open(ready):
+                if line.startswith("{") and line.endswith("\n"):
+                    addresses = json.loads(line)["development"]
+                    server.port = int(addresses["provider"].rpartition(":")[2])
+                    server.courier = int(addresses["courier"].rpartition(":")[2])
+                    return server
+            time.sleep(0.02)
+        server.stop()
+        raise SystemExit(f"bench: carillon does not start; see {ready}")
+
+    @property
+    def authority(self):
+        return os.path.join(self.data, "ca.pem")
+
+    def provider_token(self):
+        """A provider token of the development team (RFC 7519, ES256)."""
+        with open(os.path.join(self.data, "development.json")) as file:
+            record = json.load(file)
+        header = encode(json.dumps({"alg": "ES256", "kid": record["keyID"]}).encode())
+        claims = encode(json.dumps({"iss": record["teamID"], "iat": int(time.time())}).encode())
+        text = f"{header}.{claims}"
+        key = os.path.join(self.data, f"AuthKey_{record['keyID']}.p8")
+        signature = subprocess.run(
+            ["openssl", "dgst", "-sha256", "-sign", key], input=text.encode(), stdout=subprocess.PIPE, check=True
+        ).stdout
+        return f"{text}.{encode(raw_signature(signature))}"
+
+
+def encode(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def raw_signature(der):
+    """The two numbers of an ECDSA signature, 32 bytes each, out of their ASN.1."""
+    numbers, rest = [], der[2:]
+    for _ in range(2):
+        length = rest[1]
+        numbers.append(int.from_bytes(rest[2:2 + length], "big").to_bytes(32, "big"))
+        rest = rest[2 + length:]
+    return b"".join(numbers)

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// runDevices connects devices, says so, and then obeys standard input: "report" prints and forgets what was received,
+// "end" closes all connections.
+func runDevices(o options) error {
+	protocols := map[string][]string{"carillon": {"h2"}}
+	trusted, err := loadIdentities(o, protocols[o.kind]...)
+	if err != nil {
+		return err
+	}
+	fleet := &fleet{options: o, trusted: trusted}
+	began := time.Now()
+	if err := fleet.connect(); err != nil {
+		return err
+	}
+	fmt.Printf("{\"connected\":%d,\"seconds\":%.2f}\n", o.count, time.Since(began).Seconds())
+	commands := bufio.NewScanner(os.Stdin)
+	for commands.Scan() && commands.Text() != "end" {
+		json.NewEncoder(os.Stdout).Encode(fleet.report())
+	}
+	for _, connection := range fleet.connections {
+		connection.Close()
+	}
+	return nil
+}
+
+type fleet struct {
+	options     options
+	trusted     *identities
+	connections []*tls.Conn
+	lost        int64
+	mutex       sync.Mutex
+	latencies   []time.Duration
+}
+
+func (f *fleet) connect() error {
+	f.connections = make([]*tls.Conn, f.options.count)
+	numbers := make(chan int)
+	failures := make(chan error, f.options.parallel)
+	var all sync.WaitGroup
+	for i := 0; i < f.options.parallel; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for number := range numbers {
+				if err := f.open(number); err != nil {
+					failures <- fmt.Errorf("device %d: %w", number, err)
+					return
+				}
+			}
+		}()
+	}
+	for number := 0; number < f.options.count; number++ {
+		select {
+		case numbers <- number:
+		case err := <-failures:
+			return err
+		}
+	}
+	close(numbers)
+	all.Wait()
+	select {
+	case err := <-failures:
+		return err
+	default:
+		return nil
+	}
+}
+
+// open connects one device and waits until it would get notifications.
+func (f *fleet) open(number int) error {
+	// Several addresses, so that one does not run out of ports.
+	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+number%8))}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{LocalAddr: from, Timeout: 30 * time.Second}, Config: f.trusted.of(number)}
+	connection, err := dialer.Dial("tcp", f.options.address)
+	if err != nil {
+		return err
+	}
+	f.connections[number] = connection.(*tls.Conn)
+	ready := make(chan error, 1)
+	listen := f.listenHTTP2
+	if f.options.kind == "mqtt" {
+		listen = f.listenMQTT
+	}
+	go func() {
+		if err := listen(number, connection, ready); err != nil {
+			atomic.AddInt64(&f.lost, 1)
+			select {
+			case ready <- err:
+			default:
+			}
+		}
+	}()
+	return <-ready
+}
+
+func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) error {
+	in := bufio.NewReaderSize(connection, 2048)
+	request := appendRequest(nil, methodGet, "/1/notifications")
+	out := appendFrame(preface(), frameHeaders, flagEndStream|flagEndHeaders, 1, request)
+	if _, err := connection.Write(out); err != nil {
+		return err
+	}
+	var buffer, line []byte
+	stream := uint32(1)
+	acknowledgement := appendRequest(nil, methodPost, "/1/acknowledgements")
+	var sendings []byte
+	for {
+		received, err := readFrame(in, &buffer)
+		if err != nil {
+			return err
+		}
+		out, err := housekeeping(received)
+		if err != nil {
+			return err
+		}
+		switch {
+		case received.kind == frameHeaders && received.stream == 1:
+			if received.payload[0] != status200 {
+				return fmt.Errorf("the stream of notifications was refused")
+			}
+			ready <- nil
+		case received.kind == frameData && received.stream == 1:
+			line = append(line, received.payload...)
+			for {
+				end := bytes.IndexByte(line, '\n')
+				if end < 0 {
+					break
+				}
+				if number := numberAfter(line[:end], `"sending":`); number != "" {
+					f.note(line[:end])
+					sendings = append(append(sendings, number...), ',')
+				}
+				line = line[:copy(line, line[end+1:])]
+			}
+		}
+		if len(sendings) > 0 && in.Buffered() == 0 {
+			stream += 2
+			body := append([]byte(`{"sendings":[`), sendings[:len(sendings)-1]...)
+			out = appendFrame(out, frameHeaders, flagEndHeaders, stream, acknowledgement)
+			out = appendFrame(out, frameData, flagEndStream, stream, append(body, "]}"...))
+			sendings = sendings[:0]
+		}
+		if len(out) > 0 {
+			if _, err := connection.Write(out); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *fleet) listenMQTT(number int, connection net.Conn, ready chan<- error) error {
+	in := bufio.NewReaderSize(connection, 2048)
+	if _, err := connection.Write(mqttOpen(fmt.Sprintf("device-%d", number), mqttTopic(number))); err != nil {
+		return err
+	}
+	var buffer, out []byte
+	for {
+		kind, body, err := readPacket(in, &buffer)
+		if err != nil {
+			return err
+		}
+		switch kind & 0xf0 {
+		case mqttConnAck:
+			if body[1] != 0 {
+				return fmt.Errorf("the broker refused: %d", body[1])
+			}
+		case mqttSubAck:
+			ready <- nil
+		case mqttPublish & 0xf0:
+			identifier, payload := mqttMessage(body)
+			f.note(payload)
+			out = appendPacket(out, mqttPubAck, []byte{byte(identifier >> 8), byte(identifier)})
+		}
+		if len(out) > 0 && in.Buffered() == 0 {
+			if _, err := connection.Write(out); err != nil {
+				return err
+			}
+			out = out[:0]
+		}
+	}
+}
+
+// note takes down how long a payload was under way: it says when it was sent.
+func (f *fleet) note(text []byte) {
+	sent, err := strconv.ParseInt(numberAfter(text, `"sent":`), 10, 64)
+	if err != nil {
+		return
+	}
+	latency := time.Since(time.Unix(0, sent))
+	f.mutex.Lock()
+	f.latencies = append(f.latencies, latency)
+	f.mutex.Unlock()
+}
+
+func numberAfter(text []byte, name string) string {
+	start := bytes.Index(text, []byte(name))
+	if start < 0 {
+		return ""
+	}
+	start += len(name)
+	end := start
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	return string(text[start:end])
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// Frames of HTTP/2 (RFC 9113, 4 and 6), as few of them as a load needs.
+const (
+	frameData         = 0
+	frameHeaders      = 1
+	frameReset        = 3
+	frameSettings     = 4
+	framePing         = 6
+	frameGoAway       = 7
+	frameWindowUpdate = 8
+
+	flagEndStream  = 1
+	flagAck        = 1
+	flagEndHeaders = 4
+)
+
+// bigWindow is given once for the connection and each stream, so that no more of them need be sent.
+const bigWindow = 1 << 30
+
+type frame struct {
+	kind, flags byte
+	stream      uint32
+	payload     []byte
+}
+
+func appendFrame(to []byte, kind, flags byte, stream uint32, payload []byte) []byte {
+	length := len(payload)
+	to = append(to, byte(length>>16), byte(length>>8), byte(length), kind, flags)
+	to = binary.BigEndian.AppendUint32(to, stream)
+	return append(to, payload...)
+}
+
+func preface() []byte {
+	out := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	out = appendFrame(out, frameSettings, 0, 0, []byte{0, 4, bigWindow >> 24, 0, 0, 0})
+	return appendFrame(out, frameWindowUpdate, 0, 0, []byte{(bigWindow - 65536) >> 24 & 0xff, 0xff, 0, 0})
+}
+
+// readFrame reads one frame; its payload is good until the next call with the same buffer.
+func readFrame(in *bufio.Reader, buffer *[]byte) (frame, error) {
+	var head [9]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return frame{}, err
+	}
+	length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
+	if cap(*buffer) < length {
+		*buffer = make([]byte, length)
+	}
+	payload := (*buffer)[:length]
+	_, err := io.ReadFull(in, payload)
+	return frame{head[3], head[4], binary.BigEndian.Uint32(head[5:]) & 0x7fffffff, payload}, err
+}
+
+// Header fields as literals that enter no table (RFC 7541, 6.2.2), or by their index in the static one.
+const (
+	methodGet   = 0x82
+	methodPost  = 0x83
+	schemeHTTPS = 0x87
+	status200   = 0x88
+)
+
+func appendText(to []byte, text string) []byte {
+	if len(text) < 127 {
+		return append(append(to, byte(len(text))), text...)
+	}
+	to = append(to, 127)
+	rest := len(text) - 127
+	for rest >= 128 {
+		to = append(to, byte(rest)|0x80)
+		rest >>= 7
+	}
+	return append(append(to, byte(rest)), text...)
+}
+
+func appendField(to []byte, name, value string) []byte {
+	return appendText(appendText(append(to, 0), name), value)
+}
+
+func appendRequest(to []byte, method byte, path string) []byte {
+	to = append(to, method, schemeHTTPS, 0x04)
+	to = appendText(to, path)
+	return appendText(append(to, 0x01), "localhost")
+}
+
+// housekeeping answers what the connection itself asks; what it returns is to be written.
+func housekeeping(f frame) ([]byte, error) {
+	switch {
+	case f.kind == frameSettings && f.flags&flagAck == 0:
+		return appendFrame(nil, frameSettings, flagAck, 0, nil), nil
+	case f.kind == framePing && f.flags&flagAck == 0:
+		return appendFrame(nil, framePing, flagAck, 0, f.payload), nil
+	case f.kind == frameGoAway:
+		return nil, fmt.Errorf("the server said goodbye: %s", f.payload[8:])
+	case f.kind == frameReset:
+		return nil, fmt.Errorf("the server reset stream %d", f.stream)
+	}
+	return nil, nil
+}

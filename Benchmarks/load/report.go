@@ -1,0 +1,30 @@
+package main
+
+import (
+	"sort"
+	"sync/atomic"
+	"time"
+)
+
+// report is what a fleet received since the last one; times in seconds.
+type report struct {
+	Received int     `json:"received"`
+	Lost     int64   `json:"lost"`
+	Median   float64 `json:"median"`
+	P99      float64 `json:"p99"`
+}
+
+func (f *fleet) report() report {
+	f.mutex.Lock()
+	latencies := f.latencies
+	f.latencies = nil
+	f.mutex.Unlock()
+	sort.Slice(latencies, func(a, b int) bool { return latencies[a] < latencies[b] })
+	at := func(share float64) float64 {
+		if len(latencies) == 0 {
+			return 0
+		}
+		return time.Duration(latencies[int(share*float64(len(latencies)-1))]).Seconds()
+	}
+	return report{len(latencies), atomic.LoadInt64(&f.lost), at(0.5), at(0.99)}
+}
