@@ -9,6 +9,9 @@ package final class ConnectionBudget: Sendable {
     /// - Parameter limit: what the system grants, less what else the process needs.
     package init(limit: Int) { self.limit = limit }
 
+    /// How many are open now.
+    package var openConnections: Int { open.load(ordering: .relaxed) }
+
     /// Takes one; false when there is none left.
     func take() -> Bool {
         guard open.add(1, ordering: .relaxed).newValue <= limit else {

@@ -21,6 +21,7 @@ struct ServiceParts {
     var description: ServiceDescription
     var folder: DataFolder
     var lock: DataFolderLock
+    var budget: ConnectionBudget
     var settings: Settings
     var store: SQLiteStore
     var deliveryLog: FileDeliveryLog
@@ -183,7 +184,7 @@ private struct ServiceBuilder {
         }
         try description.write(to: folder)
         return ServiceParts(
-            description: description, folder: folder, lock: lock, settings: settings, store: store,
+            description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
             deliveryLog: deliveryLog, metricsEndpoint: endpoint, group: group, certificate: certificate,
             delivery: delivery, switchboard: switchboard,
             providerTokens: tokens,

@@ -19,6 +19,7 @@ package final class CarillonService: Sendable {
     package let folder: DataFolder
 
     private let lock: DataFolderLock
+    private let budget: ConnectionBudget
     private let settings: Settings
     private let store: SQLiteStore
     private let deliveryLog: FileDeliveryLog
@@ -37,6 +38,7 @@ package final class CarillonService: Sendable {
         description = parts.description
         folder = parts.folder
         lock = parts.lock
+        budget = parts.budget
         settings = parts.settings
         store = parts.store
         deliveryLog = parts.deliveryLog
@@ -60,6 +62,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.renewCertificates() }
+            group.addTask { await self.giveMemoryBack() }
             // The first thing to end is this wait.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -95,6 +98,15 @@ package final class CarillonService: Sendable {
 
     /// Sees whether the listeners need another certificate; connections that are open keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+
+    private func giveMemoryBack() async {
+        var relief = MemoryRelief()
+        while !Task.isCancelled {
+            // It only ends early when the task is cancelled, and then so does the loop.
+            try? await Task.sleep(for: MemoryRelief.interval)
+            if relief.isDue(openConnections: budget.openConnections) { MemoryRelief.giveBack() }
+        }
+    }
 
     private func renewCertificates() async {
         while !Task.isCancelled {
