@@ -20,12 +20,10 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     package init?(hexadecimal digits: Span<UInt8>) {
         guard digits.count == Self.byteCount * 2 else { return nil }
         var bytes = SIMD32<UInt8>()
-        for index in 0..<Self.byteCount {
-            guard let high = Hexadecimal.value(of: digits[index * 2]),
-                let low = Hexadecimal.value(of: digits[index * 2 + 1])
-            else { return nil }
-            bytes[index] = high << 4 | low
+        let isGood = digits.withUnsafeBufferPointer { digits in
+            withUnsafeMutableBytes(of: &bytes) { Hexadecimal.read(digits, into: $0) }
         }
+        guard isGood else { return nil }
         self.bytes = bytes
     }
 

@@ -25,11 +25,12 @@ struct ProviderMemory {
         gateway: ProviderGateway,
         now: Double,
     ) throws(Rejection) -> VerifiedProviderToken {
-        let accounts = current(gateway.accounts)
+        refresh(gateway)
         if let token, value.isEqual(to: authorization) {
             try token.check(environment: gateway.environment, now: now)
             return token
         }
+        let accounts = current(gateway.accounts)
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, now: now)
         guard team == nil || team == verified.team else {
@@ -50,9 +51,9 @@ struct ProviderMemory {
     /// What an `apns-topic` header names.
     mutating func topic(
         _ value: Span<UInt8>,
-        in accounts: any Accounts,
+        gateway: ProviderGateway,
     ) -> ProviderRequest.Field<AddressedTopic> {
-        let snapshot = current(accounts)
+        refresh(gateway)
         if let topic, value.isEqual(to: topicName) { return .value(topic) }
         guard !value.isEmpty else { return .absent }
         guard value.count <= BundleID.maximumTopicBytes else {
@@ -62,7 +63,7 @@ struct ProviderMemory {
         guard BundleID.isTopic(name) else {
             return .bad("apns-topic is not a bundle ID, with or without suffix.")
         }
-        let addressed = AddressedTopic(name: name, in: snapshot)
+        let addressed = AddressedTopic(name: name, in: current(gateway.accounts))
         topic = addressed
         topicName = value.array
         return .value(addressed)
@@ -76,6 +77,18 @@ struct ProviderMemory {
         topic = addressed
         topicName = Array(name.utf8)
         return addressed
+    }
+
+    /// The version of the accounts as of this batch.
+    mutating func version(_ gateway: ProviderGateway) -> UInt64 {
+        refresh(gateway)
+        return version
+    }
+
+    /// Looks at the accounts once for each batch. A request that says what the last one said goes no further: a
+    /// snapshot handed out costs a reference to each of its tables.
+    private mutating func refresh(_ gateway: ProviderGateway) {
+        if accounts == nil { _ = current(gateway.accounts) }
     }
 
     /// The accounts as of this batch. What was remembered of older ones is forgotten.

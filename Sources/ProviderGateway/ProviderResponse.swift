@@ -14,8 +14,9 @@ struct ProviderResponse {
     mutating func accepted(_ id: NotificationID) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
-        appendID(id)
-        if environment == .development { headers.append("apns-unique-id", id.utf8, indexing: .never) }
+        let text = id.utf8
+        appendID(text)
+        if environment == .development { headers.append("apns-unique-id", text, indexing: .never) }
         return headers
     }
 
@@ -23,14 +24,14 @@ struct ProviderResponse {
     mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
-        appendID(id)
+        appendID(id.utf8)
         headers.append("content-type", "application/json")
         return (headers, Self.body(rejection, in: environment))
     }
 
     /// Its value does not come again: it stays out of the peer's table of headers.
-    private mutating func appendID(_ id: NotificationID) {
-        headers.append("apns-id", id.utf8, indexing: .never)
+    private mutating func appendID(_ id: [UInt8]) {
+        headers.append("apns-id", id, indexing: .never)
     }
 
     /// The dictionary of Table 8-5; GOAWAY carries it too. `detail` is for developers alone.

@@ -4,14 +4,19 @@ import Synchronization
 /// The token keys as everybody uses them, which may be joined by a new one while the service runs.
 package final class SharedTokenKeys: Sendable {
     private let keys: Mutex<TokenKeys>
+    /// Stays good when a key joins: what one key has opened, another does not.
+    private let opened = OpenedTokens()
 
     package init(_ keys: TokenKeys) { self.keys = Mutex(keys) }
 
     package var current: TokenKeys { keys.withLock { $0 } }
 
-    /// Opens with the keys as they are now.
+    /// What a token says, as ``TokenKeys/open(_:environment:)`` with the keys as they are now.
     package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
-        current.open(token, environment: environment)
+        if let contents = opened.contents(of: token, environment: environment) { return contents }
+        guard let contents = current.open(token, environment: environment) else { return nil }
+        opened.remember(contents, of: token, environment: environment)
+        return contents
     }
 
     /// Seals the tokens of new registrations with this key from now on; those given out stay good.

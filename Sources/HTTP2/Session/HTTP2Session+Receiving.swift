@@ -158,7 +158,7 @@ extension HTTP2Session {
             if let index = streams.index(of: stream) { streams[index].flags.insert(.responded) }
             application?.headersBegan(stream)
         }
-        application?.headerReceived(stream, name: name.span, value: value.span)
+        headerReceiver?.headerReceived(stream, name: name.span, value: value.span)
         return Self.go
     }
 

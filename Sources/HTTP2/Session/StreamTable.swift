@@ -62,6 +62,13 @@ public struct StreamTable<Element> {
         zip(ids, elements).compactMap { isChosen($1) ? StreamID($0) : nil }
     }
 
+    /// Changes a stream's element in place; nil if it is not in the table. What `change` does must not come back here.
+    @inlinable
+    public mutating func update<Result>(_ stream: StreamID, _ change: (inout Element) -> Result) -> Result? {
+        guard let index = index(of: stream) else { return nil }
+        return change(&elements[index])
+    }
+
     /// Adds a stream. The caller knows that it is not in the table yet.
     @inlinable
     public mutating func append(_ stream: StreamID, _ element: Element) {

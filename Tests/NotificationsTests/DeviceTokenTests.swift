@@ -1,0 +1,31 @@
+import Notifications
+import Testing
+
+@Suite("Device tokens as text")
+struct DeviceTokenTests {
+    @Test("Every byte is read, in either case")
+    func everyByte() throws {
+        for byte in UInt8.min...UInt8.max {
+            let digits = Hexadecimal.string([byte])
+            let expected = [UInt8](repeating: byte, count: DeviceToken.byteCount)
+            let lower = String(repeating: digits, count: DeviceToken.byteCount)
+            #expect(DeviceToken(lower)?.array == expected)
+            #expect(DeviceToken(lower.uppercased())?.array == expected)
+        }
+    }
+
+    @Test("Any other character, in any place, is refused")
+    func otherCharacters() {
+        let good = [UInt8](repeating: UInt8(ascii: "a"), count: 2 * DeviceToken.byteCount)
+        for character in UInt8.min...UInt8.max where Hexadecimal.value(of: character) == nil {
+            var digits = good
+            digits[Int(character) % digits.count] = character
+            #expect(DeviceToken(hexadecimal: digits.span) == nil, "\(character)")
+        }
+    }
+
+    @Test("One digit too few or too many is refused", arguments: [0, 62, 63, 65, 66, 128])
+    func lengths(count: Int) {
+        #expect(DeviceToken(String(repeating: "a", count: count)) == nil)
+    }
+}
