@@ -9,7 +9,9 @@ import tempfile
 import time
 
 import device_rows
+import growth
 import provider_rows
+import soak
 from results import as_json, table
 from service import Service
 from tools import Tools
@@ -72,6 +74,8 @@ def main():
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--short", action="store_true", help="small numbers; fails only where a ratio is far off")
     parser.add_argument("--rounds", type=int, help="how many rounds are measured")
+    parser.add_argument("--growth", metavar="SVG", help="measure how cost grows instead, and draw it into a file")
+    parser.add_argument("--soak", metavar="MINUTES", type=float, help="see that nothing grows in so many minutes instead")
     parser.add_argument("rows", nargs="*", help=f"some of: {', '.join(ROWS)}; all by default")
     arguments = parser.parse_args()
     if unknown := set(arguments.rows) - set(ROWS):
@@ -85,6 +89,10 @@ def main():
     os.chmod(work, 0o755)
     try:
         bench = Bench(arguments, work)
+        if arguments.growth:
+            return print(growth.grow(bench, arguments.growth))
+        if arguments.soak:
+            return sys.exit("\n".join(soak.soak(bench, arguments.soak)) or 0)
         results = []
         for name in arguments.rows or ROWS:
             bench.note(name)

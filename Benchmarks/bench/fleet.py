@@ -37,7 +37,8 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
-        self.process.communicate("end\n")
+        if self.process.poll() is None:
+            self.process.communicate("end\n")
 
 
 def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
