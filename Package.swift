@@ -71,6 +71,7 @@ let package = Package(
             pkgConfig: "libnghttp2",
             providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])],
         ),
+        .systemLibrary(name: "CMalloc"),
         .target(
             name: "Connections",
             dependencies: ["Rates", nioCore, nioPosix, nioSSL, logging],
@@ -124,7 +125,8 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "SQLiteStore", "PrometheusMetrics", coreMetrics,
+                "ProviderGateway", "BinaryGateway", "Courier", "CMalloc", "SQLiteStore", "PrometheusMetrics",
+                coreMetrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -1,8 +1,5 @@
+import CMalloc
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Decides when the memory that connections have left behind goes back to the system.
 ///
