@@ -49,7 +49,9 @@ take() {
 
 # Has the stream of notifications open until it ends.
 listen() {
-    as_device -N "$courier/1/notifications" >"$folder/lines" &
+    # Not by way of the functions above: what is ended later is curl itself.
+    curl -q -sS --fail-with-body --http2 -N --cacert "$ca" --cert "$folder/device.crt" --key "$folder/device.key" \
+        "$courier/1/notifications" >"$folder/lines" &
     stream=$!
     trap 'kill "$stream" 2>/dev/null || true; exit 0' TERM INT
     while read -r line; do
@@ -73,7 +75,8 @@ touch "$folder/seen"
 rm -f "$folder/lines"
 mkfifo "$folder/lines"
 [ -f "$folder/device.crt" ] || activate
-as_device -X PUT "$courier/1/apps/$app" | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p'
+answer=$(as_device -X PUT "$courier/1/apps/$app")
+echo "$answer" | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p'
 delay=1
 while true; do
     listen
