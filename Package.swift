@@ -118,7 +118,9 @@ let package = Package(
         ),
         .target(
             name: "APNSDevice",
-            dependencies: ["Notifications", "Trust", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque],
+            dependencies: [
+                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
+            ],
             swiftSettings: settings,
         ),
         .target(

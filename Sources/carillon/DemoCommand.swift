@@ -68,7 +68,6 @@ struct DemoCommand: AsyncParsableCommand {
         }
         output.print(Step("service"), "service   ready: providers \(addresses.provider), devices \(addresses.courier)")
         let courier = try HostAndPort(addresses.courier)
-        let group = MultiThreadedEventLoopGroup.singleton
         let address = CourierAddress(host: courier.host, port: courier.port, authorityFile: description.ca)
         let identity = try await DeviceIdentity.activate(at: address, environment: .development)
         output.print(Step("device"), "device    activated: \(identity.deviceID)")

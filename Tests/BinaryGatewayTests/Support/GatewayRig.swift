@@ -204,7 +204,7 @@ extension GatewayRig {
     func online(_ device: UInt64 = 1) -> RecordingDevice {
         let key = destination(device).deviceKey
         let stream = RecordingDevice(key, on: switchboard)
-        switchboard.attach(stream, of: key)
+        switchboard.attach(stream, of: key, power: .low)
         return stream
     }
 
