@@ -41,11 +41,13 @@ struct ConnectionTests {
         try await GatewayRig.run { rig in
             var stranger = try rig.anonymousTLS()
             try await GatewayRig.run { other in
-                let tls = try other.tls()
+                let tls = try await other.tls()
                 (stranger.certificateChain, stranger.privateKey) = (tls.certificateChain, tls.privateKey)
             }
             let longAgo = Date(timeIntervalSinceNow: -20 * 365 * 24 * 60 * 60)
-            for tls in [try rig.tls(environments: [.development]), try rig.tls(issuedAt: longAgo), stranger] {
+            for tls in [
+                try await rig.tls(environments: [.development]), try await rig.tls(issuedAt: longAgo), stranger,
+            ] {
                 let client = try await rig.connect(.binary, tls)
                 #expect(try await client.readToEnd() == [])
                 #expect(try await client.failure()?.contains("CERTIFICATE") == true)
@@ -70,7 +72,7 @@ struct ConnectionTests {
         ])
     func offersHTTP2(_ service: GatewayRig.Service) async throws {
         try await GatewayRig.run { rig in
-            var tls = try rig.tls()
+            var tls = try await rig.tls()
             tls.applicationProtocols = ["h2", "http/1.1"]
             let client = try await rig.connect(service, tls)
             #expect(try await client.readToEnd() == [])
@@ -81,7 +83,7 @@ struct ConnectionTests {
     @Test("A client that offers another protocol is served")
     func offersSomethingElse() async throws {
         try await GatewayRig.run { rig in
-            var tls = try rig.tls()
+            var tls = try await rig.tls()
             tls.applicationProtocols = ["apns-legacy"]
             try await Self.probe(try await rig.connect(.binary, tls))
         }
@@ -90,7 +92,7 @@ struct ConnectionTests {
     @Test("TLS older than 1.2 is refused")
     func oldTLS() async throws {
         try await GatewayRig.run { rig in
-            var tls = try rig.tls()
+            var tls = try await rig.tls()
             (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11)
             let client = try await rig.connect(.binary, tls)
             #expect(try await client.readToEnd() == [])

@@ -124,12 +124,18 @@ extension GatewayRig {
         bundleID: String = bundleID,
         environments: Set<Environment>? = nil,
         issuedAt: Date = Date(),
-    ) throws -> TLSConfiguration {
+    ) async throws -> TLSConfiguration {
         var random = SystemRandomNumberGenerator()
         let issued = try authority.issueProviderCertificate(
             bundleID: Self.bundleID(bundleID), environments: environments ?? [environment],
             now: issuedAt.timeIntervalSince1970, using: &random)
         self.issued.note(issued.serial)
+        // The accounts have to know it: a certificate that is not listed is not trusted.
+        _ = try await store.apply(
+            .createCertificate(
+                TeamCertificate(
+                    serial: issued.serial, team: app.team, bundleID: app.bundleID, environments: [environment],
+                    validUntil: Timestamp(milliseconds: .max))))
         return try tls(chainPEM: issued.chainPEM, keyPEM: Self.required(issued.keyPEM))
     }
 
@@ -148,25 +154,23 @@ extension GatewayRig {
         return tls
     }
 
+    /// - Parameters:
+    ///   - tls: a good provider certificate by default.
+    ///   - limit: after how many bytes the client stops to read.
     func connect(
-        _ service: Service = .binary, _ tls: TLSConfiguration? = nil, limit: Int = .max
-    ) async throws
-        -> LegacyClient
-    {
+        _ service: Service = .binary,
+        _ tls: TLSConfiguration? = nil,
+        limit: Int = .max,
+    ) async throws -> LegacyClient {
         let listener = service == .binary ? binary : feedback
         let port = try Self.required(listener.localAddress?.port)
-        return try await LegacyClient.connect(port: port, tls: try tls ?? self.tls(), limit: limit)
+        guard let tls else { return try await LegacyClient.connect(port: port, tls: self.tls(), limit: limit) }
+        return try await LegacyClient.connect(port: port, tls: tls, limit: limit)
     }
 
     /// Revokes all provider certificates that were issued so far.
     func revokeEverything() async throws {
         for serial in issued.serials {
-            let team = app.team
-            _ = try await store.apply(
-                .createCertificate(
-                    TeamCertificate(
-                        serial: serial, team: team, bundleID: app.bundleID, environments: [environment],
-                        validUntil: Timestamp(milliseconds: .max))))
             _ = try await store.apply(.revokeCertificate(serial, at: clock.now))
         }
     }
