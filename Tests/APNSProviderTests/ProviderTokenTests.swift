@@ -111,17 +111,18 @@ import Testing
     }
 
     @Test func whatIsUnderWayIsAnsweredBeforeTheKeyIsReplaced() async throws {
-        let held = Mutex<(@Sendable () -> Void)?>(nil)
+        let (held, hold) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
         try await ScriptedServer.run(script: { request, connection in
             guard request.number == 0 else { return connection.answer(request.stream) }
             let bound = NIOLoopBound(connection, eventLoop: connection.channel.eventLoop)
-            held.withLock { $0 = { bound.execute { $0.answer(request.stream) } } }
+            hold.yield { bound.execute { $0.answer(request.stream) } }
         }) { server in
             try await server.withClient { client in
                 async let errors = client.errors(sending: 1)
-                await server.log.requests(1)
+                var answers = held.makeAsyncIterator()
+                let answer = try #require(await answers.next())
                 async let replaced: Void = client.replaceCredentials(with: try TestAuthority.credentials())
-                held.withLock { $0 }?()
+                answer()
                 let answered = try await errors
                 #expect(answered.isEmpty)
                 try await replaced

@@ -35,6 +35,9 @@ final class OutputText: Sendable {
                     rest.removeSubrange(...index)
                 }
             }
+            // At once, not when somebody lets go of the pipe: Foundation's `Process` reads past the list of open files
+            // when there are more than about 1,300.
+            try? handle.close()
             if !rest.isEmpty { line.yield(String(decoding: rest, as: UTF8.self)) }
             finish()
             line.finish()
