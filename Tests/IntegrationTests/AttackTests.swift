@@ -30,8 +30,10 @@ struct AttackTests {
         async let first = attack.run(against: address)
         async let second = attack.run(against: address)
         #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
-        for channel in [try await first, try await second] where attack.isEnded {
-            try? await channel.closeFuture.get()
+        // The courier answers such a request before it has ended and resets the stream; what comes for it after that is
+        // passed over, and counts for nothing.
+        for channel in [try await first, try await second] where attack.isEnded && listener == .provider {
+            try? await channel.closeFuture.get()  // That it ended, not how.
         }
         #expect(try await service.send(alert: "Still", to: token).status == 200)
         #expect(try residentKiB() - before < Self.allowedGrowth)
