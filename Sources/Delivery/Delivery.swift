@@ -1,4 +1,4 @@
-package import Notifications
+import Notifications
 import Rates
 import Synchronization
 
