@@ -1,4 +1,4 @@
-package import NIOCore
+import NIOCore
 
 /// A connection's place among those of its address, from being accepted to being closed.
 package struct ConnectionAdmission {

@@ -47,7 +47,7 @@ struct FileDeliveryLogTests {
     @Test("what comes in is written without being asked for")
     func writesByItself() async throws {
         try await withTemporaryFolder { folder in
-            try await confirmation { confirmation in
+            await confirmation { confirmation in
                 await withCheckedContinuation { continuation in
                     do {
                         let log = try Self.log(folder) { _ in
