@@ -55,7 +55,7 @@ final class DeviceConnection: HTTP2Connection {
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {
-        let limit = courier.sessionConfiguration(for: identity).maxBodyBytes
+        let limit = courier.sessionConfiguration(for: identity).maxBodyBytes ?? courier.limits.bodyBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The body is longer than \(limit) bytes."))
         return true
     }

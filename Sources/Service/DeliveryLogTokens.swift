@@ -1,6 +1,6 @@
 package import Delivery
 import Foundation
-package import Notifications
+import Notifications
 import SQLiteStore
 import Trust
 
