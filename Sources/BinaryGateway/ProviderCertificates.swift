@@ -24,10 +24,7 @@ package struct ProviderCertificates: Sendable {
     /// Judges a client's certificates in its TLS handshake: the binary API has no other place to refuse them.
     /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
     func admit(_ chain: [[UInt8]]) throws(TrustError) -> ProviderIdentity {
-        let identity = try authority.verifyPeer(chain: chain, as: .provider, now: now)
-        guard case .provider(let provider) = identity else {
-            throw TrustError(.wrongUse, "The certificate is not a provider's.")
-        }
+        let provider = try authority.verifyProvider(chain: chain, now: now)
         do throws(Rejection) {
             try check(provider, accounts.current)
         } catch {

@@ -62,9 +62,7 @@ package final class ProviderGateway: HTTP2Service {
     /// provider hears why.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         let now = Double(clock().milliseconds) / 1000
-        guard case .provider(let identity) = try authority.verifyPeer(chain: chain, as: .provider, now: now) else {
-            throw TrustError(.wrongUse, "The certificate is not a provider's.")
-        }
+        let identity = try authority.verifyProvider(chain: chain, now: now)
         guard accounts.current.trusts(identity.serial) else {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }

@@ -52,6 +52,14 @@ extension CertificateAuthority {
         return identity
     }
 
+    /// As ``verifyPeer(chain:as:now:)``, for a listener of providers.
+    package func verifyProvider(chain: [[UInt8]], now: Double) throws(TrustError) -> ProviderIdentity {
+        guard case .provider(let identity) = try verifyPeer(chain: chain, as: .provider, now: now) else {
+            throw TrustError(.wrongUse, "The certificate is not a provider's.")
+        }
+        return identity
+    }
+
     private func issuer(of role: PeerRole) -> CertificateIssuer {
         switch role {
         case .device: devices
