@@ -68,16 +68,14 @@ package final class Delivery: OfferOutcomes {
     /// Takes notifications in the order of their acceptance. Answers that need no waiting come before this returns.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         let now = clock()
-        var unknown: [Submission] = []
-        for submission in submissions {
-            // What follows one that has to wait waits as well, so that a batch stays in its order.
-            guard unknown.isEmpty, let known = registrations.known(submission.destination) else {
-                unknown.append(submission)
-                continue
+        let known = registrations.known(submissions.map(\.destination))
+        for (index, submission) in submissions.enumerated() {
+            guard let known = known[index] else {
+                // What follows one that has to wait waits as well, so that a batch stays in its order.
+                return lookUp(Array(submissions[index...]), answers: answers)
             }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
         }
-        if !unknown.isEmpty { lookUp(unknown, answers: answers) }
     }
 
     /// Returns once the device tokens of all submissions so far whose app is gone are on their lists.

@@ -6,8 +6,8 @@ package struct DeliveryLogLimits: Sendable, Hashable {
     /// How long events are kept: a week, so that what happened on Friday can be looked up on Monday.
     package var retention = Duration.seconds(7 * 24 * 60 * 60)
 
-    /// How many events may wait for the disk. Two thirds of a second at a hundred thousand a second, in some 8 MB;
-    /// beyond it events are lost and counted.
+    /// How many events may wait for the disk, if they fit into one block of ``LogBlock/maximumBytes``. Two thirds of a
+    /// second at a hundred thousand a second, in some 2 MB; beyond it events are lost and counted.
     package var pendingEvents = 65_536
 
     package init() {}

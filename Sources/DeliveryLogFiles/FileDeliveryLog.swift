@@ -3,46 +3,46 @@ import Dispatch
 package import Notifications
 import Synchronization
 
-/// The delivery log in append-only files: events go into a bounded queue, and a thread of its own writes what has
-/// gathered.
+/// The delivery log in append-only files: events are written into a block in memory as they come, and a thread of its
+/// own puts the block into the file.
+///
+/// An event takes some 30 bytes there and no reference to anything: cheaper to write at once than to keep for later.
 package final class FileDeliveryLog: DeliveryLog {
     /// What has happened, for whoever counts it.
     package struct Report: Sendable {
-        package let events: ContiguousArray<DeliveryEvent>
-        /// How many events did not even get into the queue.
+        package let tally: DeliveryTally
+        /// How many events found no room.
         package let overflow: UInt64
         /// Why these events were not written; nil where they were.
         package let failure: DeliveryLogError?
 
         /// How many events the files do not have.
-        package var losses: UInt64 { overflow + (failure == nil ? 0 : UInt64(events.count)) }
+        package var losses: UInt64 { overflow + (failure == nil ? 0 : UInt64(tally.count)) }
     }
 
     private let limits: DeliveryLogLimits
     private let clock: @Sendable () -> Timestamp
     private let report: @Sendable (Report) -> Void
-    private let registrations = Mutex(WeakRegistrations())
-    private let queue: Mutex<Queue>
+    private let waiting: Mutex<Waiting>
     private let file: Mutex<File>
     private let thread = DispatchQueue(label: "DeliveryLog")
 
-    private struct Queue {
-        var events: ContiguousArray<DeliveryEvent> = []
+    /// What has happened and is not in the file.
+    fileprivate struct Waiting: ~Copyable {
+        var block = RecordBuffer()
+        var tally = DeliveryTally()
         var overflow: UInt64 = 0
+        var registrations: (any KnownRegistrations)?
         /// Whether ``writeWaiting()`` will run.
         var isScheduled = false
     }
 
     private struct File: ~Copyable {
         var writer: SegmentWriter
+        /// Takes turns with the one that waits; empty in between.
         var block = RecordBuffer()
-        var tokens = TokenCache()
         /// Losses that the files do not show yet.
         var lost: UInt64 = 0
-    }
-
-    private struct WeakRegistrations {
-        weak var value: (any Registrations & AnyObject)?
     }
 
     /// Opens the log in a folder, which is made where there is none.
@@ -60,24 +60,24 @@ package final class FileDeliveryLog: DeliveryLog {
         self.limits = limits
         self.clock = clock
         self.report = report
-        queue = Mutex(Queue())
+        waiting = Mutex(Waiting())
         file = Mutex(File(writer: SegmentWriter(folder, limits)))
     }
 
-    /// Where the log finds the device token that a destination has now; kept weakly.
-    package func findTokens(in registrations: any Registrations & AnyObject) {
-        self.registrations.withLock { $0.value = registrations }
+    /// Where the log finds the device token that a destination has now.
+    package func findTokens(in registrations: any KnownRegistrations) {
+        waiting.withLock { $0.registrations = registrations }
     }
 
     package func record(_ event: DeliveryEvent) {
-        let isFirst = queue.withLock { queue in
-            guard queue.events.count < limits.pendingEvents else {
-                queue.overflow += 1
+        let isFirst = waiting.withLock { waiting in
+            guard waiting.block.hasRoom, waiting.tally.count < limits.pendingEvents else {
+                waiting.overflow += 1
                 return false
             }
-            queue.events.append(event)
-            defer { queue.isScheduled = true }
-            return !queue.isScheduled
+            waiting.write(event)
+            defer { waiting.isScheduled = true }
+            return !waiting.isScheduled
         }
         if isFirst { thread.asyncAfter(deadline: .now() + Self.gathering) { self.writeWaiting() } }
     }
@@ -96,66 +96,31 @@ package final class FileDeliveryLog: DeliveryLog {
     }
 
     private func writeWaiting() {
-        let (events, overflow) = queue.withLock { queue in
-            let taken = (queue.events, queue.overflow)
-            queue.events = []
-            // What comes while these are written is about as much.
-            queue.events.reserveCapacity(taken.0.count)
-            queue.overflow = 0
-            queue.isScheduled = false
+        let report = file.withLock { file in
+            let (tally, overflow) = take(into: &file.block)
+            file.lost += overflow
+            do throws(DeliveryLogError) {
+                try writeBlock(of: &file)
+                return Report(tally: tally, overflow: overflow, failure: nil)
+            } catch {
+                file.block.removeAll()
+                file.lost += UInt64(tally.count)
+                return Report(tally: tally, overflow: overflow, failure: error)
+            }
+        }
+        if report.tally.count > 0 || report.overflow > 0 { self.report(report) }
+    }
+
+    /// Exchanges the block that waits for an empty one.
+    private func take(into block: inout RecordBuffer) -> (DeliveryTally, overflow: UInt64) {
+        waiting.withLock { waiting in
+            swap(&waiting.block, &block)
+            let taken = (waiting.tally, waiting.overflow)
+            waiting.tally = DeliveryTally()
+            waiting.overflow = 0
+            waiting.isScheduled = false
             return taken
         }
-        guard !events.isEmpty || overflow > 0 else { return }
-        var failure: DeliveryLogError?
-        do throws(DeliveryLogError) {
-            try file.withLock { file throws(DeliveryLogError) in
-                file.lost += overflow
-                try write(events, to: &file)
-            }
-        } catch {
-            failure = error
-        }
-        report(Report(events: events, overflow: overflow, failure: failure))
-    }
-
-    private func write(_ events: ContiguousArray<DeliveryEvent>, to file: inout File) throws(DeliveryLogError) {
-        let registrations = registrations.withLock { $0.value }
-        var written = 0
-        do throws(DeliveryLogError) {
-            for index in events.indices {
-                write(events[index], to: &file, registrations)
-                guard !file.block.hasRoom else { continue }
-                try writeBlock(of: &file)
-                written = index + 1
-            }
-            try writeBlock(of: &file)
-            // A registration may have changed until the next time.
-            file.tokens.removeAll()
-        } catch {
-            file.block.removeAll()
-            file.lost += UInt64(events.count - written)
-            throw error
-        }
-    }
-
-    private func write(_ event: DeliveryEvent, to file: inout File, _ registrations: (any Registrations)?) {
-        guard case .destination(let destination, let generation) = event.subject.address,
-            let token = file.tokens.known(destination) ?? lookUp(destination, &file.tokens, registrations)
-        else { return LogRecord.write(event, tokenKey: 0, to: &file.block) }
-        LogRecord.write(
-            event, generation: generation == 0 ? token.generation : nil, tokenKey: token.key, to: &file.block)
-    }
-
-    @inline(never)
-    private func lookUp(
-        _ destination: Destination,
-        _ tokens: inout TokenCache,
-        _ registrations: (any Registrations)?,
-    ) -> TokenCache.Token? {
-        guard case .registered(let registration) = registrations?.known(destination) else { return nil }
-        let token = TokenCache.Token(generation: registration.generation, key: registration.tokenKeyID)
-        tokens.remember(token, of: destination)
-        return token
     }
 
     private func writeBlock(of file: inout File) throws(DeliveryLogError) {
@@ -173,5 +138,20 @@ package final class FileDeliveryLog: DeliveryLog {
         _ now: Timestamp,
     ) throws(DeliveryLogError) {
         try block.withBlock { bytes throws(DeliveryLogError) in try writer.write(bytes, now: now) }
+    }
+}
+
+extension FileDeliveryLog.Waiting {
+    fileprivate mutating func write(_ event: DeliveryEvent) {
+        tally.count(event.step)
+        guard case .destination(let destination, let generation) = event.subject.address,
+            case .registered(let registration) = registrations?.known(destination)
+        else { return LogRecord.write(event, tokenKey: 0, to: &block) }
+        LogRecord.write(
+            event,
+            generation: generation == 0 ? registration.generation : nil,
+            tokenKey: registration.tokenKeyID,
+            to: &block,
+        )
     }
 }

@@ -4,8 +4,9 @@ enum LogBlock {
     static let mark: UInt32 = 0x314c_4443
     /// In bytes: the mark, the length of the records, their checksum.
     static let headerBytes = 16
-    /// In bytes, of records: what is longer is no block.
-    static let maximumBytes = 1 << 20
+    /// In bytes, of records: what is longer is no block. Room for twice the events that may wait as a rule; memory is
+    /// taken as a block fills.
+    static let maximumBytes = 4 << 20
 
     /// What is found at the beginning of some bytes.
     enum Reading: Equatable {

@@ -17,8 +17,8 @@ extension LogRecord {
     }
 
     private init?(_ reader: inout ByteReader, base: UInt64, topic lastTopic: inout String) {
-        guard let code = reader.byte().flatMap(Code.init(rawValue:)),
-            let flags = reader.byte(), let addressCode = AddressCode(rawValue: flags & ~AddressCode.repeatsTopic),
+        guard let code = reader.byte(), let flags = reader.byte(),
+            let addressCode = AddressCode(rawValue: flags & ~AddressCode.repeatsTopic),
             let time = reader.short(), let id = reader.id()
         else { return nil }
         var tokenKey: UInt32 = 0
@@ -46,20 +46,20 @@ extension LogRecord {
         }
         let (distance, isBack) = (time >> 1, time & 1 == 1)
         let moment = Timestamp(milliseconds: isBack ? base - min(base, distance) : base &+ distance)
-        guard code != .lost else {
+        guard code != Self.lostCode else {
             guard let count = reader.short() else { return nil }
             self = .lost(count, at: moment)
             return
         }
-        guard let step = DeliveryStep(code, &reader) else { return nil }
+        guard let step = DeliveryStep.Kind(rawValue: code).flatMap({ DeliveryStep($0, &reader) }) else { return nil }
         let subject = NotificationSubject(id: id, address: address, topic: lastTopic)
         self = .event(DeliveryEvent(time: moment, step: step, subject: subject), tokenKey: tokenKey)
     }
 }
 
 extension DeliveryStep {
-    fileprivate init?(_ code: Code, _ reader: inout ByteReader) {
-        switch code {
+    fileprivate init?(_ kind: Kind, _ reader: inout ByteReader) {
+        switch kind {
         case .accepted: self = .accepted
         case .rejected:
             guard let reason = reader.text().flatMap(Rejection.Reason.init(rawValue:)) else { return nil }
@@ -83,7 +83,6 @@ extension DeliveryStep {
         case .discarded:
             guard let reason = reader.text().flatMap(DiscardReason.init(rawValue:)) else { return nil }
             self = .discarded(reason)
-        case .lost: return nil
         }
     }
 }

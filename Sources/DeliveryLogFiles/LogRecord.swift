@@ -15,12 +15,15 @@ extension LogRecord {
     /// In bytes: no record is longer. Five texts of 255 bytes would fit.
     static let maximumBytes = 2048
 
+    /// The first byte of a record of losses; that of an event is its kind's.
+    static let lostCode: UInt8 = 12
+
     func write(to buffer: inout RecordBuffer) {
         switch self {
         case .event(let event, let tokenKey): Self.write(event, tokenKey: tokenKey, to: &buffer)
         case .lost(let count, let time):
             buffer.begin(at: time)
-            buffer.append(integer: Code.lost.rawValue)
+            buffer.append(integer: Self.lostCode)
             buffer.append(integer: AddressCode.unknown.rawValue)
             buffer.append(time)
             buffer.append(NotificationID(high: 0, low: 0))
@@ -39,7 +42,7 @@ extension LogRecord {
     ) {
         buffer.begin(at: event.time)
         let repeats = buffer.repeats(event.subject.topic)
-        buffer.append(integer: Code(event.step).rawValue)
+        buffer.append(integer: event.step.kind.rawValue)
         buffer.append(
             integer: AddressCode(event.subject.address).rawValue | (repeats ? AddressCode.repeatsTopic : 0))
         buffer.append(event.time)
@@ -63,39 +66,6 @@ extension LogRecord {
         case .replaced(let id), .coalesced(let id): buffer.append(id)
         case .discarded(let reason): buffer.append(text: reason.rawValue)
         }
-    }
-}
-
-/// The first byte of a record. A number is never used for something else.
-enum Code: UInt8 {
-    case accepted = 1
-    case rejected = 2
-    case stored = 3
-    case replaced = 4
-    case coalesced = 5
-    case deferred = 6
-    case throttled = 7
-    case sent = 8
-    case acknowledged = 9
-    case expired = 10
-    case discarded = 11
-    case lost = 12
-
-    init(_ step: DeliveryStep) {
-        self =
-            switch step {
-            case .accepted: .accepted
-            case .rejected: .rejected
-            case .stored: .stored
-            case .replaced: .replaced
-            case .coalesced: .coalesced
-            case .deferred: .deferred
-            case .throttled: .throttled
-            case .sent: .sent
-            case .acknowledged: .acknowledged
-            case .expired: .expired
-            case .discarded: .discarded
-            }
     }
 }
 

@@ -1,7 +1,9 @@
 import Notifications
 
 /// A block as it is put together: room for its header, and records one after the other, in one allocation that stays.
-struct RecordBuffer: ~Copyable {
+///
+/// `@unchecked Sendable`: nobody else has its memory, and it cannot be copied.
+struct RecordBuffer: ~Copyable, @unchecked Sendable {
     private let bytes = UnsafeMutableRawBufferPointer.allocate(
         byteCount: LogBlock.headerBytes + LogBlock.maximumBytes, alignment: 8)
     private var end = LogBlock.headerBytes

@@ -5,9 +5,10 @@ import Synchronization
 /// Every registration, in memory, as the database has it: what each push asks first.
 ///
 /// It is divided into shards with a lock each, so that neither readers nor a table that grows hold up the others.
-final class RegistrationTable: Sendable {
-    /// A power of two, so that bits of the hash choose; far more than there are cores, so that two seldom meet.
-    static let shardCount = 16
+final class RegistrationTable: KnownRegistrations {
+    /// A power of two, so that bits of the hash choose. Enough that two threads seldom meet, and few enough that several
+    /// of a batch are in the same one.
+    static let shardCount = 8
 
     private let shards: [Shard]
 
@@ -28,6 +29,29 @@ final class RegistrationTable: Sendable {
         return shard(hash).value.withLock { $0.registration(of: destination, hash: hash) }
     }
 
+    func known(_ destination: Destination) -> KnownRegistration? {
+        self[destination].map(KnownRegistration.registered) ?? .neverRegistered
+    }
+
+    func known(_ destinations: [Destination]) -> [KnownRegistration?] {
+        guard destinations.count > 1 else { return destinations.map { known($0) } }
+        let hashes = destinations.map { Self.hash($0.deviceKey) }
+        var found = [KnownRegistration?](repeating: .neverRegistered, count: destinations.count)
+        // Shard by shard, because taking a lock waits for what was to be read before.
+        for (number, shard) in shards.enumerated() {
+            var hasAny = false
+            for hash in hashes where Self.shard(hash) == number { hasAny = true }
+            guard hasAny else { continue }
+            shard.value.withLock { shard in
+                for index in hashes.indices where Self.shard(hashes[index]) == number {
+                    let registration = shard.registration(of: destinations[index], hash: hashes[index])
+                    if let registration { found[index] = .registered(registration) }
+                }
+            }
+        }
+        return found
+    }
+
     func set(_ registration: Registration, of destination: Destination) {
         let hash = Self.hash(destination.deviceKey)
         shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
@@ -40,7 +64,8 @@ final class RegistrationTable: Sendable {
 
     var count: Int { shards.reduce(0) { $0 + $1.value.withLock { $0.count } } }
 
-    private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 32) & (Self.shardCount - 1)] }
+    private func shard(_ hash: UInt64) -> Shard { shards[Self.shard(hash)] }
+    private static func shard(_ hash: UInt64) -> Int { Int(hash >> 32) & (shardCount - 1) }
 
     /// Spreads the devices: the upper bits choose the shard, the lower ones the place in it. Devices' names are chosen
     /// at random by the service, so a fixed function will do.

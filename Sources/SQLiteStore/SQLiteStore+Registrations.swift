@@ -3,9 +3,12 @@ import GRDB
 package import Notifications
 
 extension SQLiteStore: Registrations {
-    package func known(_ destination: Destination) -> KnownRegistration? {
-        registrations[destination].map(KnownRegistration.registered) ?? .neverRegistered
-    }
+    package func known(_ destination: Destination) -> KnownRegistration? { registrations.known(destination) }
+
+    package func known(_ destinations: [Destination]) -> [KnownRegistration?] { registrations.known(destinations) }
+
+    /// All registrations, without the store: for the delivery log, which the store holds.
+    package var knownRegistrations: any KnownRegistrations { registrations }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         destinations.map { registrations[$0] }

@@ -82,7 +82,7 @@ extension CarillonService {
         }
         do {
             let store = try await SQLiteStore.open(folder: folder.path, log: log, clock: { .now() })
-            log.findTokens(in: store)
+            log.findTokens(in: store.knownRegistrations)
             return (log, store)
         } catch {
             throw ServiceError(.store, error.cause)

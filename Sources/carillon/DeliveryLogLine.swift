@@ -30,26 +30,13 @@ struct DeliveryLogLine {
             topic = event.subject.topic
             notification = event.subject.id
             token = tokens.token(event.subject.address, key: tokenKey)
+            self.event = event.step.kind.name
             switch event.step {
-            case .accepted: self.event = "accepted"
-            case .rejected(let reason):
-                self.event = "rejected"
-                more = ("reason", reason.rawValue)
-            case .stored: self.event = "stored"
-            case .replaced(let id):
-                self.event = "replaced"
-                more = ("by", "\(id)")
-            case .coalesced(let id):
-                self.event = "coalesced"
-                more = ("into", "\(id)")
-            case .deferred: self.event = "deferred"
-            case .throttled: self.event = "throttled"
-            case .sent: self.event = "sent"
-            case .acknowledged: self.event = "acknowledged"
-            case .expired: self.event = "expired"
-            case .discarded(let reason):
-                self.event = "discarded"
-                more = ("reason", reason.rawValue)
+            case .rejected(let reason): more = ("reason", reason.rawValue)
+            case .replaced(let id): more = ("by", "\(id)")
+            case .coalesced(let id): more = ("into", "\(id)")
+            case .discarded(let reason): more = ("reason", reason.rawValue)
+            case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired: break
             }
         }
     }

@@ -16,7 +16,7 @@ func measureLog(_ folder: String) async throws {
         }
         let store = try await SQLiteStore.open(folder: folder + "store\(round)")
         try await register(1000, in: store)
-        log.findTokens(in: store)
+        log.findTokens(in: store.knownRegistrations)
         let subjects = (0..<1000 as Range<UInt64>).map { number in
             NotificationSubject(notification(number, bytes: 10), to: destination(number))
         }

@@ -39,6 +39,56 @@ package enum DeliveryStep: Sendable, Hashable {
     case discarded(DiscardReason)
 }
 
+extension DeliveryStep {
+    /// A step without what it carries. The numbers stand in the delivery log's files: none is ever used for another.
+    package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+        case accepted = 1
+        case rejected = 2
+        case stored = 3
+        case replaced = 4
+        case coalesced = 5
+        case deferred = 6
+        case throttled = 7
+        case sent = 8
+        case acknowledged = 9
+        case expired = 10
+        case discarded = 11
+
+        /// As `carillon log` and the metrics have it.
+        package var name: String {
+            switch self {
+            case .accepted: "accepted"
+            case .rejected: "rejected"
+            case .stored: "stored"
+            case .replaced: "replaced"
+            case .coalesced: "coalesced"
+            case .deferred: "deferred"
+            case .throttled: "throttled"
+            case .sent: "sent"
+            case .acknowledged: "acknowledged"
+            case .expired: "expired"
+            case .discarded: "discarded"
+            }
+        }
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .accepted: .accepted
+        case .rejected: .rejected
+        case .stored: .stored
+        case .replaced: .replaced
+        case .coalesced: .coalesced
+        case .deferred: .deferred
+        case .throttled: .throttled
+        case .sent: .sent
+        case .acknowledged: .acknowledged
+        case .expired: .expired
+        case .discarded: .discarded
+        }
+    }
+}
+
 /// Why a notification was given up.
 package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     /// It was to be tried once and never stored (expiration 0, or past), and the one attempt did not reach the device.

@@ -1,10 +1,21 @@
 package import Notifications
 
-/// Which apps are on which devices, and with which device token.
-package protocol Registrations: Sendable {
-    /// What can be said without waiting; nil where the store has to be asked with ``lookUp(_:)``.
+/// What can be said of registrations without waiting. The delivery log asks it under locks of its callers.
+package protocol KnownRegistrations: Sendable {
+    /// Nil where the store has to be asked with ``Registrations/lookUp(_:)``.
     func known(_ destination: Destination) -> KnownRegistration?
 
+    /// The same of several, in their order: where many are registered, looking for one is mostly waiting for memory, and
+    /// the waits for several can pass together.
+    func known(_ destinations: [Destination]) -> [KnownRegistration?]
+}
+
+extension KnownRegistrations {
+    package func known(_ destinations: [Destination]) -> [KnownRegistration?] { destinations.map(known) }
+}
+
+/// Which apps are on which devices, and with which device token.
+package protocol Registrations: KnownRegistrations {
     /// The registrations of the given destinations, in their order; nil where there never was one.
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?]
 
@@ -29,7 +40,7 @@ package protocol Registrations: Sendable {
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration]
 }
 
-/// What ``Registrations/known(_:)`` can say at once.
+/// What ``KnownRegistrations/known(_:)`` can say at once.
 package enum KnownRegistration: Sendable, Hashable {
     case registered(Registration)
     case neverRegistered

@@ -133,7 +133,7 @@ package struct LimitSetting: Sendable {
         LimitSetting("log-retention", "days that events are kept in the delivery log", 1...3650) {
             $0.deliveryLog.retention = .seconds(Int($1) * 24 * 60 * 60)
         },
-        LimitSetting("log-queue", "events that may wait to be written to the delivery log", 16...10_000_000) {
+        LimitSetting("log-queue", "events that may wait to be written to the delivery log", 16...100_000) {
             $0.deliveryLog.pendingEvents = Int($1)
         },
         LimitSetting("handshake-timeout", "seconds for the TLS handshake, and for the HTTP/2 preface", seconds) {
