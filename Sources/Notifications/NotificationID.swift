@@ -57,6 +57,16 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Writes the lower-case canonical form over the first ``textLength`` bytes; nothing where there are fewer.
+    package func write(over text: inout [UInt8]) {
+        guard text.count >= Self.textLength else { return }
+        var index = 0
+        forEachByte {
+            text[index] = $0
+            index &+= 1
+        }
+    }
+
     /// The lower-case canonical form.
     package var utf8: [UInt8] {
         var text: [UInt8] = []

@@ -16,12 +16,14 @@ final class ProviderConnection: HTTP2Connection {
     private let eventLoop: any EventLoop
     /// Who it is, where it presented a certificate; provider tokens are ignored then (Guide, Table 8-2).
     private let certificate: ProviderIdentity?
+    private let hasCertificate: Bool
     private let peer: String
-    private var session: HTTP2Session?
-    private var requests = StreamTable<ProviderRequest>()
-    private var batch: [Submission] = []
-    private var response: ProviderResponse
-    private var memory = ProviderMemory()
+    // Unchecked, as in `HTTP2Session`: looked at for every header.
+    @exclusivity(unchecked) private var session: HTTP2Session?
+    @exclusivity(unchecked) private var requests = StreamTable<ProviderRequest>()
+    @exclusivity(unchecked) private var batch: [Submission] = []
+    @exclusivity(unchecked) private var response: ProviderResponse
+    @exclusivity(unchecked) private var memory = ProviderMemory()
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
@@ -37,6 +39,7 @@ final class ProviderConnection: HTTP2Connection {
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, channel: any Channel) {
         self.gateway = gateway
         self.certificate = certificate
+        hasCertificate = certificate != nil
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         response = ProviderResponse(environment: gateway.environment)
@@ -55,7 +58,7 @@ final class ProviderConnection: HTTP2Connection {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let header = RequestHeader(name: name) else { return }
-        if header == .authorization, certificate != nil { return }
+        if header == .authorization, hasCertificate { return }
         // In one go: this is the place where most of a request's time goes.
         requests.update(stream) { request in
             request.note(header)
@@ -71,11 +74,7 @@ final class ProviderConnection: HTTP2Connection {
         guard let index = requests.index(of: stream) else { return }
         if let certificate { identify(&requests[index], by: certificate) }
         requests[index].accountsVersion = memory.version(gateway)
-        do throws(Rejection) {
-            requests[index].verdict = .success(try gateway.rules.check(requests[index]))
-        } catch {
-            requests[index].verdict = .failure(error)
-        }
+        requests[index].decide(by: gateway.rules)
         judge(requests[index].sender)
     }
 
@@ -216,7 +215,7 @@ final class ProviderConnection: HTTP2Connection {
 extension ProviderConnection {
     private func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
         do throws(Rejection) {
-            return .token(try memory.token(value, gateway: gateway, now: now))
+            return .token(try memory.token(value, gateway: gateway))
         } catch {
             return .rejected(error)
         }
@@ -231,12 +230,12 @@ extension ProviderConnection {
             request.sender = .rejected(error)
         }
         if case .absent = request.topic, let topic = certificate.defaultTopic {
-            request.topic = .value(memory.topic(topic, in: gateway.accounts))
+            request.topic = .value(memory.topic(topic, gateway: gateway))
         }
     }
 
     private func check(_ certificate: ProviderIdentity) throws(Rejection) {
-        let accounts = memory.current(gateway.accounts)
+        let accounts = memory.current(gateway)
         try certificate.check(
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
@@ -247,7 +246,7 @@ extension ProviderConnection {
     /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
     private func checkAgain(_ request: ProviderRequest) throws(Rejection) {
         guard memory.version(gateway) != request.accountsVersion else { return }
-        let accounts = memory.current(gateway.accounts)
+        let accounts = memory.current(gateway)
         switch request.sender {
         case .certificate(let certificate): try check(certificate)
         case .token(let token) where accounts.keys[token.key]?.revoked != nil:

@@ -6,7 +6,11 @@ import Trust
 /// What a connection remembers from one request to the next, because most of its requests say the same: the provider
 /// token and the topic. Good for one version of the accounts, so that every change takes effect at once.
 struct ProviderMemory {
-    private var accounts: AccountsSnapshot?
+    private var accounts = AccountsSnapshot()
+    /// When this batch came, in seconds since 1970.
+    private var now = 0.0
+    /// Whether both are those of this batch.
+    private var isCurrent = false
     private var authorization: [UInt8] = []
     private var updates = RateBucket()
     /// The team that the connection's first good provider token named; it serves no other.
@@ -16,21 +20,19 @@ struct ProviderMemory {
     private var topic: AddressedTopic?
 
     /// The next batch looks at the accounts again.
-    mutating func endBatch() { accounts = nil }
+    mutating func endBatch() { isCurrent = false }
 
     /// The verified token of an `authorization` header.
-    /// - Parameter now: seconds since 1970.
     mutating func token(
         _ value: Span<UInt8>,
         gateway: ProviderGateway,
-        now: Double,
     ) throws(Rejection) -> VerifiedProviderToken {
         refresh(gateway)
         if let token, value.isEqual(to: authorization) {
             try token.check(environment: gateway.environment, now: now)
             return token
         }
-        let accounts = current(gateway.accounts)
+        let accounts = current(gateway)
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, now: now)
         guard team == nil || team == verified.team else {
@@ -63,15 +65,15 @@ struct ProviderMemory {
         guard BundleID.isTopic(name) else {
             return .bad("apns-topic is not a bundle ID, with or without suffix.")
         }
-        let addressed = AddressedTopic(name: name, in: current(gateway.accounts))
+        let addressed = AddressedTopic(name: name, in: current(gateway))
         topic = addressed
         topicName = value.array
         return .value(addressed)
     }
 
     /// What a certificate's default topic names.
-    mutating func topic(_ name: String, in accounts: any Accounts) -> AddressedTopic {
-        let snapshot = current(accounts)
+    mutating func topic(_ name: String, gateway: ProviderGateway) -> AddressedTopic {
+        let snapshot = current(gateway)
         if let topic, topic.name == name { return topic }
         let addressed = AddressedTopic(name: name, in: snapshot)
         topic = addressed
@@ -82,27 +84,26 @@ struct ProviderMemory {
     /// The version of the accounts as of this batch.
     mutating func version(_ gateway: ProviderGateway) -> UInt64 {
         refresh(gateway)
-        return version
-    }
-
-    /// Looks at the accounts once for each batch. A request that says what the last one said goes no further: a
-    /// snapshot handed out costs a reference to each of its tables.
-    private mutating func refresh(_ gateway: ProviderGateway) {
-        if accounts == nil { _ = current(gateway.accounts) }
+        return accounts.version
     }
 
     /// The accounts as of this batch. What was remembered of older ones is forgotten.
-    mutating func current(_ source: any Accounts) -> AccountsSnapshot {
-        if let accounts { return accounts }
-        let newest = source.current
-        if newest.version != version {
-            token = nil
-            topic = nil
-            version = newest.version
-        }
-        accounts = newest
-        return newest
+    mutating func current(_ gateway: ProviderGateway) -> AccountsSnapshot {
+        refresh(gateway)
+        return accounts
     }
 
-    private var version: UInt64 = 0
+    /// Looks at the accounts and the clock once for each batch. A request that says what the last one said goes no
+    /// further: a snapshot handed out costs a reference to each of its tables.
+    private mutating func refresh(_ gateway: ProviderGateway) {
+        guard !isCurrent else { return }
+        let newest = gateway.accounts.current
+        if newest.version != accounts.version {
+            token = nil
+            topic = nil
+        }
+        accounts = newest
+        now = Double(gateway.clock().milliseconds) / 1000
+        isCurrent = true
+    }
 }

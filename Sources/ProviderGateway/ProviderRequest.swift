@@ -65,6 +65,15 @@ struct ProviderRequest {
         var topic: AddressedTopic
     }
 
+    /// Decides what the headers alone decide.
+    mutating func decide(by rules: RequestRules) {
+        do throws(Rejection) {
+            verdict = .success(try rules.check(self))
+        } catch {
+            verdict = .failure(error)
+        }
+    }
+
     /// Notes that a header is there; the second time it counts as repeated.
     mutating func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }

@@ -10,9 +10,9 @@ final class OpenedTokens: Sendable {
     /// Each with a lock, so that two event loops seldom meet.
     static let shardCount = 16
 
-    /// In all 131,072 tokens of 64 bytes, 8 MiB at most, taken as they are used: more tokens in use at a time are
+    /// In all 262,144 tokens of 64 bytes, 16 MiB at most, taken as they are used: more tokens in use at a time are
     /// opened anew, which is what the service would do without this.
-    static let maximumSlotsPerShard = 8192
+    static let maximumSlotsPerShard = 16384
     static let firstSlots = 64
 
     private final class Shard: Sendable {
@@ -35,7 +35,8 @@ final class OpenedTokens: Sendable {
     var count: Int { shards.reduce(0) { $0 + $1.slots.withLock { $0.used } } }
 }
 
-/// A table in which each token has one place, and the newest that has it keeps it.
+/// A table in which each token has four places, next to each other. When they are taken, a new one takes the next of
+/// them in turn. With one place for each, half of the tokens of a table that is three quarters full put each other out.
 private struct Slots {
     struct Key: Equatable {
         let words: SIMD4<UInt64>
@@ -56,29 +57,43 @@ private struct Slots {
         let contents: DeviceTokenContents
     }
 
+    private static let ways = 4
+
     private var slots: ContiguousArray<Slot?> = []
     private(set) var used = 0
+    /// Which of four taken places the next token gets.
+    private var turn = 0
 
     subscript(key: Key) -> DeviceTokenContents? {
-        guard !slots.isEmpty, let slot = slots[key.place & (slots.count - 1)], slot.key == key else { return nil }
-        return slot.contents
+        guard !slots.isEmpty else { return nil }
+        for way in 0..<Self.ways {
+            if let slot = slots[place(key, way)], slot.key == key { return slot.contents }
+        }
+        return nil
     }
+
+    private func place(_ key: Key, _ way: Int) -> Int { (key.place ^ way) & (slots.count - 1) }
 
     mutating func insert(_ contents: DeviceTokenContents, for key: Key) {
         if slots.isEmpty || used > slots.count / 4 * 3, slots.count < OpenedTokens.maximumSlotsPerShard { grow() }
-        let place = key.place & (slots.count - 1)
-        if slots[place] == nil { used += 1 }
-        slots[place] = Slot(key: key, contents: contents)
+        put(Slot(key: key, contents: contents))
+    }
+
+    private mutating func put(_ slot: Slot) {
+        let free = (0..<Self.ways).first { slots[place(slot.key, $0)].map { $0.key == slot.key } ?? true }
+        if let free {
+            if slots[place(slot.key, free)] == nil { used += 1 }
+            slots[place(slot.key, free)] = slot
+        } else {
+            turn &+= 1
+            slots[place(slot.key, turn & (Self.ways - 1))] = slot
+        }
     }
 
     private mutating func grow() {
         let old = slots
         slots = ContiguousArray(repeating: nil, count: max(OpenedTokens.firstSlots, old.count * 2))
         used = 0
-        for case let slot? in old {
-            let place = slot.key.place & (slots.count - 1)
-            if slots[place] == nil { used += 1 }
-            slots[place] = slot
-        }
+        for case let slot? in old { put(slot) }
     }
 }

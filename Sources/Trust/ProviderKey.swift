@@ -25,14 +25,38 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// What a provider token that was verified says.
-package struct VerifiedProviderToken: Sendable, Hashable {
+/// What a provider token that was verified says. A class, because each request that was sent with it refers to it.
+package final class VerifiedProviderToken: Sendable {
     package let team: TeamID
     package let key: KeyID
     /// Seconds since 1970.
     package let issuedAt: Double
-    /// Where its key may be used.
-    package let environments: Set<Environment>
     /// The bundle IDs its key is for; nil for all of its team's.
     package let bundleIDs: Set<BundleID>?
+    private let isForDevelopment: Bool
+    private let isForProduction: Bool
+
+    /// - Parameter environments: where its key may be used.
+    package init(
+        team: TeamID,
+        key: KeyID,
+        issuedAt: Double,
+        environments: Set<Environment>,
+        bundleIDs: Set<BundleID>?,
+    ) {
+        self.team = team
+        self.key = key
+        self.issuedAt = issuedAt
+        self.bundleIDs = bundleIDs
+        isForDevelopment = environments.contains(.development)
+        isForProduction = environments.contains(.production)
+    }
+
+    /// Whether its key may be used there.
+    package func isFor(_ environment: Environment) -> Bool {
+        switch environment {
+        case .development: isForDevelopment
+        case .production: isForProduction
+        }
+    }
 }

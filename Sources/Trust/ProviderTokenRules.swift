@@ -89,7 +89,7 @@ extension VerifiedProviderToken {
     ///
     /// - Parameter now: seconds since 1970.
     package func check(environment: Environment, now: Double) throws(Rejection) {
-        guard environments.contains(environment) else {
+        guard isFor(environment) else {
             throw Rejection(
                 .badEnvironmentKeyIDInToken,
                 detail: "The key \(key) is not for the \(environment.rawValue) environment.")

@@ -12,6 +12,7 @@ extension HTTP2Session {
     func receive(_ buffer: ByteBuffer) {
         guard state == .active else { return }
         isReading = true
+        if let context { readTime = context.eventLoop.now }
         if !hasReceivedPreface, prefix.count < Self.prefixBytes {
             prefix.append(contentsOf: buffer.readableBytesView.prefix(Self.prefixBytes - prefix.count))
         }
@@ -66,8 +67,7 @@ extension HTTP2Session {
     func invalidFrameReceived() -> Int32 { count(.resets) }
 
     private func count(_ kind: FloodGuard.Kind) -> Int32 {
-        guard let context, !flood.admit(kind, at: context.eventLoop.now) else { return Self.go }
-        return tooMany(kind)
+        flood.admit(kind, at: readTime) ? Self.go : tooMany(kind)
     }
 
     private func tooMany(_ kind: FloodGuard.Kind) -> Int32 {
@@ -128,7 +128,7 @@ extension HTTP2Session {
         lastProcessedStream = max(lastProcessedStream, stream)
         streams.append(stream, StreamState())
         block.kind = .told
-        application?.headersBegan(stream)
+        tell { $0.headersBegan(stream) }
         return Self.go
     }
 
@@ -156,16 +156,16 @@ extension HTTP2Session {
             }
             block.kind = .told
             if let index = streams.index(of: stream) { streams[index].flags.insert(.responded) }
-            application?.headersBegan(stream)
+            tell { $0.headersBegan(stream) }
         }
-        headerReceiver?.headerReceived(stream, name: name.span, value: value.span)
+        tell { $0.headerReceived(stream, name: name.span, value: value.span) }
         return Self.go
     }
 
     private func headersEnded(_ stream: StreamID, endStream: Bool) {
         if block.kind == .told, state == .active {
             if !block.isTooLarge {
-                application?.headersEnded(stream, endStream: endStream)
+                tell { $0.headersEnded(stream, endStream: endStream) }
             } else if application?.headersTooLarge(stream) == false {
                 reset(stream, .enhanceYourCalm)
             }
@@ -197,7 +197,7 @@ extension HTTP2Session {
             if application?.bodyTooLarge(stream) == false { reset(stream, .cancel) }
             return Self.go
         }
-        application?.dataReceived(stream, bytes: bytes.span)
+        tell { $0.dataReceived(stream, bytes: bytes.span) }
         return Self.go
     }
 
@@ -205,7 +205,7 @@ extension HTTP2Session {
         guard let index = streams.index(of: stream) else { return }
         streams[index].flags.insert(.remoteEnded)
         guard !streams[index].flags.contains(.reset), state == .active else { return }
-        application?.streamEnded(stream)
+        tell { $0.streamEnded(stream) }
     }
 
     /// libnghttp2 is done with a stream, from within either direction.
@@ -213,7 +213,7 @@ extension HTTP2Session {
         guard let closed = streams.remove(stream) else { return Self.go }
         if closed.flags.contains(.answeredEarly) { earlyAnswers -= 1 }
         if let body = closed.outbound { bufferedBytes -= body.discard() }
-        application?.streamClosed(stream, error: code)
+        tell { $0.streamClosed(stream, error: code) }
         return Self.go
     }
 

@@ -24,6 +24,9 @@ public struct StreamTable<Element> {
         ids.withUnsafeBytes { bytes in
             let width = 16
             var end = bytes.count / MemoryLayout<Int32>.stride
+            // Nearly always: headers and body of a request come one after the other.
+            let last = (end &- 1) &* MemoryLayout<Int32>.stride
+            if end > 0, bytes.load(fromByteOffset: last, as: Int32.self) == stream.rawValue { return end &- 1 }
             let wanted = SIMD16<Int32>(repeating: stream.rawValue)
             // A thousand streams that end in the order in which they began make this the longest way: sixteen at once.
             while end >= width {
@@ -53,7 +56,7 @@ public struct StreamTable<Element> {
     /// The element at a position found by `index(of:)`, changed in place.
     @inlinable
     public subscript(index: Int) -> Element {
-        get { elements[index] }
+        _read { yield elements[index] }
         _modify { yield &elements[index] }
     }
 
@@ -81,11 +84,13 @@ public struct StreamTable<Element> {
     @discardableResult
     public mutating func remove(_ stream: StreamID) -> Element? {
         guard let index = index(of: stream) else { return nil }
-        let last = ids.count &- 1
-        ids.swapAt(index, last)
-        elements.swapAt(index, last)
-        ids.removeLast()
-        return elements.removeLast()
+        let (lastID, last) = (ids.removeLast(), elements.removeLast())
+        guard index < ids.count else { return last }
+        ids[index] = lastID
+        // An exchange moves both elements; taking one out and putting the other in would copy them.
+        var removed = last
+        swap(&elements[index], &removed)
+        return removed
     }
 
     /// Takes out all streams, in the order of their numbers.
