@@ -116,8 +116,8 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 		return err
 	}
 	var buffer, line []byte
-	stream := uint32(1)
-	acknowledgement := appendRequest(nil, methodPost, "/1/acknowledgements")
+	// One request for all acknowledgements. They are so short, and so soon read, that the window never closes.
+	acknowledgements := uint32(0)
 	var sendings []byte
 	for {
 		received, err := readFrame(in, &buffer)
@@ -149,10 +149,13 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 			}
 		}
 		if len(sendings) > 0 && in.Buffered() == 0 {
-			stream += 2
+			if acknowledgements == 0 {
+				acknowledgements = 3
+				request := appendRequest(nil, methodPost, "/1/acknowledgements")
+				out = appendFrame(out, frameHeaders, flagEndHeaders, acknowledgements, request)
+			}
 			body := append([]byte(`{"sendings":[`), sendings[:len(sendings)-1]...)
-			out = appendFrame(out, frameHeaders, flagEndHeaders, stream, acknowledgement)
-			out = appendFrame(out, frameData, flagEndStream, stream, append(body, "]}"...))
+			out = appendFrame(out, frameData, 0, acknowledgements, append(body, "]}\n"...))
 			sendings = sendings[:0]
 		}
 		if len(out) > 0 {

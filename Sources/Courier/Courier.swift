@@ -13,6 +13,7 @@ package final class Courier: HTTP2Service {
     let registrations: any Registrations
     let switchboard: any Switchboard
     let activations: Activations
+    let outboxes = Outboxes()
     let limits: CourierLimits
     let clock: @Sendable () -> Timestamp
 

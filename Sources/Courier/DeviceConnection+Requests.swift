@@ -7,7 +7,7 @@ import Trust
 // What a device may ask for (docs/device-protocol.md).
 extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        let action = try request.action()
+        guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
         let device = try authorizedDevice()
@@ -16,7 +16,7 @@ extension DeviceConnection {
         case .register(let bundleID): register(try app(bundleID), of: device, on: stream)
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
         case .listen: listen(stream, as: device)
-        case .acknowledge: try acknowledge(request, as: device, on: stream)
+        case .acknowledge: try endAcknowledgements(request, on: stream)
         case .state: try changeState(request, as: device, on: stream)
         case .renew: renew(request, of: device, on: stream)
         case .reset: reset(device, on: stream)
@@ -25,7 +25,7 @@ extension DeviceConnection {
 
     /// The device that the connection's certificate names. A device of the other environment is told so, and the
     /// connection ends.
-    private func authorizedDevice() throws(Rejection) -> DeviceKey {
+    func authorizedDevice() throws(Rejection) -> DeviceKey {
         guard let identity, let device = deviceKey else {
             throw Rejection(.forbidden, detail: "This takes a device certificate; POST /1/activations makes one.")
         }
@@ -70,14 +70,6 @@ extension DeviceConnection {
                 return DeviceAnswer(error)
             }
         }
-    }
-
-    private func acknowledge(_ request: DeviceRequest, as device: DeviceKey, on stream: StreamID) throws(Rejection) {
-        guard let sendings = SendingsReader.read(request.body) else {
-            throw Rejection(.payloadEmpty, detail: #"The body must be {"sendings":[…]} with whole numbers."#)
-        }
-        courier.switchboard.acknowledge(sendings, by: device)
-        respond(stream, DeviceAnswer(status: 204))
     }
 
     private func changeState(_ request: DeviceRequest, as device: DeviceKey, on stream: StreamID) throws(Rejection) {

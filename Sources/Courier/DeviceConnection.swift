@@ -11,9 +11,11 @@ final class DeviceConnection: HTTP2Connection {
     let identity: DeviceIdentity?
     let isLocal: Bool
     private let eventLoop: any EventLoop
-    private var session: HTTP2Session?
-    private var requests = StreamTable<DeviceRequest>()
+    private(set) var session: HTTP2Session?
+    var requests = StreamTable<DeviceRequest>()
     private var listening: (stream: StreamID, line: DeviceStream)?
+    /// The newest request with acknowledgements whose body goes on.
+    var acknowledging: StreamID?
     /// What the device has said of its power on this connection; a stream that begins here begins with it.
     var power = DevicePower.low
     private var response = DeviceResponse()
@@ -44,6 +46,12 @@ final class DeviceConnection: HTTP2Connection {
         if name.isEqual(to: "activation-code") { requests[index].activationCode = value.text }
     }
 
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].decide()
+        if !endStream, case .success(.acknowledge) = requests[index].action { beginAcknowledgements(stream) }
+    }
+
     func headersTooLarge(_ stream: StreamID) -> Bool {
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are too long."))
         return true
@@ -51,6 +59,7 @@ final class DeviceConnection: HTTP2Connection {
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        if case .success(.acknowledge) = requests[index].action { return acknowledge(bytes, on: stream) }
         requests[index].body.append(bytes)
     }
 
@@ -73,6 +82,7 @@ final class DeviceConnection: HTTP2Connection {
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         requests.remove(stream)
+        if acknowledging == stream { acknowledging = nil }
         if listening?.stream == stream { stopListening() }
     }
 
@@ -84,7 +94,7 @@ final class DeviceConnection: HTTP2Connection {
     func tick(now: NIODeadline) {
         second = now
         let overdue = requests.streams { $0.began + courier.limits.requestTimeout < now }
-        for stream in overdue where stream != listening?.stream {
+        for stream in overdue where stream != listening?.stream && (stream != acknowledging || listening == nil) {
             guard let index = requests.index(of: stream) else { continue }
             if requests[index].began + courier.limits.requestTimeout * 2 < now, requests[index].isAnswered {
                 // Not even the reset could be sent: the peer does not read.
@@ -124,7 +134,8 @@ extension DeviceConnection {
     func write(_ sendings: [Sending], end: StreamEnd?, on stream: StreamID) {
         guard let session, listening?.stream == stream else { return }
         let accounts = courier.accounts.current
-        var buffer = ByteBuffer()
+        let bytes = sendings.reduce(0) { $0 + $1.notification.payload.json.count + NotificationLine.usualBytes }
+        var buffer = ByteBufferAllocator().buffer(capacity: bytes)
         for sending in sendings {
             // An app that is gone has no name; nothing is sent to it.
             guard let app = accounts.app(sending.destination.app) else { continue }
@@ -133,6 +144,8 @@ extension DeviceConnection {
         lastWrite = second
         if buffer.readableBytes > 0, session.write(stream, buffer) == .closed { return }
         if let end { endStream(stream, end) }
+        // Now, and not in the event loop's next round: nothing more comes for this device in this one.
+        session.flush()
     }
 
     private func endStream(_ stream: StreamID, _ reason: StreamEnd) {
@@ -159,7 +172,11 @@ extension DeviceConnection {
         requests[index].isAnswered = true
         let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
         session.sendHeaders(stream, response.headers(begin), endStream: false)
-        let line = DeviceStream(connection: NIOLoopBound(self, eventLoop: eventLoop), stream: stream)
+        let line = DeviceStream(
+            connection: NIOLoopBound(self, eventLoop: eventLoop),
+            outbox: courier.outboxes.outbox(of: eventLoop),
+            stream: stream,
+        )
         listening = (stream, line)
         courier.switchboard.attach(line, of: device, power: power)
     }
@@ -167,6 +184,7 @@ extension DeviceConnection {
     private func stopListening() {
         guard let line = listening?.line, let device = deviceKey else { return }
         listening = nil
+        if let acknowledging, let index = requests.index(of: acknowledging) { requests[index].began = second }
         courier.switchboard.detach(line, of: device)
     }
 

@@ -7,8 +7,14 @@ struct DeviceRequest {
     var path = ""
     var activationCode: String?
     var body: [UInt8] = []
+    /// Whether an acknowledgement in its body was taken.
+    var hasAcknowledged = false
     var isAnswered = false
-    let began: NIODeadline
+    /// What it asks for; nil until its headers have ended.
+    var action: Result<Action, Rejection>?
+    /// When it began, to the second; a stream of acknowledgements begins anew when it has no stream of notifications to
+    /// go with any more.
+    var began: NIODeadline
 
     init(began: NIODeadline) { self.began = began }
 
@@ -25,8 +31,16 @@ struct DeviceRequest {
         case revocations
     }
 
-    /// - Throws: BadPath or MethodNotAllowed.
-    func action() throws(Rejection) -> Action {
+    /// Decides what its headers ask for: BadPath or MethodNotAllowed where that is nothing.
+    mutating func decide() {
+        do throws(Rejection) {
+            action = .success(try namedAction())
+        } catch {
+            action = .failure(error)
+        }
+    }
+
+    private func namedAction() throws(Rejection) -> Action {
         let route = String(path.prefix { $0 != "?" })
         let app: StaticString = "/1/apps/"
         switch route {

@@ -3,21 +3,24 @@ import HTTP2
 import NIOCore
 import Synchronization
 
-/// A device's open stream of notifications: takes sendings on any thread and hands them to the connection's event
-/// loop, all that have gathered at once.
+/// A device's open stream of notifications: takes sendings on any thread, and writes on the connection's event loop,
+/// all that have gathered at once.
 final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
+    private let outbox: Outbox
     private let stream: StreamID
     private let queue = Mutex(Queue())
 
     private struct Queue {
         var sendings: [Sending] = []
         var end: StreamEnd?
+        /// Whether ``write()`` will be called.
         var isScheduled = false
     }
 
-    init(connection: NIOLoopBound<DeviceConnection>, stream: StreamID) {
+    init(connection: NIOLoopBound<DeviceConnection>, outbox: Outbox, stream: StreamID) {
         self.connection = connection
+        self.outbox = outbox
         self.stream = stream
     }
 
@@ -35,13 +38,15 @@ final class DeviceStream: NotificationStream {
             defer { queue.isScheduled = true }
             return !queue.isScheduled
         }
-        guard isFirst else { return }
-        connection.eventLoop.execute {
-            let (sendings, end) = self.queue.withLock { queue in
-                defer { queue = Queue() }
-                return (queue.sendings, queue.end)
-            }
-            self.connection.value.write(sendings, end: end, on: self.stream)
+        if isFirst { outbox.add(self) }
+    }
+
+    /// On the event loop.
+    func write() {
+        let (sendings, end) = queue.withLock { queue in
+            defer { queue = Queue() }
+            return (queue.sendings, queue.end)
         }
+        connection.value.write(sendings, end: end, on: stream)
     }
 }

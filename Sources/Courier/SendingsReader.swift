@@ -1,4 +1,4 @@
-/// Reads the body of an acknowledgement, `{"sendings":[n,…]}`, and nothing else: it comes with every notification, so
+/// Reads an acknowledgement, `{"sendings":[n,…]}`, and nothing else: it comes with every notification, so
 /// it is read without building anything but the numbers.
 struct SendingsReader: ~Copyable {
     /// More than a device can have under way.
@@ -7,9 +7,9 @@ struct SendingsReader: ~Copyable {
     private var index = 0
 
     /// - Returns: nil when the body is not of that form, or a number is not a whole one of at most 2^53.
-    static func read(_ body: [UInt8]) -> [UInt64]? {
+    static func read(_ body: Span<UInt8>) -> [UInt64]? {
         var reader = SendingsReader()
-        return reader.read(body.span)
+        return reader.read(body)
     }
 
     private mutating func read(_ body: Span<UInt8>) -> [UInt64]? {

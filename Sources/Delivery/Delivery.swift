@@ -293,9 +293,10 @@ extension Delivery {
     ) async -> [Result<MailboxVersion, StoreError>] {
         var results = results
         var references: [MailboxReference] = []
+        let known = registrations.known(entries.map(\.destination))
         for (index, entry) in entries.enumerated() {
-            guard case .success(let version) = results[index],
-                case .registered(let registration) = registrations.known(entry.destination), !registration.isActive
+            guard case .success(let version) = results[index], let registration = known[index]?.registration,
+                !registration.isActive
             else { continue }
             references.append(MailboxReference(destination: entry.destination, version: version))
             results[index] = .failure(StoreError(.ended(at: registration.changed), "The app was removed."))

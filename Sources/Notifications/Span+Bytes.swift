@@ -1,5 +1,10 @@
 // Bytes that are only lent: compared where they lie, and copied when they are kept. The pointers stay in this file.
 extension Span<UInt8> {
+    package func firstIndex(of byte: UInt8) -> Int? {
+        for index in 0..<count where self[index] == byte { return index }
+        return nil
+    }
+
     /// A copy of the bytes.
     package var array: [UInt8] { withUnsafeBufferPointer { Array($0) } }
 

@@ -192,7 +192,7 @@ extension HTTP2Session {
         let flags = streams[index].flags
         // Once answered or given up, what still comes is of no interest (RFC 9113, 8.1).
         guard flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else { return Self.go }
-        if let limit = configuration.maxBodyBytes, streams[index].received > limit {
+        if let limit = configuration.maxBodyBytes, streams[index].received > limit, !flags.contains(.endlessBody) {
             streams[index].flags.insert(.bodyTooLarge)
             if application?.bodyTooLarge(stream) == false { reset(stream, .cancel) }
             return Self.go

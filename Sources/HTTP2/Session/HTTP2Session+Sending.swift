@@ -34,7 +34,7 @@ extension HTTP2Session {
     /// Takes frames from libnghttp2 for as long as the channel takes them. What the channel does not take stays in
     /// libnghttp2 and in the streams' own buffers, which are bounded.
     private func pump(_ context: ChannelHandlerContext) {
-        while context.channel.isWritable {
+        while isWritable {
             let moved = withLibrary { library in
                 var bytes: UnsafePointer<UInt8>?
                 let count = nghttp2_session_mem_send(library, &bytes)

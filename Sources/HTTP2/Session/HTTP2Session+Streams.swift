@@ -60,6 +60,12 @@ extension HTTP2Session {
         respond(stream, headers, body: body, endStream: true)
     }
 
+    /// Server: lets a request's body be of any length. The application takes what comes and bounds what it keeps.
+    package func allowEndlessBody(_ stream: StreamID) {
+        guard let index = streams.index(of: stream) else { return }
+        streams[index].flags.insert(.endlessBody)
+    }
+
     /// Server: begins a response; with `endStream` false its body goes on with `write` and `finish`, for as long as one
     /// likes. False if the stream is gone or was answered.
     @discardableResult

@@ -88,6 +88,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// `sendData` found no room in `output`.
     var isOutputFull = false
     var isFlushing = false
+    /// Whether the channel takes more, as it last said.
+    @exclusivity(unchecked) var isWritable = true
     var isFlushScheduled = false
     var hasStartedClosing = false
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
@@ -171,7 +173,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, !isReading { flush() }
+        isWritable = context.channel.isWritable
+        if isWritable, !isReading { flush() }
         context.fireChannelWritabilityChanged()
     }
 
@@ -184,6 +187,7 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
+        isWritable = context.channel.isWritable
         guard let library = LibrarySession.make(role, configuration, owner: self) else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)

@@ -16,6 +16,8 @@ struct StreamState {
         static let bodyTooLarge = Flags(rawValue: 1 << 5)
         /// The server's answer ended before the request did.
         static let answeredEarly = Flags(rawValue: 1 << 6)
+        /// `maxBodyBytes` does not count.
+        static let endlessBody = Flags(rawValue: 1 << 7)
     }
 
     var flags: Flags = []

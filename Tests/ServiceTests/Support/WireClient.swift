@@ -105,6 +105,48 @@ final class WireClient: Sendable {
         return Begun(finishing: finishing, answering: answer)
     }
 
+    /// A request that stays open.
+    struct Open: Sendable {
+        fileprivate let client: WireClient
+        fileprivate let stream: StreamID
+        fileprivate let answering: EventLoopFuture<Answer>
+
+        /// Sends a piece of the body.
+        func write(_ text: String) async throws {
+            try await client.channel.eventLoop.submit { [recorder = client.recorder, stream] in
+                recorder.value.write(stream, text)
+            }.get()
+        }
+
+        /// Ends the body and waits for the end of the answer.
+        func finish() async throws -> Answer {
+            try await client.channel.eventLoop.submit { [recorder = client.recorder, stream] in
+                recorder.value.finish(stream, body: "")
+            }.get()
+            return try await answering.get()
+        }
+
+        /// Waits for the end of the answer.
+        func answer() async throws -> Answer { try await answering.get() }
+
+        /// Waits for the next line of the answer; nil where the answer ends before.
+        func nextLine() async throws -> String? {
+            try await client.channel.eventLoop.flatSubmit {
+                [recorder = client.recorder, stream, channel = client.channel] in
+                recorder.value.nextLine(stream, channel.eventLoop.makePromise(of: String?.self))
+            }.get()
+        }
+    }
+
+    /// Sends a request's headers, and with `endStream` all of it.
+    func open(_ headers: [(String, String)], endStream: Bool) async throws -> Open {
+        let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
+            try recorder.value.begin(
+                headers, endStream: endStream, promise: channel.eventLoop.makePromise(of: Answer.self))
+        }.get()
+        return Open(client: self, stream: stream, answering: answer)
+    }
+
     /// Whether the peer served a request; false where it ended the connection.
     func isServed(_ headers: [(String, String)]) async -> Bool {
         // Why it was not is for the service's log.
@@ -178,6 +220,15 @@ final class WireRecorder: HTTP2Application {
     private(set) var announcements: [Int] = []
     private(set) var goAways: [String] = []
     private var leaving: [EventLoopPromise<Void>] = []
+    private var lines: [StreamID: Lines] = [:]
+
+    /// What was read of an answer line by line.
+    private struct Lines {
+        var waiting: [EventLoopPromise<String?>] = []
+        var taken = 0
+        /// All of the answer, once it has ended.
+        var last = ""
+    }
 
     init(burst: [[(String, String)]], eventLoop: any EventLoop) {
         self.burst = burst
@@ -203,14 +254,43 @@ final class WireRecorder: HTTP2Application {
 
     func begin(
         _ headers: [(String, String)],
+        endStream: Bool = false,
         promise: EventLoopPromise<WireClient.Answer>,
     ) throws -> (StreamID, EventLoopFuture<WireClient.Answer>) {
         var block = HeaderBlock()
         for (name, value) in headers { block.append(name: name, value: value) }
         guard let session else { throw HTTP2Error(.notActive) }
-        let stream = try session.request(block, endStream: false)
+        let stream = try session.request(block, endStream: endStream)
         answers[stream] = (WireClient.Answer(), promise)
         return (stream, promise.futureResult)
+    }
+
+    func write(_ stream: StreamID, _ text: String) { session?.write(stream, ByteBuffer(string: text)) }
+
+    func nextLine(_ stream: StreamID, _ promise: EventLoopPromise<String?>) -> EventLoopFuture<String?> {
+        lines[stream, default: Lines()].waiting.append(promise)
+        serveLines(stream)
+        return promise.futureResult
+    }
+
+    /// Gives lines to those who wait for them; nil once the answer has ended.
+    private func serveLines(_ stream: StreamID) {
+        guard var served = lines[stream] else { return }
+        let isOpen = answers[stream] != nil
+        while let promise = served.waiting.first {
+            let text = answers[stream]?.answer.body ?? served.last
+            let rest = text.dropFirst(served.taken)
+            if let end = rest.firstIndex(of: "\n") {
+                promise.succeed(String(rest[..<end]))
+                served.taken += rest.distance(from: rest.startIndex, to: end) + 1
+            } else if !isOpen {
+                promise.succeed(nil)
+            } else {
+                break
+            }
+            served.waiting.removeFirst()
+        }
+        lines[stream] = served
     }
 
     func finish(_ stream: StreamID, body: String) {
@@ -256,11 +336,14 @@ final class WireRecorder: HTTP2Application {
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         answers[stream]?.answer.body += bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        serveLines(stream)
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         guard var pending = answers.removeValue(forKey: stream) else { return }
         pending.answer.error = error
+        lines[stream]?.last = pending.answer.body
+        serveLines(stream)
         pending.promise.succeed(pending.answer)
     }
 

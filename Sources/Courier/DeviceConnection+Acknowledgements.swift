@@ -1,0 +1,65 @@
+import Delivery
+import HTTP2
+import Notifications
+
+// Acknowledgements: one in a request, or one after the other in a request whose body goes on for as long as the device
+// listens. Each counts once its closing brace has come, so that a device need not ask, and be answered, for each.
+extension DeviceConnection {
+    private static let end = UInt8(ascii: "}")
+
+    /// The body of such a request may be of any length.
+    func beginAcknowledgements(_ stream: StreamID) {
+        do throws(Rejection) {
+            _ = try authorizedDevice()
+            acknowledging = stream
+            session?.allowEndlessBody(stream)
+        } catch {
+            reject(stream, error)
+        }
+    }
+
+    /// Takes the acknowledgements that are whole, and keeps the rest.
+    func acknowledge(_ bytes: Span<UInt8>, on stream: StreamID) {
+        guard let device = deviceKey, let index = requests.index(of: stream) else { return }
+        do throws(Rejection) {
+            var rest = bytes
+            while let end = rest.firstIndex(of: Self.end) {
+                let text = rest.extracting(first: end + 1)
+                rest = rest.extracting(droppingFirst: end + 1)
+                if requests[index].body.isEmpty {
+                    try acknowledge(text, as: device)
+                } else {
+                    var whole: [UInt8] = []
+                    swap(&whole, &requests[index].body)
+                    whole.append(text)
+                    try acknowledge(whole.span, as: device)
+                }
+                requests[index].hasAcknowledged = true
+            }
+            requests[index].body.append(rest)
+            guard requests[index].body.count <= courier.limits.bodyBytes else {
+                let detail = "An acknowledgement is longer than \(courier.limits.bodyBytes) bytes."
+                throw Rejection(.payloadTooLarge, detail: detail)
+            }
+        } catch {
+            reject(stream, error)
+        }
+    }
+
+    /// Nothing but space may be left over.
+    func endAcknowledgements(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
+        let isBlank = request.body.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
+        guard isBlank, request.hasAcknowledged else { throw .badAcknowledgement }
+        respond(stream, DeviceAnswer(status: 204))
+    }
+
+    private func acknowledge(_ text: Span<UInt8>, as device: DeviceKey) throws(Rejection) {
+        guard let sendings = SendingsReader.read(text) else { throw .badAcknowledgement }
+        courier.switchboard.acknowledge(sendings, by: device)
+    }
+}
+
+extension Rejection {
+    fileprivate static let badAcknowledgement = Rejection(
+        .payloadEmpty, detail: #"An acknowledgement must be {"sendings":[…]} with whole numbers."#)
+}
