@@ -219,11 +219,20 @@ let package = Package(
         ),
         .testTarget(name: "DocumentsTests", dependencies: ["Notifications", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
+        .target(
+            name: "ProviderTesting",
+            dependencies: [
+                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto,
+            ],
+            path: "Tests/ProviderTesting",
+            swiftSettings: settings,
+        ),
         .testTarget(
             name: "APNSProviderTests",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioSSL, crypto, logging,
+                "Notifications", "Trust", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL, crypto, logging,
                 lifecycle,
+                .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
@@ -242,7 +251,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "APNSDevice", "carillon",
+                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
+                "APNSDevice",
+                "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging,
             ],
             swiftSettings: settings,

@@ -1,4 +1,5 @@
 import NIOCore
+import ProviderTesting
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ProviderTesting
 import Testing
 
 @testable import APNSProvider

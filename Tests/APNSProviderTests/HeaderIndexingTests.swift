@@ -1,4 +1,5 @@
 import Foundation
+import ProviderTesting
 import Testing
 
 @testable import APNSProvider

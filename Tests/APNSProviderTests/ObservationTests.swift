@@ -1,13 +1,16 @@
 import CoreMetrics
 import HTTP2
+import InMemoryLogging
 import InMemoryTracing
+import Logging
 import MetricsTestKit
+import ProviderTesting
 import Testing
 import Tracing
 
 @testable import APNSProvider
 
-/// Metrics and spans.
+/// Metrics, spans and log records.
 @Suite(.timeLimit(.minutes(1))) struct ObservationTests {
     @Test func outcomesAreCounted() async throws {
         try await ScriptedServer.run(script: { request, connection in
@@ -58,6 +61,89 @@ import Tracing
             #expect(spans.map(\.operationName) == ["apns.send", "apns.send"])
             #expect(spans.map(\.kind) == [.client, .client])
             #expect(spans.map { $0.status?.message } == [nil, "BadTopic"])
+        }
+    }
+
+    // MARK: Many
+
+    @Test func eachOfABulkCallIsASpanWithADuration() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            request.path.hasSuffix("02")
+                ? connection.answer(request.stream, status: 400, reason: "BadTopic")
+                : connection.answer(request.stream)
+        }) { server in
+            let (tracer, metrics) = (InMemoryTracer(), TestMetrics())
+            var internals = ProviderClient.Internals()
+            internals.tracer = tracer
+            internals.metrics = ProviderMetrics(factory: metrics)
+            try await server.withClient(internals: internals) { client in
+                let pushes = try Sample.pushes(3)
+                await tracer.withSpan("campaign") { _ in
+                    for await _ in client.send(pushes) {}
+                }
+            }
+            let spans = tracer.finishedSpans
+            let campaign = try #require(spans.first { $0.operationName == "campaign" })
+            let sent = spans.filter { $0.operationName == "apns.send" }
+            #expect(sent.map(\.kind) == [.client, .client, .client])
+            #expect(sent.allSatisfy { $0.parentSpanID == campaign.spanID })
+            #expect(sent.compactMap { $0.status?.message } == ["BadTopic"])
+            #expect(try metrics.expectTimer("apns_provider_send_seconds").values.count == 3)
+        }
+    }
+
+    @Test func whatIsCancelledInABulkCallEndsItsSpan() async throws {
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            let tracer = InMemoryTracer()
+            var internals = ProviderClient.Internals()
+            internals.tracer = tracer
+            try await server.withClient(internals: internals) { client in
+                let pushes = try Sample.pushes(1)
+                let reading = Task { for await _ in client.send(pushes) {} }
+                await server.log.requests(1)
+                reading.cancel()
+                await reading.value
+                await server.log.cancelled(1)
+            }
+            #expect(tracer.finishedSpans.map { $0.status?.message } == ["cancelled"])
+            #expect(tracer.activeSpans.isEmpty)
+        }
+    }
+
+    // MARK: The log
+
+    @Test func theReasonOfAGoAwayReachesTheLog() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            if request.connection == 0 { connection.goAway(reason: "IdleTimeout") }
+        }) { server in
+            let log = InMemoryLogHandler()
+            try await server.withClient(logger: Logger(label: "test") { _ in log }) { client in
+                try await client.accepts(1)
+                // Goes elsewhere, and so the first connection's end is known.
+                await server.log.closed(1)
+                try await client.accepts(1)
+                #expect(server.log.connections == 2)
+            }
+            let ends = log.entries.filter { $0.message == "The service ends a connection" }
+            #expect(ends.map(\.level) == [.info])
+            #expect(ends.map(\.metadata) == [["reason": "IdleTimeout", "code": "NO_ERROR"]])
+        }
+    }
+
+    @Test func whatIsNoJSONInAGoAwayIsLoggedAsText() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            if request.connection == 0 { connection.goAway(debugData: "too_many_pings") }
+        }) { server in
+            let log = InMemoryLogHandler()
+            try await server.withClient(logger: Logger(label: "test") { _ in log }) { client in
+                try await client.accepts(1)
+                await server.log.closed(1)
+                try await client.accepts(1)
+            }
+            let ends = log.entries.filter { $0.message == "The service ends a connection" }
+            #expect(ends.compactMap { $0.metadata["reason"] } == ["too_many_pings"])
         }
     }
 }

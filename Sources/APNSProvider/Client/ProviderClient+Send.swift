@@ -1,6 +1,4 @@
-import CoreMetrics
 import NIOCore
-import Tracing
 
 extension ProviderClient {
     /// Sends one notification, and waits until the service has answered.
@@ -30,27 +28,15 @@ extension ProviderClient {
         deadline: Duration? = nil,
         retriesRejections: Bool = false,
     ) async throws(ProviderError) -> PushAnswer {
-        try await answer(to: request, deadline: deadline, retriesRejections: retriesRejections).get()
+        if let problem = request.problem { throw problem }
+        return try await answer(to: request, deadline: deadline, retriesRejections: retriesRejections).get()
     }
 
     private func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
-        await (tracer ?? InstrumentationSystem.tracer).withAnySpan("apns.send", ofKind: .client) { span in
-            let result = await ticket(for: request, deadline: deadline, retriesRejections: retriesRejections)
-            switch result {
-            case .success(let answer):
-                span.attributes["http.response.status_code"] = answer.status
-                if let reason = answer.reason { span.setStatus(SpanStatus(code: .error, message: reason)) }
-            case .failure(let error):
-                span.setStatus(SpanStatus(code: .error, message: "\(error.code)"))
-            }
-            return result
-        }
-    }
-
-    private func ticket(for request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
         let start = NIODeadline.now()
+        let observation = observer.begin(at: start)
         let cancellation = Cancellation()
-        let result = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 core.submit(
                     Ticket(
@@ -59,6 +45,7 @@ extension ProviderClient {
                         retriesRejections: retriesRejections,
                         cancellation: cancellation,
                     ) { answer in
+                        observation.end(answer)
                         continuation.resume(returning: answer)
                         return nil
                     })
@@ -66,9 +53,12 @@ extension ProviderClient {
         } onCancel: {
             core.cancel(cancellation)
         }
-        metrics.duration.recordNanoseconds((NIODeadline.now() - start).nanoseconds)
-        return result
     }
+
+    private var observer: SendObservation.Observer {
+        SendObservation.Observer(tracer: tracer, duration: metrics.duration)
+    }
+
     // MARK: Many
 
     /// Sends many notifications, and yields the outcome of each as it ends.
@@ -85,7 +75,9 @@ extension ProviderClient {
         _ pushes: Source,
         deadline: Duration? = nil,
     ) -> PushOutcomes<Source> where Source.Element == Push {
-        var outcomes = outcomes(of: pushes, deadline: deadline) { $0.notification.request(to: $0.deviceToken) }
+        var outcomes = outcomes(of: pushes, areChecked: true, deadline: deadline) {
+            $0.notification.request(to: $0.deviceToken)
+        }
         if configuration.deviceTokens != nil {
             outcomes.didEnd = { outcome in await self.forget(outcome.item, after: outcome.result) }
         }
@@ -103,11 +95,12 @@ extension ProviderClient {
         requests: Source,
         deadline: Duration? = nil,
     ) -> PushOutcomes<Source> where Source.Element == PushRequest {
-        outcomes(of: requests, deadline: deadline) { $0 }
+        outcomes(of: requests, areChecked: false, deadline: deadline) { $0 }
     }
 
     private func outcomes<Source: AsyncSequence & Sendable>(
         of source: Source,
+        areChecked: Bool,
         deadline: Duration?,
         _ request: @escaping @Sendable (Source.Element) -> PushRequest,
     ) -> PushOutcomes<Source> where Source.Element: Sendable {
@@ -116,11 +109,21 @@ extension ProviderClient {
         let flow = BulkFlow<Source.Element>(maximum: configuration.maximumInFlight) { [core] in
             core.cancel(cancellation)
         }
-        return PushOutcomes(source: source, flow: flow) { [core] item, flow in
+        return PushOutcomes(source: source, flow: flow) { [core, observer] item, flow in
+            let request = request(item)
+            if !areChecked, let problem = request.problem {
+                flow.take(PushOutcome(item: item, result: .failure(problem)))?.wake()
+                return
+            }
+            let start = NIODeadline.now()
+            let observation = observer.begin(at: start)
             core.submit(
                 Ticket(
-                    request(item), deadline: .now() + time, retriesRejections: true, cancellation: cancellation
-                ) { answer in flow.take(PushOutcome(item: item, result: answer.receipt)) })
+                    request, deadline: start + time, retriesRejections: true, cancellation: cancellation
+                ) { answer in
+                    observation.end(answer)
+                    return flow.take(PushOutcome(item: item, result: answer.receipt))
+                })
         }
     }
 }

@@ -13,7 +13,7 @@ struct ProviderMetrics: Sendable {
     let retried: Counter
     /// Connections, those that are being opened included.
     let connections: Recorder
-    /// From the call to the outcome, of notifications that are sent one by one.
+    /// From the call, or from its being taken from a sequence, to the outcome of a notification.
     let duration: Timer
 
     init(factory: any MetricsFactory = MetricsSystem.factory) {

@@ -33,3 +33,28 @@ package struct PushRequest: Sendable, Hashable {
         self.pushType = pushType
     }
 }
+
+extension PushRequest {
+    /// What cannot be sent, because no header can hold it (RFC 9113, 8.2.1 and 8.3.1). Nil for a request that is only the
+    /// service's to judge, as all are that were made of a `PushNotification`.
+    var problem: ProviderError? {
+        guard deviceToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            return ProviderError(.badNotification, "The device token holds a character that no path can hold.")
+        }
+        let values = [
+            ("topic", topic), ("identifier", id), ("expiration", expiration), ("priority", priority),
+            ("collapse identifier", collapseID), ("push type", pushType),
+        ]
+        for case (let name, let value?) in values where !Self.canBeHeader(value.utf8) {
+            return ProviderError(.badNotification, "The \(name) holds what no header can hold.")
+        }
+        return nil
+    }
+
+    /// No control characters but tabs, and no white space at either end.
+    private static func canBeHeader(_ value: String.UTF8View) -> Bool {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        return value.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
+            && value.first.map(isSpace) != true && value.last.map(isSpace) != true
+    }
+}

@@ -1,27 +1,33 @@
-import APNSProvider
+package import APNSProvider
 import Crypto
 import Foundation
-import NIOSSL
+package import NIOSSL
 import Notifications
 import Trust
 
 /// Certificates and keys for tests, made once for all.
-enum TestAuthority {
+package enum TestAuthority {
     private static let made = Result { () throws -> CertificateAuthority in
         var generator = SystemRandomNumberGenerator()
         return try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &generator)
     }
 
-    static func rootPEM() throws -> String { try made.get().rootPEM }
+    /// The root certificate.
+    package static func rootPEM() throws -> String { try made.get().rootPEM }
 
-    static func serverContext(asksForCertificate: Bool = false) throws -> NIOSSLContext {
+    /// TLS of a server on the loopback addresses.
+    /// - Parameter protocols: what its handshake chooses among (RFC 7301).
+    package static func serverContext(
+        asksForCertificate: Bool = false,
+        protocols: [String] = ["h2"],
+    ) throws -> NIOSSLContext {
         var generator = SystemRandomNumberGenerator()
         let issued = try made.get().issueServerCertificate(
             names: ["127.0.0.2", "127.0.0.3"], now: Date().timeIntervalSince1970, using: &generator)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(issued.chainPEM.utf8)).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array((issued.keyPEM ?? "").utf8), format: .pem)))
-        configuration.applicationProtocols = ["h2"]
+        configuration.applicationProtocols = protocols
         if asksForCertificate {
             configuration.certificateVerification = .noHostnameVerification
             configuration.trustRoots = .certificates(
@@ -31,7 +37,7 @@ enum TestAuthority {
     }
 
     /// A provider certificate and its key in one PEM text.
-    static func providerCertificate() throws -> (chain: String, key: String) {
+    package static func providerCertificate() throws -> (chain: String, key: String) {
         var generator = SystemRandomNumberGenerator()
         guard let bundleID = BundleID(rawValue: "com.example.app") else { throw ProviderTestError() }
         let issued = try made.get().issueProviderCertificate(
@@ -40,10 +46,13 @@ enum TestAuthority {
     }
 
     /// A new signing key.
-    static func credentials() throws -> ProviderCredentials {
+    package static func credentials() throws -> ProviderCredentials {
         try ProviderCredentials(
             key: P256.Signing.PrivateKey().pemRepresentation, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
     }
 }
 
-struct ProviderTestError: Error {}
+/// An error of nobody's but a test's.
+package struct ProviderTestError: Error {
+    package init() {}
+}

@@ -2,8 +2,9 @@ import NIOCore
 import Synchronization
 
 /// What a scripted server saw, to be waited for and looked at from any task.
-final class ServerLog: Sendable {
-    enum Event: Equatable, Sendable {
+package final class ServerLog: Sendable {
+    /// What happened, in its order.
+    package enum Event: Equatable, Sendable {
         case opened(Int)
         case closed(Int)
         case request(Int, token: String)
@@ -22,25 +23,31 @@ final class ServerLog: Sendable {
 
     private let state = Mutex(State())
 
-    var requests: [ScriptedRequest] { state.withLock { $0.requests } }
-    var events: [Event] { state.withLock { $0.events } }
+    /// All requests, in the order in which they came.
+    package var requests: [ScriptedRequest] { state.withLock { $0.requests } }
+    /// All that happened.
+    package var events: [Event] { state.withLock { $0.events } }
     /// The address that each connection came in on.
-    var hosts: [String] { state.withLock { $0.hosts } }
-    var connections: Int { state.withLock { $0.hosts.count } }
+    package var hosts: [String] { state.withLock { $0.hosts } }
+    /// How many connections there were.
+    package var connections: Int { state.withLock { $0.hosts.count } }
     /// The most requests that were open at once on a connection.
-    func greatestOpen(on connection: Int) -> Int { state.withLock { $0.greatestOpen[connection] ?? 0 } }
-    func frames(_ type: UInt8) -> [[UInt8]] { state.withLock { $0.frames.filter { $0.type == type }.map(\.payload) } }
+    package func greatestOpen(on connection: Int) -> Int { state.withLock { $0.greatestOpen[connection] ?? 0 } }
+    /// What frames of a type held, as the client wrote them.
+    package func frames(_ type: UInt8) -> [[UInt8]] {
+        state.withLock { $0.frames.filter { $0.type == type }.map(\.payload) }
+    }
 
     /// Waits until so many requests have come.
-    func requests(_ count: Int) async { await wait { $0.requests.count >= count } }
+    package func requests(_ count: Int) async { await wait { $0.requests.count >= count } }
     /// Waits until so many connections have ended.
-    func closed(_ count: Int) async {
+    package func closed(_ count: Int) async {
         await wait { state in state.events.count { if case .closed = $0 { true } else { false } } >= count }
     }
     /// Waits until so many streams were given up by the client.
-    func cancelled(_ count: Int) async { await wait { $0.cancelled >= count } }
+    package func cancelled(_ count: Int) async { await wait { $0.cancelled >= count } }
     /// Waits until a frame has come.
-    func frame(_ type: UInt8) async { await wait { $0.frames.contains { $0.type == type } } }
+    package func frame(_ type: UInt8) async { await wait { $0.frames.contains { $0.type == type } } }
 
     /// A test whose time is up is cancelled, and does not wait on.
     private func wait(_ condition: @escaping @Sendable (State) -> Bool) async {

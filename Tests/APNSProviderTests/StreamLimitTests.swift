@@ -1,0 +1,108 @@
+import ProviderTesting
+import Synchronization
+import Testing
+
+@testable import APNSProvider
+
+/// The number of streams that the service announces, as it changes (Guide, 2.3.3: "do not assume a specific number of
+/// streams"), over real TLS.
+@Suite(.timeLimit(.minutes(2))) struct StreamLimitTests {
+    private enum Phase {
+        /// The first request shows that the provider token is good.
+        case first
+        /// All streams that are allowed are to be open.
+        case full
+        /// One is allowed, and more are open.
+        case fallen
+        /// One is allowed, and one is open.
+        case single
+        /// Six are allowed.
+        case risen
+        case free
+    }
+
+    @Test func itIsKeptWhenItFallsAndRisesWhileRequestsAreUnderWay() async throws {
+        var options = ScriptedServer.Options()
+        options.streams = 4
+        let phase = Mutex(Phase.first)
+        try await ScriptedServer.run(
+            options,
+            script: { request, connection in
+                switch phase.withLock({ $0 }) {
+                case .first:
+                    phase.withLock { $0 = .full }
+                    connection.answer(request.stream)
+                case .full:
+                    guard connection.open.count == 4 else { return }
+                    phase.withLock { $0 = .fallen }
+                    connection.announce(1)
+                    Self.answerAllButOne(connection) { phase.withLock { $0 = .single } }
+                case .fallen:
+                    Issue.record("a new stream while more are open than are allowed")
+                case .single:
+                    connection.afterRoundTrip {
+                        Self.expect(1, on: connection)
+                        guard request.number >= 10 else { return connection.answer(request.stream) }
+                        phase.withLock { $0 = .risen }
+                        connection.announce(6)
+                    }
+                case .risen:
+                    guard connection.open.count == 6 else { return }
+                    connection.afterRoundTrip {
+                        Self.expect(6, on: connection)
+                        phase.withLock { $0 = .free }
+                        for stream in connection.open { connection.answer(stream) }
+                    }
+                case .free:
+                    connection.answer(request.stream)
+                }
+            }
+        ) { server in
+            try await server.withClient({ $0.maximumConnections = 1 }) { client in
+                try await client.accepts(40)
+                // None was refused for being one too many and sent again.
+                #expect(server.log.requests.count == 40)
+                #expect(server.log.greatestOpen(on: 0) == 6)
+            }
+        }
+    }
+
+    @Test func withoutStreamsRequestsWaitForTheNextAnnouncement() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number == 0 else { return connection.answer(request.stream) }
+            connection.announce(0)
+            connection.afterRoundTrip {
+                connection.answer(request.stream)
+                // The client has asked for nothing meanwhile, although it has more to send.
+                connection.afterRoundTrip {
+                    Self.expect(0, on: connection)
+                    // Enough for all, so that no other connection is needed.
+                    connection.announce(20)
+                }
+            }
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(10)
+                #expect(server.log.requests.count == 10)
+                #expect(server.log.connections == 1)
+            }
+        }
+    }
+
+    /// Answers all but one once the client knows what was announced, and then the last.
+    private static func answerAllButOne(_ connection: ScriptedConnection, _ then: @escaping () -> Void) {
+        connection.afterRoundTrip {
+            for stream in connection.open.dropLast() { connection.answer(stream) }
+            connection.afterRoundTrip {
+                expect(1, on: connection)
+                then()
+                for stream in connection.open { connection.answer(stream) }
+            }
+        }
+    }
+
+    private static func expect(_ count: Int, on connection: ScriptedConnection) {
+        let open = connection.open.count
+        if open != count { Issue.record("\(open) streams are open, not \(count)") }
+    }
+}

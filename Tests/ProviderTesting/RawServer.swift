@@ -1,0 +1,66 @@
+package import APNSProvider
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// A server on loopback that is no HTTP/2 server.
+package enum RawServer {
+    /// What it does with a connection.
+    package enum Manner: Sendable {
+        /// Not even TLS.
+        case silent
+        /// Says this over TLS to whatever comes.
+        case answering(String)
+        /// Says this once TLS is there, as the feedback service does, and closes the connection or leaves it open.
+        case saying([UInt8], closes: Bool)
+    }
+
+    private final class Speaker: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+        private let manner: Manner
+
+        init(_ manner: Manner) { self.manner = manner }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .answering(let text) = manner else { return }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            guard case .handshakeCompleted = event as? TLSUserEvent, case .saying(let bytes, let closes) = manner else {
+                return
+            }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+            if closes { context.close(promise: nil) }
+        }
+
+        // Whoever is disappointed goes.
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// Has a server running meanwhile.
+    package static func run(_ manner: Manner, _ body: (APNSEnvironment) async throws -> Void) async throws {
+        let tls = try TestAuthority.serverContext(protocols: [])
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if case .silent = manner { return }
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    try channel.pipeline.syncOperations.addHandler(Speaker(manner))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let environment = APNSEnvironment(
+            host: "127.0.0.1", port: listener.localAddress?.port ?? 0, authority: .pem(try TestAuthority.rootPEM()))
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(environment))
+        } catch {
+            result = .failure(error)
+        }
+        try await listener.close()
+        try result.get()
+    }
+}
