@@ -5,12 +5,8 @@ import NIOPosix
 import Notifications
 import Synchronization
 
-/// The notifications of a batch, one JSON dictionary per line. A line that is none is told on standard error and passed
-/// over.
-struct BatchLines: AsyncSequence, Sendable {
-    typealias Element = PushRequest
-    typealias Failure = any Error
-
+/// The lines of a batch: each is a notification, a JSON dictionary, or is passed over.
+struct BatchLines: Sendable {
     /// In bytes. A notification of 5 KB with all its keys stays below 8.
     static let maximumLineBytes = 65_536
 
@@ -52,10 +48,22 @@ struct BatchLines: AsyncSequence, Sendable {
     var read: Int { counts.read }
     var bad: Int { counts.bad }
 
-    func makeAsyncIterator() -> Iterator { Iterator(lines: self) }
+    /// The notifications. They are read once.
+    /// - Parameter tellBad: gets the lines that are none.
+    func notifications(tellingOthers tellBad: @escaping @Sendable (BadBatchLine) -> Void) -> Notifications {
+        Notifications(lines: self, tellBad: tellBad)
+    }
+
+    struct Notifications: AsyncSequence, Sendable {
+        fileprivate let lines: BatchLines
+        fileprivate let tellBad: @Sendable (BadBatchLine) -> Void
+
+        func makeAsyncIterator() -> Iterator { Iterator(lines: lines, tellBad: tellBad) }
+    }
 
     struct Iterator: AsyncIteratorProtocol {
-        let lines: BatchLines
+        private let lines: BatchLines
+        private let tellBad: @Sendable (BadBatchLine) -> Void
         private var rest: [UInt8] = []
         private var position = 0
         private var number = 0
@@ -63,19 +71,26 @@ struct BatchLines: AsyncSequence, Sendable {
         /// The beginning of the present line was over the limit, and was dropped.
         private var isTooLong = false
 
-        init(lines: BatchLines) { self.lines = lines }
+        fileprivate init(lines: BatchLines, tellBad: @escaping @Sendable (BadBatchLine) -> Void) {
+            self.lines = lines
+            self.tellBad = tellBad
+        }
 
         mutating func next() async throws -> PushRequest? {
             while let line = try await nextLine() {
                 number += 1
                 if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), !isTooLong { continue }
-                do {
-                    guard !isTooLong else { throw CommandError("it is longer than \(maximumLineBytes) bytes") }
-                    return try lines.request(line)
+                do throws(BadBatchLine) {
+                    guard !isTooLong else {
+                        throw BadBatchLine(
+                            number: number, token: nil, id: nil,
+                            cause: "it is longer than \(maximumLineBytes) bytes")
+                    }
+                    return try lines.request(line, number)
                 } catch {
                     isTooLong = false
                     lines.counts.addBad()
-                    Output.note("Line \(number) is no notification: \(error).")
+                    tellBad(error)
                 }
             }
             return nil
@@ -128,14 +143,19 @@ struct BatchLines: AsyncSequence, Sendable {
 
     // MARK: A line
 
-    private func request(_ line: [UInt8]) throws -> PushRequest {
-        guard let object = JSONObject(line) else { throw CommandError("it is not a JSON dictionary") }
-        guard let token = Self.text(object, "token") else { throw CommandError("it has no token") }
+    private func request(_ line: [UInt8], _ number: Int) throws(BadBatchLine) -> PushRequest {
+        guard let object = JSONObject(line) else {
+            throw BadBatchLine(number: number, token: nil, id: nil, cause: "it is not a JSON dictionary")
+        }
+        let id = Self.text(object, "id")
+        guard let token = Self.text(object, "token") else {
+            throw BadBatchLine(number: number, token: nil, id: id, cause: "it has no token")
+        }
         var request = defaults
         request.deviceToken = token
         if let payload = object[raw: "payload"] { request.payload = ByteBuffer(bytes: payload) }
         request.topic = Self.text(object, "topic") ?? request.topic
-        request.id = Self.text(object, "id") ?? request.id
+        request.id = id ?? request.id
         request.expiration = Self.text(object, "expiration") ?? request.expiration
         request.priority = Self.text(object, "priority") ?? request.priority
         request.collapseID = Self.text(object, "collapseID") ?? request.collapseID

@@ -4,22 +4,36 @@ import Foundation
 import Notifications
 
 /// Sends a batch, and prints a line for each notification as it ends.
-struct SendBatch {
-    let lines: BatchLines
-    let output: Output
+struct SendBatch: Sendable {
+    private let lines: BatchLines
+    private let bar: BatchProgressBar
+    private let output: Output
 
-    func run(credentials: ProviderCredentials, environment: APNSEnvironment) async throws {
-        let progress = try await ProviderClient.withClient(credentials: credentials, environment: environment) {
-            client in
+    /// - Parameters:
+    ///   - path: of the batch; `-` for standard input.
+    ///   - defaults: what a line does not say.
+    init(path: String, defaults: PushRequest, output: Output) throws {
+        self.output = output
+        lines = try BatchLines(path: path, defaults: defaults)
+        bar = BatchProgressBar(total: lines.size)
+    }
+
+    func run(
+        credentials: ProviderCredentials,
+        environment: APNSEnvironment,
+        configuration: ProviderClient.Configuration,
+    ) async throws {
+        let progress = try await ProviderClient.withClient(
+            credentials: credentials, environment: environment, configuration: configuration
+        ) { client in
             // A server that is not there is told once, and not for each line.
             try await client.connect()
-            let outcomes = client.send(requests: lines)
-            let bar = BatchProgressBar(total: lines.size)
+            let outcomes = client.send(requests: lines.notifications(tellingOthers: tell))
             for try await outcome in outcomes {
-                print(outcome)
-                bar?.show(outcomes.progress, read: lines.read)
+                tell(outcome)
+                bar.show(outcomes.progress, read: lines.read)
             }
-            bar?.end(outcomes.progress)
+            bar.end(outcomes.progress)
             return outcomes.progress
         }
         if !output.isJSON {
@@ -29,31 +43,24 @@ struct SendBatch {
         guard progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
-    private func print(_ outcome: PushOutcome<PushRequest>) {
-        let token = outcome.item.deviceToken
-        switch outcome.result {
-        case .success(let receipt):
-            output.print(Line(token: token, id: receipt.apnsID, status: 200), "\(token)  accepted: \(receipt.apnsID)")
-        case .failure(let error):
-            var line = Line(token: token, id: error.rejection?.apnsID ?? outcome.item.id)
-            if let rejection = error.rejection {
-                line.status = rejection.status
-                line.reason = rejection.reason.rawValue
-                line.timestamp = rejection.timestamp.map { UInt64(max(0, ($0.timeIntervalSince1970 * 1000).rounded())) }
-            } else {
-                line.error = error.cause
+    private func tell(_ outcome: PushOutcome<PushRequest>) {
+        let answer = BatchAnswer(outcome)
+        bar.asideFrom {
+            switch outcome.result {
+            case .success(let receipt):
+                output.print(answer, "\(answer.token)  accepted: \(receipt.apnsID)")
+            case .failure(let error):
+                output.print(answer, "\(answer.token)  failed: \(error.cause)")
+                if output.isJSON, error.rejection == nil { Output.note("\(answer.token): \(error.cause)") }
             }
-            output.print(line, "\(token)  failed: \(error.cause)")
         }
     }
 
-    private struct Line: Encodable {
-        var token: String
-        var id: String?
-        var status: Int?
-        var reason: String?
-        var timestamp: UInt64?
-        /// What happened, where there was no answer and so no status.
-        var error: String?
+    private func tell(_ line: BadBatchLine) {
+        bar.asideFrom {
+            // For people the note says it all.
+            output.print(BatchAnswer(line), nil)
+            Output.note("Line \(line.number) is no notification: \(line.cause).")
+        }
     }
 }

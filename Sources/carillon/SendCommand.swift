@@ -12,7 +12,10 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Values go to the service as they are given, which judges them. A line of a batch is \
             {"token":…,"topic":…,"payload":{…},"id":…,"expiration":…,"priority":…,"collapseID":…,"pushType":…}; \
-            what it lacks, the options say.
+            what it lacks, the options say. With --json each line is answered with \
+            {"token":…,"id":…,"status":…,"reason":…,"timestamp":…}; without a status the service gave no answer, \
+            and the reason is one that begins with a small letter, as deadlineExceeded, connectionLost or \
+            badNotification. Standard error has it in words.
             """,
     )
 
@@ -61,7 +64,15 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The root certificate that the server is known by, PEM; the system's unless --url is left out.")
     var ca: String?
 
+    @Option(
+        name: .customLong("token-store"),
+        help: "A folder in which commands that send with the same signing key share their provider tokens.")
+    var tokenStore: String?
+
     func validate() throws {
+        guard tokenStore == nil || credentials.certificate == nil else {
+            throw ValidationError("With a --certificate there are no provider tokens for a --token-store.")
+        }
         guard !binary || batch == nil else { throw ValidationError("--binary sends one notification, not a batch.") }
         if batch == nil {
             guard token != nil else { throw ValidationError("Name the device: --token HEX, or a --batch FILE.") }
@@ -86,9 +97,11 @@ struct SendCommand: AsyncParsableCommand {
         if binary {
             try await sendBinary()
         } else if let batch {
-            let lines = try BatchLines(path: batch, defaults: try template())
-            try await SendBatch(lines: lines, output: Output(isJSON: common.json)).run(
-                credentials: try credentials.credentials(common), environment: try server())
+            let sending = try SendBatch(
+                path: batch, defaults: try template(), output: Output(isJSON: common.json))
+            try await sending.run(
+                credentials: try credentials.credentials(common), environment: try server(),
+                configuration: configuration)
         } else {
             try await sendOne()
         }
@@ -97,13 +110,19 @@ struct SendCommand: AsyncParsableCommand {
     private func sendOne() async throws {
         let push = try template()
         let answer = try await ProviderClient.withClient(
-            credentials: try credentials.credentials(common), environment: try server()
+            credentials: try credentials.credentials(common), environment: try server(), configuration: configuration
         ) { client in
             // Once, and the answer as it is: this is a tool to see what the service says.
             try await client.send(push, retriesRejections: false)
         }
         report(answer)
         guard answer.status == 200 else { throw ExitCode.failure }
+    }
+
+    private var configuration: ProviderClient.Configuration {
+        var configuration = ProviderClient.Configuration()
+        if let folder = tokenStore { configuration.tokenStore = FileProviderTokenStore(folder: folder) }
+        return configuration
     }
 
     /// What the options say of a notification.
