@@ -4,7 +4,7 @@ import Testing
 /// `carillon send --binary` and `carillon feedback`, to the letter of their contract.
 @Suite(.service(), .timeLimit(.minutes(2))) struct BinaryCommandTests {
     /// A provider certificate for the app that every service has, made with the command.
-    private static func certificate(
+    static func certificate(
         _ service: CarillonProcess,
         in folder: String,
         environment: String = "universal",
@@ -17,7 +17,7 @@ import Testing
         return path
     }
 
-    private static func send(
+    static func send(
         _ token: String,
         _ certificate: String,
         _ arguments: [String] = ["--alert", "Hello"],

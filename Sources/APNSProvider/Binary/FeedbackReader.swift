@@ -1,8 +1,14 @@
+public import Foundation
 public import NIOCore
 public import NIOPosix
 import Notifications
 
 /// Reads the feedback service (Guide, 3.1.3): the device tokens whose app is gone since the last reading.
+///
+/// ```swift
+/// let reader = FeedbackReader(environment: environment, credentials: credentials)
+/// try await reader.forgetInactive(in: deviceTokens, topic: "com.example.app")
+/// ```
 public struct FeedbackReader: Sendable {
     private let environment: APNSEnvironment
     private let credentials: ProviderCredentials
@@ -10,9 +16,6 @@ public struct FeedbackReader: Sendable {
 
     /// In bytes: more than a million entries.
     private static let maximumBytes = 64 << 20
-
-    /// How long the whole list may take.
-    private static let patience = TimeAmount.minutes(5)
 
     /// - Parameters:
     ///   - environment: the host, and the feedback service's port (2196).
@@ -28,11 +31,22 @@ public struct FeedbackReader: Sendable {
     }
 
     /// Reads the list. The service takes off it what was read, once it was read to its end.
-    public func read() async throws(ProviderError) -> [FeedbackItem] {
+    /// - Parameter deadline: how long the whole list may take, once there is a connection.
+    /// - Throws: ``ProviderError``: ``ProviderError/Code/badCredentials`` unless these are a certificate,
+    ///   ``ProviderError/Code/cannotConnect``, ``ProviderError/Code/deadlineExceeded``,
+    ///   ``ProviderError/Code/cancelled``, or ``ProviderError/Code/connectionLost`` where the list has no end.
+    public func read(deadline: Duration = .seconds(300)) async throws(ProviderError) -> [FeedbackItem] {
+        guard case .certificate = credentials.kind else {
+            throw ProviderError(.badCredentials, "The feedback service takes a provider certificate alone.")
+        }
         let connection = try await LegacyConnection.connect(
             to: environment, credentials, reading: Self.maximumBytes, group)
-        let answer = await connection.read(within: Self.patience)
+        let answer = await connection.read(within: TimeAmount(bounding: deadline))
         await connection.close()
+        guard !Task.isCancelled else { throw ProviderError(.cancelled, "The task was cancelled.") }
+        guard !answer.isLate else {
+            throw ProviderError(.deadlineExceeded, "The feedback service did not send its list to the end in time.")
+        }
         var bytes = answer.bytes
         var items: [FeedbackItem] = []
         while bytes.readableBytes > 0 {
@@ -45,6 +59,37 @@ public struct FeedbackReader: Sendable {
         }
         return items
     }
+
+    /// Reads the list, and takes its device tokens out of the record, but for those that their app registered again
+    /// since: what the answer 410 does for one of them, this does for all.
+    /// - Parameters:
+    ///   - deviceTokens: your record.
+    ///   - topic: the app's, whose certificate the credentials are.
+    /// - Returns: What was taken out.
+    /// - Throws: What ``read(deadline:)`` throws, or the record's first error. By then the list is taken off the service,
+    ///   so all the others were tried as well; what was left in the record comes back with the next notification to it.
+    @discardableResult
+    public func forgetInactive(
+        in deviceTokens: some DeviceTokens,
+        topic: String,
+        deadline: Duration = .seconds(300),
+    ) async throws -> [FeedbackItem] {
+        var forgotten: [FeedbackItem] = []
+        var failure: (any Error)?
+        for item in try await read(deadline: deadline) {
+            // One that is too long for a device token is in nobody's record.
+            guard let token = DeviceToken(item.deviceToken) else { continue }
+            do {
+                if try await deviceTokens.forget(token, topic: topic, inactiveSince: item.date) {
+                    forgotten.append(item)
+                }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return forgotten
+    }
 }
 
 /// A device token whose app is gone.
@@ -54,6 +99,10 @@ public struct FeedbackItem: Sendable, Hashable {
     /// When the service found that out, in seconds since 1970. Where the device token was registered again after that, it
     /// is good.
     public let timestamp: UInt32
+
+    /// The same as a date. The service cuts off what is less than a second; an app that was registered again within that
+    /// second is kept, which costs one more notification and no user.
+    public var date: Date { Date(timeIntervalSince1970: Double(timestamp)) }
 
     /// Reads one (Guide, Table A-5); nil where the bytes end before it does.
     init?(_ bytes: inout ByteBuffer) {

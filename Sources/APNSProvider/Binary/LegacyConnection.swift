@@ -14,6 +14,8 @@ final class LegacyConnection: Sendable {
         var bytes: ByteBuffer
         /// Whether the service closed the connection in good order.
         var isWhole: Bool
+        /// Whether the time was up.
+        var isLate = false
         /// How it ended, in words.
         var cause: String
     }
@@ -59,14 +61,19 @@ final class LegacyConnection: Sendable {
     /// Writes; returns once the system has taken all of it.
     func write(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes) }
 
-    /// Reads until as many bytes have come as are to be read, or the service has closed the connection.
+    /// Reads until as many bytes have come as are to be read, or the service has closed the connection. When the task
+    /// is cancelled, the connection is closed.
     func read(within limit: TimeAmount) async -> Answer {
         let promise = channel.eventLoop.makePromise(of: Answer.self)
         channel.eventLoop.execute { [reader] in reader.value.read(within: limit, promise) }
-        do {
-            return try await promise.futureResult.get()
-        } catch {
-            return Answer(bytes: ByteBuffer(), isWhole: false, cause: ConnectionFailure.cause(of: error))
+        return await withTaskCancellationHandler {
+            do {
+                return try await promise.futureResult.get()
+            } catch {
+                return Answer(bytes: ByteBuffer(), isWhole: false, cause: ConnectionFailure.cause(of: error))
+            }
+        } onCancel: {
+            channel.close(promise: nil)
         }
     }
 
@@ -97,7 +104,7 @@ final class LegacyReader: ChannelInboundHandler {
     func read(within limit: TimeAmount, _ promise: EventLoopPromise<LegacyConnection.Answer>) {
         self.promise = promise
         let reader = NIOLoopBound(self, eventLoop: eventLoop)
-        deadline = eventLoop.scheduleTask(in: limit) { reader.value.finish("it said nothing in time") }
+        deadline = eventLoop.scheduleTask(in: limit) { reader.value.finish("it said nothing in time", isLate: true) }
         answerIfDone()
     }
 
@@ -125,9 +132,10 @@ final class LegacyReader: ChannelInboundHandler {
         finish(failure.map(ConnectionFailure.cause(of:)) ?? "it was closed")
     }
 
-    private func finish(_ cause: String) {
+    private func finish(_ cause: String, isLate: Bool = false) {
         deadline?.cancel()
-        promise?.succeed(LegacyConnection.Answer(bytes: bytes, isWhole: isOver && failure == nil, cause: cause))
+        let isWhole = isOver && failure == nil
+        promise?.succeed(LegacyConnection.Answer(bytes: bytes, isWhole: isWhole, isLate: isLate, cause: cause))
         promise = nil
     }
 }

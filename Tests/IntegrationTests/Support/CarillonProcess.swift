@@ -8,6 +8,8 @@ final class CarillonProcess: Sendable {
     struct Ready: Decodable, Sendable {
         struct Addresses: Decodable, Sendable {
             let provider: String
+            let binary: String
+            let feedback: String
             let courier: String
         }
 

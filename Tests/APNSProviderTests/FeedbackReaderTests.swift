@@ -1,0 +1,134 @@
+import Foundation
+import NIOCore
+import ProviderTesting
+import Testing
+
+@testable import APNSProvider
+
+/// Reading the feedback service (Guide, 3.1.3), over real TLS. That it works with the real service, the integration tests
+/// show.
+@Suite(.timeLimit(.minutes(1))) struct FeedbackReaderTests {
+    private static let time: UInt32 = 1_700_000_000
+
+    /// An entry (Guide, Table A-5).
+    private static func entry(_ token: DeviceToken, at time: UInt32 = time) throws -> [UInt8] {
+        var buffer = ByteBuffer()
+        let bytes = stride(from: 0, to: token.hexadecimal.utf8.count, by: 2).compactMap { offset in
+            UInt8(token.hexadecimal.dropFirst(offset).prefix(2), radix: 16)
+        }
+        buffer.writeMultipleIntegers(time, UInt16(bytes.count))
+        return buffer.readableBytesView + bytes
+    }
+
+    private static func reader(_ environment: APNSEnvironment) throws -> FeedbackReader {
+        let made = try TestAuthority.providerCertificate()
+        return FeedbackReader(
+            environment: environment, credentials: try ProviderCredentials(certificate: made.chain + made.key))
+    }
+
+    @Test func theListIsReadToItsEnd() async throws {
+        let tokens = try (0..<3).map { try Sample.deviceToken($0) }
+        try await RawServer.run(.saying(tokens.flatMap { try Self.entry($0) }, closes: true)) { environment in
+            let items = try await Self.reader(environment).read()
+            #expect(items.map(\.deviceToken) == tokens.map(\.hexadecimal))
+            #expect(items.map(\.timestamp) == [Self.time, Self.time, Self.time])
+        }
+    }
+
+    @Test func anEmptyListIsNone() async throws {
+        try await RawServer.run(.saying([], closes: true)) { environment in
+            let items = try await Self.reader(environment).read()
+            #expect(items.isEmpty)
+        }
+    }
+
+    @Test func halfAnEntryIsAnError() async throws {
+        let bytes = try Self.entry(Sample.deviceToken()).dropLast()
+        try await RawServer.run(.saying(Array(bytes), closes: true)) { environment in
+            let reader = try Self.reader(environment)
+            let error = await failure { () throws(ProviderError) in try await reader.read() }
+            #expect(error?.code == .connectionLost)
+        }
+    }
+
+    @Test func aListThatDoesNotEndIsGivenUp() async throws {
+        let bytes = try Self.entry(Sample.deviceToken())
+        try await RawServer.run(.saying(bytes, closes: false)) { environment in
+            let reader = try Self.reader(environment)
+            let error = await failure { () throws(ProviderError) in
+                try await reader.read(deadline: .milliseconds(50))
+            }
+            #expect(error?.code == .deadlineExceeded)
+        }
+    }
+
+    @Test func whoIsCancelledReadsNoMore() async throws {
+        try await RawServer.run(.silent) { environment in
+            let reader = try Self.reader(environment)
+            let reading = Task { await failure { () throws(ProviderError) in try await reader.read() } }
+            reading.cancel()
+            let error = await reading.value
+            #expect(error?.code == .cancelled)
+        }
+    }
+
+    @Test func nobodyListens() async throws {
+        let reader = try Self.reader(APNSEnvironment(host: "127.0.0.1", port: 1))
+        let error = await failure { () throws(ProviderError) in try await reader.read() }
+        #expect(error?.code == .cannotConnect)
+    }
+
+    @Test func aSigningKeyDoesNotDo() async throws {
+        let reader = FeedbackReader(
+            environment: APNSEnvironment(host: "127.0.0.1", port: 1), credentials: try TestAuthority.credentials())
+        let error = await failure { () throws(ProviderError) in try await reader.read() }
+        #expect(error?.code == .badCredentials)
+    }
+
+    // MARK: The record
+
+    @Test func whatWasRegisteredBeforeIsForgottenAndWhatWasRegisteredLaterIsKept() async throws {
+        let (gone, back, unknown) = (
+            try Sample.deviceToken(1), try Sample.deviceToken(2), try Sample.deviceToken(3)
+        )
+        let date = Date(timeIntervalSince1970: Double(Self.time))
+        let record = InMemoryDeviceTokens()
+        await record.register(gone, topic: Sample.topic, at: date - 60)
+        await record.register(back, topic: Sample.topic, at: date + 60)
+        let list = try [gone, back, unknown].flatMap { try Self.entry($0) }
+        try await RawServer.run(.saying(list, closes: true)) { environment in
+            let forgotten = try await Self.reader(environment).forgetInactive(in: record, topic: Sample.topic)
+            #expect(forgotten.map(\.deviceToken) == [gone.hexadecimal])
+            let left = await record.deviceTokens(for: Sample.topic)
+            #expect(left == [back])
+        }
+    }
+
+    @Test func aRecordThatFailsIsToldOnceTheOthersWereTried() async throws {
+        struct Failing: DeviceTokens {
+            let record: InMemoryDeviceTokens
+            let bad: DeviceToken
+
+            func registrationTime(of deviceToken: DeviceToken, topic: String) async throws -> Date? {
+                guard deviceToken != bad else { throw ProviderTestError() }
+                return await record.registrationTime(of: deviceToken, topic: topic)
+            }
+
+            func remove(_ deviceToken: DeviceToken, topic: String, registeredAt time: Date) async throws {
+                await record.remove(deviceToken, topic: topic, registeredAt: time)
+            }
+        }
+        let (bad, good) = (try Sample.deviceToken(1), try Sample.deviceToken(2))
+        let record = InMemoryDeviceTokens()
+        await record.register(good, topic: Sample.topic, at: Date(timeIntervalSince1970: 0))
+        let list = try Self.entry(bad) + Self.entry(good)
+        try await RawServer.run(.saying(list, closes: true)) { environment in
+            let reader = try Self.reader(environment)
+            await #expect(throws: ProviderTestError.self) {
+                try await reader.forgetInactive(in: Failing(record: record, bad: bad), topic: Sample.topic)
+            }
+            let left = await record.deviceTokens(for: Sample.topic)
+            #expect(left.isEmpty)
+        }
+    }
+}
