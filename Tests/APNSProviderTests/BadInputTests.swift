@@ -3,6 +3,7 @@ import Foundation
 import HTTP2
 import Logging
 import NIOCore
+import ProviderTesting
 import Testing
 
 @testable import APNSProvider
@@ -31,73 +32,6 @@ import Testing
         return error
     }
 
-    // MARK: Files
-
-    @Test func aKeyFileThatIsNotThere() throws {
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(keyFile: "/nowhere/AuthKey.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
-        }
-        #expect(error?.code == .badCredentials)
-        #expect(error?.cause.contains("/nowhere/AuthKey.p8") == true)
-    }
-
-    @Test func aKeyFileThatIsNoKey() throws {
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(key: "hello", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
-        }
-        #expect(error?.code == .badCredentials)
-    }
-
-    @Test func aKeyOfAnotherCurveIsNamed() throws {
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(
-                key: P384.Signing.PrivateKey().pemRepresentation, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
-        }
-        #expect(error?.cause.contains("P-384") == true)
-    }
-
-    @Test(arguments: ["short", "abc123defg", ""]) func aBadKeyID(_ keyID: String) throws {
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(
-                key: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: "DEF123GHIJ")
-        }
-        #expect(error?.code == .badCredentials)
-    }
-
-    @Test func aCertificateFileThatIsNotThere() throws {
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(certificateFile: "/nowhere/provider.pem")
-        }
-        #expect(error?.code == .badCredentials)
-    }
-
-    @Test func aCertificateThatIsNone() throws {
-        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: "hello") }
-        #expect(error?.cause.contains("certificate") == true)
-    }
-
-    @Test func aCertificateWithoutItsKey() throws {
-        let made = try TestAuthority.providerCertificate()
-        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: made.chain) }
-        #expect(error?.cause.contains("private key") == true)
-    }
-
-    @Test func aCertificateWithTheKeyOfAnother() throws {
-        let (one, other) = (try TestAuthority.providerCertificate(), try TestAuthority.providerCertificate())
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderCredentials(certificate: one.chain, key: other.key)
-        }
-        #expect(error?.code == .badCredentials)
-    }
-
-    @Test func anAuthorityThatIsNone() throws {
-        let environment = APNSEnvironment(host: "127.0.0.1", authority: .pem("hello"))
-        let error = #expect(throws: ProviderError.self) {
-            try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
-        }
-        #expect(error?.code == .badEnvironment)
-    }
-
     // MARK: No connection
 
     @Test func anUnknownHost() async throws {
@@ -115,7 +49,7 @@ import Testing
     }
 
     @Test func aServerThatNeverBeginsTLS() async throws {
-        try await RawServer.run(answering: nil) { environment in
+        try await RawServer.run(.silent) { environment in
             var internals = ProviderClient.Internals()
             internals.openTimeout = .milliseconds(50)
             let error = try await sends(to: environment, internals: internals)
@@ -135,7 +69,7 @@ import Testing
 
     @Test func aServerThatSpeaksHTTP1() async throws {
         let html = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\n\r\n<html>No</html>"
-        try await RawServer.run(answering: html) { environment in
+        try await RawServer.run(.answering(html)) { environment in
             let error = try await sends(to: environment)
             #expect(error?.code == .cannotConnect)
             #expect(error?.cause.contains("HTTP/1") == true)
@@ -179,7 +113,7 @@ import Testing
     @Test func aServerThatClosesInTheMiddleOfItsAnswer() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.begin(request.stream)
-            connection.close()
+            connection.afterRoundTrip { connection.close() }
         }) { server in
             let error = try await sends(to: try server.environment(), deadline: .seconds(20))
             #expect(error?.code == .connectionLost)

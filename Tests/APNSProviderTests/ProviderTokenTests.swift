@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import ProviderTesting
 import Synchronization
 import Testing
 
@@ -176,6 +177,35 @@ import Testing
                 stored ?? StoredProviderToken(token: "new", issuedAt: 2)
             }
             #expect(seen.token == "new")
+        }
+    }
+
+    /// Two stores on one folder are what two processes have.
+    @Test func twoProcessesRenewTogetherBetweenTwentyAndSixtyMinutes() async throws {
+        let credentials = try TestAuthority.credentials()
+        let start: UInt64 = 1_000_000
+        let clock = Mutex(start)
+        try await withFolder { folder in
+            let keepers = (0..<2).compactMap { _ in
+                ProviderTokenKeeper(credentials, store: FileProviderTokenStore(folder: folder)) {
+                    clock.withLock { $0 }
+                }
+            }
+            func tokens(afterMinutes minutes: UInt64) async throws -> Set<String> {
+                clock.withLock { $0 = start + minutes * 60 }
+                var tokens: Set<String> = []
+                for keeper in keepers { tokens.insert(try #require(try await keeper.token(insteadOf: nil)).token) }
+                return tokens
+            }
+            let first = try await tokens(afterMinutes: 0)
+            #expect(keepers.count == 2)
+            #expect(first.count == 1)
+            #expect(try await tokens(afterMinutes: 20) == first)
+            #expect(try await tokens(afterMinutes: 39) == first)
+            let second = try await tokens(afterMinutes: 59)
+            #expect(second.count == 1)
+            #expect(second != first)
+            #expect(try await tokens(afterMinutes: 79) == second)
         }
     }
 

@@ -1,0 +1,117 @@
+import Crypto
+import Foundation
+import ProviderTesting
+import Testing
+
+@testable import APNSProvider
+
+/// Keys and certificates that are none: a typed error that says what is wrong, before anything is sent.
+struct BadCredentialsTests {
+    private static let keyID = "ABC123DEFG"
+    private static let teamID = "DEF123GHIJ"
+
+    @Test func aKeyFileThatIsNotThere() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(keyFile: "/nowhere/AuthKey.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+        #expect(error?.cause.contains("/nowhere/AuthKey.p8") == true)
+    }
+
+    @Test func aKeyFileThatIsNoKey() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(key: "hello", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aKeyOfAnotherCurveIsNamed() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(
+                key: P384.Signing.PrivateKey().pemRepresentation, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        }
+        #expect(error?.cause.contains("P-384") == true)
+    }
+
+    @Test(arguments: ["short", "abc123defg", ""]) func aBadKeyID(_ keyID: String) throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(
+                key: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: "DEF123GHIJ")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aCertificateFileThatIsNotThere() throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(certificateFile: "/nowhere/provider.pem")
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func aCertificateThatIsNone() throws {
+        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: "hello") }
+        #expect(error?.cause.contains("certificate") == true)
+    }
+
+    @Test func aCertificateWithoutItsKey() throws {
+        let made = try TestAuthority.providerCertificate()
+        let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: made.chain) }
+        #expect(error?.cause.contains("private key") == true)
+    }
+
+    @Test func aCertificateWithTheKeyOfAnother() throws {
+        let (one, other) = (try TestAuthority.providerCertificate(), try TestAuthority.providerCertificate())
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(certificate: one.chain, key: other.key)
+        }
+        #expect(error?.code == .badCredentials)
+    }
+
+    @Test func anAuthorityThatIsNone() throws {
+        let environment = APNSEnvironment(host: "127.0.0.1", authority: .pem("hello"))
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
+        }
+        #expect(error?.code == .badEnvironment)
+    }
+
+    @Test(arguments: [
+        (P384.Signing.PrivateKey().pemRepresentation, "P-384"),
+        (P521.Signing.PrivateKey().pemRepresentation, "P-521"),
+        (P256.Signing.PrivateKey().publicKey.pemRepresentation, "key"),
+        ("-----BEGIN PRIVATE KEY-----\nMEECAQAw\n-----END PRIVATE KEY-----\n", "key"),
+        ("", "key"),
+    ])
+    func aKeyThatDoesNotDo(_ pem: String, _ named: String) throws {
+        let error = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(key: pem, keyID: Self.keyID, teamID: Self.teamID)
+        }
+        #expect(error?.code == .badCredentials)
+        #expect(error?.cause.contains(named) == true, "\(String(describing: error))")
+    }
+
+    /// A folder can be opened, and cannot be read.
+    @Test func filesThatCannotBeRead() throws {
+        let folder = FileManager.default.temporaryDirectory.path
+        let key = #expect(throws: ProviderError.self) {
+            try ProviderCredentials(keyFile: folder, keyID: Self.keyID, teamID: Self.teamID)
+        }
+        let certificate = #expect(throws: ProviderError.self) { try ProviderCredentials(certificateFile: folder) }
+        for error in [key, certificate] {
+            #expect(error?.code == .badCredentials)
+            #expect(error?.cause.contains(folder) == true)
+        }
+    }
+
+    @Test func filesThatAreTooLarge() throws {
+        let long = String(repeating: "x", count: ProviderCertificate.maximumBytes + 1)
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("large-\(UUID().uuidString)").path
+        try long.write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: ProviderError.self) {
+            try ProviderCredentials(keyFile: path, keyID: Self.keyID, teamID: Self.teamID)
+        }
+        #expect(throws: ProviderError.self) { try ProviderCredentials(certificateFile: path) }
+        #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: long) }
+    }
+}

@@ -1,0 +1,143 @@
+import HTTP2
+import ProviderTesting
+import Testing
+
+@testable import APNSProvider
+
+/// Servers that misbehave while much is under way: an outcome for each notification within its deadline, and nothing sent
+/// twice that was answered or may have been taken.
+@Suite(.timeLimit(.minutes(2))) struct MisbehaviourTests {
+    /// How often each notification came.
+    private func times(_ server: ScriptedServer) -> [String: Int] {
+        server.log.requests.reduce(into: [:]) { $0[$1.path, default: 0] += 1 }
+    }
+
+    /// The outcomes of so many, sent on a connection that is there and authenticated.
+    private func outcomes(
+        of count: Int,
+        _ client: ProviderClient,
+        deadline: Duration = .seconds(30),
+    ) async throws -> [PushOutcome<Push>] {
+        try await client.accepts(1)
+        var outcomes: [PushOutcome<Push>] = []
+        // Other device tokens than that of the first.
+        let pushes = try Sample.pushes(count + 1).dropFirst()
+        for await outcome in client.send(Array(pushes), deadline: deadline) { outcomes.append(outcome) }
+        #expect(outcomes.count == count)
+        return outcomes
+    }
+
+    private func errors(_ outcomes: [PushOutcome<Push>]) -> [ProviderError] {
+        outcomes.compactMap { if case .failure(let error) = $0.result { error } else { nil } }
+    }
+
+    @Test func aServerThatAnswersSomeAndClosesInTheMiddleOfAnother() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number > 0 else { return connection.answer(request.stream) }
+            guard connection.open.count == 5 else { return }
+            let open = connection.open
+            connection.answer(open[0])
+            connection.answer(open[1])
+            connection.begin(open[2])
+            // Once all of that has arrived.
+            connection.afterRoundTrip { connection.close() }
+        }) { server in
+            try await server.withClient { client in
+                let outcomes = try await outcomes(of: 5, client)
+                let errors = errors(outcomes)
+                #expect(errors.map(\.code) == [.connectionLost, .connectionLost, .connectionLost])
+                #expect(errors.allSatisfy { $0.mayHaveBeenTaken })
+                #expect(times(server).values.allSatisfy { $0 == 1 })
+            }
+        }
+    }
+
+    @Test(arguments: [HTTP2ErrorCode.internalError, .cancel, .protocolError, .noError, .enhanceYourCalm])
+    func aServerThatResetsEveryStream(_ code: HTTP2ErrorCode) async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            request.number == 0 ? connection.answer(request.stream) : connection.reset(request.stream, code)
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 10, client))
+                #expect(errors.count == 10)
+                #expect(errors.allSatisfy { $0.code == .gaveUp && $0.mayHaveBeenTaken })
+                #expect(times(server).values.allSatisfy { $0 == 1 })
+            }
+        }
+    }
+
+    @Test func aServerThatNeverAnswersMany() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            if request.number == 0 { connection.answer(request.stream) }
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 10, client, deadline: .seconds(2)))
+                #expect(errors.map(\.code) == Array(repeating: .deadlineExceeded, count: 10))
+                #expect(errors.allSatisfy { $0.mayHaveBeenTaken })
+                await server.log.cancelled(10)
+                #expect(times(server).values.allSatisfy { $0 == 1 })
+            }
+        }
+    }
+
+    @Test func aServerThatAllowsNoStreamsAnyMore() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.announce(0)
+            connection.afterRoundTrip { connection.answer(request.stream) }
+        }) { server in
+            try await server.withClient({ $0.maximumConnections = 1 }) { client in
+                let errors = errors(try await outcomes(of: 3, client, deadline: .seconds(1)))
+                #expect(errors.map(\.cause) == Array(repeating: "The service allows no streams.", count: 3))
+                #expect(errors.allSatisfy { $0.code == .deadlineExceeded && !$0.mayHaveBeenTaken })
+                #expect(server.log.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func aServerThatAnswersEachWithHTML() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number > 0 else { return connection.answer(request.stream) }
+            connection.answer(request.stream, status: 200, id: nil, body: "<html>Welcome</html>")
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 10, client))
+                #expect(errors.map(\.code) == Array(repeating: .unexpectedAnswer, count: 10))
+                #expect(times(server).values.allSatisfy { $0 == 1 })
+            }
+        }
+    }
+
+    @Test func aServerThatGoesAwayAfterEveryAnswer() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            connection.goAway(reason: "Shutdown")
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 4, client))
+                #expect(errors.isEmpty)
+                #expect(times(server).values.sorted() == [1, 1, 1, 1, 1])
+            }
+        }
+    }
+
+    @Test func aServerThatGoesAwayFromEveryRequest() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            // It says that it has processed nothing.
+            connection.goAway(lastStream: StreamID.none, reason: "Shutdown")
+        }) { server in
+            try await server.withClient { client in
+                try await client.connect(within: .seconds(60))
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
+                let error = await failure { () throws(ProviderError) in
+                    try await client.send(notification, to: token, deadline: .seconds(3))
+                }
+                #expect(error?.code == .gaveUp)
+                #expect(error?.cause.contains("Shutdown") == true)
+                #expect(error?.mayHaveBeenTaken == false)
+                // Once on each connection, and never rapidly: the delays before the next grow from a tenth of a second.
+                #expect(server.log.requests.count == Set(server.log.requests.map(\.connection)).count)
+                #expect((2...12).contains(server.log.requests.count))
+            }
+        }
+    }
+}
