@@ -51,41 +51,7 @@ struct PayloadTests {
                 + #""sound":"chime.aiff"},"acme":"foo"}"#)
     }
 
-    // MARK: Every key
-
-    @Test func everyKeyOfTheAlert() throws {
-        let alert = APS.Alert(
-            title: "a", subtitle: "b", body: "c", launchImage: "d", titleLocKey: "e", titleLocArgs: ["f"],
-            subtitleLocKey: "g", subtitleLocArgs: ["h"], locKey: "i", locArgs: ["j"], actionLocKey: "k")
-        #expect(
-            try json(APS(alert: alert))
-                == #"{"aps":{"alert":{"title":"a","subtitle":"b","body":"c","launch-image":"d","title-loc-key":"e","#
-                + #""title-loc-args":["f"],"subtitle-loc-key":"g","subtitle-loc-args":["h"],"loc-key":"i","#
-                + #""loc-args":["j"],"action-loc-key":"k"}}}"#)
-    }
-
-    @Test func everyKeyOfTheDictionary() throws {
-        let aps = APS(
-            alert: "a", badge: 0, sound: .critical("b", volume: 0.5), threadID: "c", category: "d",
-            contentAvailable: true, mutableContent: true, targetContentID: "e", interruptionLevel: .timeSensitive,
-            relevanceScore: 0.25, filterCriteria: "f")
-        #expect(
-            try json(aps)
-                == #"{"aps":{"alert":"a","badge":0,"sound":{"critical":1,"name":"b","volume":0.5},"thread-id":"c","#
-                + #""category":"d","content-available":1,"mutable-content":1,"target-content-id":"e","#
-                + #""interruption-level":"time-sensitive","relevance-score":0.25,"filter-criteria":"f"}}"#)
-    }
-
-    @Test func everyKeyOfALiveActivity() throws {
-        let activity = APS.LiveActivity(
-            event: .start, timestamp: Date(timeIntervalSince1970: 10.9), contentState: ["goals": 2],
-            staleDate: Date(timeIntervalSince1970: 20), dismissalDate: Date(timeIntervalSince1970: 30),
-            attributesType: "Match", attributes: ["home": "A"])
-        #expect(
-            try json(APS(liveActivity: activity))
-                == #"{"aps":{"timestamp":10,"event":"start","content-state":{"goals":2},"stale-date":20,"#
-                + #""dismissal-date":30,"attributes-type":"Match","attributes":{"home":"A"}}}"#)
-    }
+    // MARK: Text
 
     @Test func textIsEscapedAndEverythingElseStays() throws {
         #expect(
@@ -168,6 +134,20 @@ struct PayloadTests {
         if topic != Sample.topic {
             #expect(problem { _ = try PushNotification(topic: Sample.topic, aps, pushType: type) } != nil)
         }
+    }
+
+    @Test func pushTypesAsTheyStandInTheHeader() {
+        let all: [PushNotification.PushType] = [
+            .alert, .background, .voip, .complication, .fileProvider, .location, .liveActivity, .pushToTalk, .controls,
+            .widgets, .mdm,
+        ]
+        #expect(Set(all) == Set(PushNotification.PushType.allCases))
+        #expect(
+            all.map(\.rawValue) == [
+                "alert", "background", "voip", "complication", "fileprovider", "location", "liveactivity", "pushtotalk",
+                "controls", "widgets", "mdm",
+            ])
+        #expect(PushNotification.PushType(rawValue: "Alert") == nil)
     }
 
     @Test func theCollapseIdentifierHasSixtyFourBytes() throws {

@@ -31,32 +31,4 @@ extension PushNotification {
             }
         }
     }
-
-    /// What a notification is for, in `apns-push-type`.
-    public enum PushType: String, Sendable, Hashable, CaseIterable {
-        case alert
-        case background
-        case voip
-        case complication
-        case fileProvider = "fileprovider"
-        /// Takes a provider token; a certificate does not do.
-        case location
-        case liveActivity = "liveactivity"
-        case pushToTalk = "pushtotalk"
-        case controls
-        case widgets
-        case mdm
-
-        /// The topic that goes with this push type.
-        /// - Parameter bundleID: the app's; for ``mdm``, whose topic is the UID of the certificate's subject, that.
-        public func topic(for bundleID: String) -> String { bundleID + (topicSuffix ?? "") }
-
-        /// What the topic has after the bundle ID; nil where the topic is no bundle ID.
-        var topicSuffix: String? { Notifications.PushType(rawValue: rawValue)?.topicKind?.suffix }
-
-        /// In bytes (Guide, 2.2).
-        public var maximumPayloadBytes: Int {
-            self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes
-        }
-    }
 }

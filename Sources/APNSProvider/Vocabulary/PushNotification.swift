@@ -87,12 +87,12 @@ public struct PushNotification: Sendable, Hashable {
             throw ProviderError(.badNotification, "The topic is 1 to 255 letters, digits, hyphens and periods.")
         }
         if let suffix = pushType.topicSuffix, !suffix.isEmpty, !topic.hasSuffix(suffix) {
-            throw ProviderError(.badNotification, "The topic of push type \(pushType.rawValue) ends in \(suffix).")
+            throw ProviderError(.badNotification, "The topic of push type \(pushType) ends in \(suffix).")
         }
         guard payload.count <= pushType.maximumPayloadBytes else {
             throw ProviderError(
                 .badNotification,
-                "The payload has \(payload.count) bytes; push type \(pushType.rawValue) allows "
+                "The payload has \(payload.count) bytes; push type \(pushType) allows "
                     + "\(pushType.maximumPayloadBytes) (Guide, 2.2).")
         }
         if let collapseID, !(1...CollapseIdentifier.maximumBytes).contains(collapseID.utf8.count) {

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import APNSProvider
+
+/// Every key of the Guide's Tables 9-1 and 9-2, and those that came later, has its property.
+struct PayloadKeysTests {
+    /// A key, a dictionary that holds nothing else, and what it is worth there, as JSON.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let key: String
+        let aps: APS
+        let value: String
+        var testDescription: String { key }
+
+        init(_ key: String, _ aps: APS, _ value: String) {
+            self.key = key
+            self.aps = aps
+            self.value = value
+        }
+    }
+
+    /// Table 9-1, in its order.
+    static let table1: [Row] = [
+        Row("alert", APS(alert: "a"), #""a""#),
+        Row("badge", APS(badge: 0), "0"),
+        Row("sound", APS(sound: .named("chime.aiff")), #""chime.aiff""#),
+        Row("content-available", APS(contentAvailable: true), "1"),
+        Row("thread-id", APS(threadID: "a"), #""a""#),
+    ]
+
+    /// Table 9-2, in its order, and `subtitle` with its keys.
+    static let table2: [(key: String, alert: APS.Alert, value: String)] = [
+        ("title", APS.Alert(title: "a"), #""a""#),
+        ("title-loc-key", APS.Alert(titleLocKey: "a"), #""a""#),
+        ("title-loc-args", APS.Alert(titleLocArgs: ["a", "b"]), #"["a","b"]"#),
+        ("action-loc-key", APS.Alert(actionLocKey: "a"), #""a""#),
+        ("loc-key", APS.Alert(locKey: "a"), #""a""#),
+        ("loc-args", APS.Alert(locArgs: ["a", "b"]), #"["a","b"]"#),
+        ("launch-image", APS.Alert(launchImage: "a"), #""a""#),
+        ("subtitle", APS.Alert(subtitle: "a"), #""a""#),
+        ("subtitle-loc-key", APS.Alert(subtitleLocKey: "a"), #""a""#),
+        ("subtitle-loc-args", APS.Alert(subtitleLocArgs: []), "[]"),
+    ]
+
+    /// The keys of today's service beside those of the tables.
+    static let later: [Row] = [
+        Row("sound", APS(sound: .critical("a", volume: 0.5)), #"{"critical":1,"name":"a","volume":0.5}"#),
+        Row("mutable-content", APS(mutableContent: true), "1"),
+        Row("target-content-id", APS(targetContentID: "a"), #""a""#),
+        Row("interruption-level", APS(interruptionLevel: .timeSensitive), #""time-sensitive""#),
+        Row("relevance-score", APS(relevanceScore: 0.25), "0.25"),
+        Row("filter-criteria", APS(filterCriteria: "a"), #""a""#),
+    ]
+
+    private func json(_ aps: APS) throws -> String {
+        String(decoding: try PushPayload(aps).json, as: UTF8.self)
+    }
+
+    @Test(arguments: table1 + later) func aKeyOfTheDictionary(_ row: Row) throws {
+        #expect(try json(row.aps) == #"{"aps":{"\#(row.key)":\#(row.value)}}"#)
+    }
+
+    /// It does not go without an alert (Guide, 2.2.3).
+    @Test func category() throws {
+        #expect(try json(APS(alert: "a", category: "b")) == #"{"aps":{"alert":"a","category":"b"}}"#)
+    }
+
+    @Test(arguments: table2.indices) func aKeyOfTheAlert(_ index: Int) throws {
+        let row = Self.table2[index]
+        #expect(try json(APS(alert: row.alert)) == #"{"aps":{"alert":{"\#(row.key)":\#(row.value)}}}"#)
+    }
+
+    /// The body alone is a string; beside another key it is one of the dictionary.
+    @Test func body() throws {
+        let alert = APS.Alert(title: "a", body: "b")
+        #expect(try json(APS(alert: alert)) == #"{"aps":{"alert":{"title":"a","body":"b"}}}"#)
+    }
+
+    @Test func interruptionLevels() {
+        #expect(
+            APS.InterruptionLevel.allCases.map(\.rawValue) == ["passive", "active", "time-sensitive", "critical"])
+    }
+
+    @Test(arguments: zip(APS.LiveActivity.Event.allCases, ["start", "update", "end"])) func everyKeyOfALiveActivity(
+        _ event: APS.LiveActivity.Event, _ name: String
+    ) throws {
+        let activity = APS.LiveActivity(
+            event: event, timestamp: Date(timeIntervalSince1970: 10.9), contentState: ["goals": 2],
+            staleDate: Date(timeIntervalSince1970: 20), dismissalDate: Date(timeIntervalSince1970: 30),
+            attributesType: "Match", attributes: ["home": "A"])
+        #expect(
+            try json(APS(liveActivity: activity))
+                == #"{"aps":{"timestamp":10,"event":"\#(name)","content-state":{"goals":2},"stale-date":20,"#
+                + #""dismissal-date":30,"attributes-type":"Match","attributes":{"home":"A"}}}"#)
+    }
+
+    @Test func allKeysTogether() throws {
+        let alert = APS.Alert(
+            title: "a", subtitle: "b", body: "c", launchImage: "d", titleLocKey: "e", titleLocArgs: ["f"],
+            subtitleLocKey: "g", subtitleLocArgs: ["h"], locKey: "i", locArgs: ["j"], actionLocKey: "k")
+        let aps = APS(
+            alert: alert, badge: 0, sound: .critical("b", volume: 0.5), threadID: "c", category: "d",
+            contentAvailable: true, mutableContent: true, targetContentID: "e", interruptionLevel: .timeSensitive,
+            relevanceScore: 0.25, filterCriteria: "f")
+        #expect(
+            try json(aps)
+                == #"{"aps":{"alert":{"title":"a","subtitle":"b","body":"c","launch-image":"d","title-loc-key":"e","#
+                + #""title-loc-args":["f"],"subtitle-loc-key":"g","subtitle-loc-args":["h"],"loc-key":"i","#
+                + #""loc-args":["j"],"action-loc-key":"k"},"badge":0,"#
+                + #""sound":{"critical":1,"name":"b","volume":0.5},"thread-id":"c","#
+                + #""category":"d","content-available":1,"mutable-content":1,"target-content-id":"e","#
+                + #""interruption-level":"time-sensitive","relevance-score":0.25,"filter-criteria":"f"}}"#)
+    }
+}
