@@ -9,6 +9,8 @@ public struct CourierAddress: Sendable, Hashable {
     public var serverName: String?
 
     /// - Parameters:
+    ///   - host: the courier's name or address.
+    ///   - port: the courier's port: 5223 for development, where the service uses its standard ports.
     ///   - authorityFile: the root certificate's file, PEM: the service's `ca.pem`.
     ///   - serverName: the name that the TLS handshake asks for, where it is not the host's.
     public init(host: String, port: Int, authorityFile: String, serverName: String? = nil) {

@@ -17,7 +17,11 @@ public final class Device: Sendable {
     private let requestTimeout: TimeAmount
     private let given: DeviceIdentity
 
-    /// - Parameter delegate: gets the notifications.
+    /// - Parameters:
+    ///   - identity: what the device is known by.
+    ///   - courier: where it connects.
+    ///   - delegate: gets the notifications.
+    ///   - configuration: how it works; the defaults suit most.
     /// - Throws: where the identity or the authority's certificate cannot be used.
     public init(
         _ identity: DeviceIdentity,

@@ -60,7 +60,10 @@ extension DeviceIdentity {
     /// Makes a new device: a fresh key here, a certificate from the service.
     ///
     /// Once in a device's life. Keep the identity in a safe place: a new one is a new device with new device tokens.
-    /// - Parameter code: a one-time activation code (`carillon device invite`), where the service asks for one.
+    /// - Parameters:
+    ///   - courier: where the service is.
+    ///   - environment: the one that the device belongs to, for good.
+    ///   - code: a one-time activation code (`carillon device invite`), where the service asks for one.
     public static func activate(
         at courier: CourierAddress,
         environment: Environment,

@@ -21,7 +21,9 @@ public final class FileIdentifiers: ReceivedIdentifiers {
     private let state: Mutex<State>
 
     /// Opens the file, or makes it.
-    /// - Parameter capacity: how many are kept, at most 1,000,000.
+    /// - Parameters:
+    ///   - path: the file's; it is a program's own.
+    ///   - capacity: how many are kept, at most 1,000,000.
     public init(path: String, capacity: Int = 1000) throws(DeviceError) {
         self.path = path
         self.capacity = min(max(1, capacity), 1_000_000)

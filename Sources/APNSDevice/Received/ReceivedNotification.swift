@@ -23,7 +23,15 @@ public struct ReceivedNotification: Sendable, Hashable {
     public var payload: [UInt8]
 
     /// Makes a notification that did not come from a courier, for an app's tests.
-    /// - Parameter id: a UUID.
+    /// - Parameters:
+    ///   - id: a UUID.
+    ///   - topic: what it is addressed to.
+    ///   - bundleID: the app that gets it.
+    ///   - priority: 10, 5 or 1.
+    ///   - expiration: in seconds since 1970.
+    ///   - collapseID: shown in the place of an earlier one with the same.
+    ///   - pushType: what it is for.
+    ///   - payload: a JSON dictionary in UTF-8.
     public init(
         id: String,
         topic: String,

@@ -71,6 +71,9 @@ public actor DeviceSystem: DeviceDelegate {
 
     /// Puts an app on the device. Nothing comes for it before it was opened once.
     /// - Parameters:
+    ///   - bundleID: the app's.
+    ///   - app: gets what comes for it.
+    ///   - localizations: its strings.
     ///   - wasLaunched: whether it was opened before, in an earlier run of this program: it is in the background then.
     ///   - categories: what it registered at that launch.
     public func install(
@@ -90,7 +93,9 @@ public actor DeviceSystem: DeviceDelegate {
     public func hasInstalled(_ bundleID: String) -> Bool { apps[bundleID] != nil }
 
     /// The user opens an app: at a launch it registers, and gets its device token.
-    /// - Parameter categories: what the app registers at its launch.
+    /// - Parameters:
+    ///   - bundleID: the app's.
+    ///   - categories: what the app registers at its launch.
     public func open(_ bundleID: String, categories: [NotificationCategory] = []) async {
         self.categories[bundleID] = categories
         await bringForward(bundleID)

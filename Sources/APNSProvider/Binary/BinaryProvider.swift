@@ -22,6 +22,7 @@ public struct BinaryProvider: Sendable {
     /// - Parameters:
     ///   - environment: the host, and the binary API's port (2195).
     ///   - credentials: a provider certificate; the binary API knows no provider tokens.
+    ///   - group: where it sends; the process's own by default.
     /// - Throws: ``ProviderError/Code/badCredentials`` when it is none.
     public init(
         environment: APNSEnvironment,

@@ -17,6 +17,8 @@ public struct BinaryPush: Sendable, Hashable {
     /// - Parameters:
     ///   - deviceToken: hexadecimal digits.
     ///   - payload: a JSON dictionary in UTF-8.
+    ///   - expiration: in seconds since 1970; 0 for one attempt, nil for the service's own retention.
+    ///   - priority: 10 or 5; nil for 10.
     /// - Throws: ``ProviderError/Code/badNotification`` when these are no digits or a field cannot hold them. Everything
     ///   else is the service's to judge.
     public init(

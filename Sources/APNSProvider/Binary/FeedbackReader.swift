@@ -20,6 +20,7 @@ public struct FeedbackReader: Sendable {
     /// - Parameters:
     ///   - environment: the host, and the feedback service's port (2196).
     ///   - credentials: the provider certificate of the app.
+    ///   - group: where it reads; the process's own by default.
     public init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
@@ -65,6 +66,7 @@ public struct FeedbackReader: Sendable {
     /// - Parameters:
     ///   - deviceTokens: your record.
     ///   - topic: the app's, whose certificate the credentials are.
+    ///   - deadline: how long the whole list may take, once there is a connection.
     /// - Returns: What was taken out.
     /// - Throws: What ``read(deadline:)`` throws, or the record's first error. By then the list is taken off the service,
     ///   so all the others were tried as well; what was left in the record comes back with the next notification to it.

@@ -5,7 +5,10 @@ extension ProviderClient {
     ///
     /// What may be tried again is tried again until the deadline: first within a second, then ever later. Nothing is
     /// sent twice that may have been taken.
-    /// - Parameter deadline: how long it may take in all; the configuration's by default.
+    /// - Parameters:
+    ///   - notification: what is sent.
+    ///   - deviceToken: where it goes.
+    ///   - deadline: how long it may take in all; the configuration's by default.
     /// - Returns: The service's receipt, which names the notification's identifier.
     /// - Throws: ``ProviderError``; with the code ``ProviderError/Code/rejected``, ``ProviderError/rejection`` says why,
     ///   and what to do.

@@ -20,6 +20,7 @@ public struct ProviderCredentials: Sendable {
 
     /// Reads the signing key that the account page gives out, a `.p8` file.
     /// - Parameters:
+    ///   - keyFile: the file's path.
     ///   - keyID: ten capital letters and digits, as in the file's name.
     ///   - teamID: ten capital letters and digits.
     /// - Throws: ``ProviderError/Code/badCredentials`` when the file cannot be read or holds no P-256 key.
@@ -56,7 +57,9 @@ public struct ProviderCredentials: Sendable {
 
     /// Reads a provider certificate: a PEM file with the certificate, the chain above it if there is one, and its
     /// private key.
-    /// - Parameter keyFile: the private key, PEM, where it is in a file of its own.
+    /// - Parameters:
+    ///   - certificateFile: the file's path.
+    ///   - keyFile: the private key, PEM, where it is in a file of its own.
     /// - Throws: ``ProviderError/Code/badCredentials`` when a file cannot be read, or the key is not the certificate's.
     public init(certificateFile: String, keyFile: String? = nil) throws(ProviderError) {
         let certificate = try Self.read(certificateFile)

@@ -40,7 +40,10 @@ enum InactiveDeviceToken: Hashable {
 extension DeviceTokens {
     /// Takes a device token out that the service called inactive, unless it was registered later. The answer 410 and
     /// the feedback service both end here.
-    /// - Parameter time: when the service last knew it to be inactive; nil where it does not say.
+    /// - Parameters:
+    ///   - deviceToken: the one that was called inactive.
+    ///   - topic: what was sent to.
+    ///   - time: when the service last knew it to be inactive; nil where it does not say.
     /// - Returns: Whether it was taken out.
     @discardableResult
     public func forget(

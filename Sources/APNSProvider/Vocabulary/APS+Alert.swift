@@ -77,7 +77,9 @@ extension APS {
         public static func named(_ name: String) -> Sound { Sound(name: name, isCritical: false, volume: nil) }
 
         /// A sound that plays even when the device is muted.
-        /// - Parameter volume: from 0 to 1.
+        /// - Parameters:
+        ///   - name: a file's name in the app, or `default`.
+        ///   - volume: from 0 to 1.
         public static func critical(_ name: String = "default", volume: Double = 1) -> Sound {
             Sound(name: name, isCritical: true, volume: volume)
         }

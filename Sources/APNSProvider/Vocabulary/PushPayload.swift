@@ -26,7 +26,9 @@ public struct PushPayload: Sendable, Hashable {
     }
 
     /// A payload with an `aps` dictionary and keys of your own beside it.
-    /// - Parameter custom: encodes to a JSON dictionary without a key `aps`.
+    /// - Parameters:
+    ///   - aps: the dictionary.
+    ///   - custom: encodes to a JSON dictionary without a key `aps`.
     /// - Throws: ``ProviderError/Code/badNotification`` when a rule is broken, or when `custom` is no such dictionary.
     public init(_ aps: APS, custom: some Encodable) throws(ProviderError) {
         let json = try Self.encode(custom)
