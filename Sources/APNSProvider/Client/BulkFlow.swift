@@ -52,11 +52,12 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     /// Waits until one more may be taken. False when sending is over.
     func hasRoom() async -> Bool {
-        await withTaskCancellationHandler {
+        // Nearly always there is.
+        if let answer = state.withLock({ room(in: $0) }) { return answer }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
-                    if state.isCancelled { return false }
-                    if state.outstanding < maximum { return true }
+                    if let answer = room(in: state) { return answer }
                     state.feeder = continuation
                     return nil
                 }
@@ -65,6 +66,11 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         } onCancel: {
             cancel()
         }
+    }
+
+    /// Nil for not yet.
+    private func room(in state: borrowing State) -> Bool? {
+        state.isCancelled ? false : state.outstanding < maximum ? true : nil
     }
 
     func began() {

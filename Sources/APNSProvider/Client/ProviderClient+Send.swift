@@ -78,8 +78,9 @@ extension ProviderClient {
         _ pushes: Source,
         deadline: Duration? = nil,
     ) -> PushOutcomes<Source> where Source.Element == Push {
-        var outcomes = outcomes(of: pushes, areChecked: true, deadline: deadline) {
-            $0.notification.request(to: $0.deviceToken)
+        let call = bulkCall(of: Push.self, deadline: deadline)
+        var outcomes = PushOutcomes(source: pushes, flow: call.flow) { push in
+            call.submit(push, push.notification.request(to: push.deviceToken))
         }
         if configuration.deviceTokens != nil {
             outcomes.didEnd = { outcome in await self.forget(outcome.item, after: outcome.result) }
@@ -98,35 +99,45 @@ extension ProviderClient {
         requests: Source,
         deadline: Duration? = nil,
     ) -> PushOutcomes<Source> where Source.Element == PushRequest {
-        outcomes(of: requests, areChecked: false, deadline: deadline) { $0 }
+        let call = bulkCall(of: PushRequest.self, deadline: deadline)
+        return PushOutcomes(source: requests, flow: call.flow) { request in
+            guard let problem = request.problem else { return call.submit(request, request) }
+            call.flow.take(PushOutcome(item: request, result: .failure(problem)))?.wake()
+        }
     }
 
-    private func outcomes<Source: AsyncSequence & Sendable>(
-        of source: Source,
-        areChecked: Bool,
-        deadline: Duration?,
-        _ request: @escaping @Sendable (Source.Element) -> PushRequest,
-    ) -> PushOutcomes<Source> where Source.Element: Sendable {
-        let cancellation = Cancellation()
-        let time = TimeAmount(bounding: deadline ?? configuration.deadline)
-        let flow = BulkFlow<Source.Element>(maximum: configuration.maximumInFlight) { [core] in
-            core.cancel(cancellation)
-        }
-        return PushOutcomes(source: source, flow: flow) { [core, observer] item, flow in
-            let request = request(item)
-            if !areChecked, let problem = request.problem {
-                flow.take(PushOutcome(item: item, result: .failure(problem)))?.wake()
-                return
-            }
-            let start = NIODeadline.now()
-            let observation = observer.begin(at: start)
-            core.submit(
-                Ticket(
-                    request, deadline: start + time, retriesRejections: true, cancellation: cancellation
-                ) { answer in
-                    observation.end(answer)
-                    return flow.take(PushOutcome(item: item, result: answer.receipt))
-                })
-        }
+    private func bulkCall<Item: Sendable>(of: Item.Type, deadline: Duration?) -> BulkCall<Item> {
+        BulkCall(
+            core: core, maximum: configuration.maximumInFlight, observer: observer,
+            time: TimeAmount(bounding: deadline ?? configuration.deadline))
+    }
+}
+
+/// What all notifications of a bulk call have in common.
+///
+/// Made where the items' type is known, not among what is generic in its source: so the compiler specialises what is
+/// done for each.
+private struct BulkCall<Item: Sendable>: Sendable {
+    let flow: BulkFlow<Item>
+    private let core: ClientCore
+    private let cancellation = Cancellation()
+    private let observer: SendObservation.Observer
+    private let time: TimeAmount
+
+    init(core: ClientCore, maximum: Int, observer: SendObservation.Observer, time: TimeAmount) {
+        self.core = core
+        self.observer = observer
+        self.time = time
+        flow = BulkFlow(maximum: maximum) { [cancellation] in core.cancel(cancellation) }
+    }
+
+    func submit(_ item: Item, _ request: PushRequest) {
+        let start = NIODeadline.now()
+        let observation = observer.begin(at: start)
+        core.submit(
+            Ticket(request, deadline: start + time, retriesRejections: true, cancellation: cancellation) { [flow] in
+                observation.end($0)
+                return flow.take(PushOutcome(item: item, result: $0.receipt))
+            })
     }
 }

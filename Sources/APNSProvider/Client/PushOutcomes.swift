@@ -10,14 +10,14 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
 
     let source: Source
     let flow: BulkFlow<Source.Element>
-    let send: @Sendable (Source.Element, BulkFlow<Source.Element>) -> Void
+    let send: @Sendable (Source.Element) -> Void
     /// What is done with each outcome before it is told; nil where nothing is.
     var didEnd: (@Sendable (Element) async -> Void)?
 
     init(
         source: Source,
         flow: BulkFlow<Source.Element>,
-        send: @escaping @Sendable (Source.Element, BulkFlow<Source.Element>) -> Void,
+        send: @escaping @Sendable (Source.Element) -> Void,
     ) {
         self.source = source
         self.flow = flow
@@ -62,7 +62,7 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
                     var iterator = source.makeAsyncIterator()
                     while await flow.hasRoom(), let item = try await iterator.next(isolation: nil) {
                         flow.began()
-                        send(item, flow)
+                        send(item)
                     }
                     flow.sourceEnded(nil)
                 } catch {

@@ -130,8 +130,8 @@ final class Dispatcher {
         isDispatching = true
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
-        while let job = waiting.first, let id = plan.take() {
-            waiting.removeFirst()
+        while !waiting.isEmpty, let id = plan.take() {
+            let job = waiting.removeFirst()
             guard let connection = connections.first(where: { $0.id == id }) else {
                 waiting.prepend(job)
                 plan.ended(on: id)

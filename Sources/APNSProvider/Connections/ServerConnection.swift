@@ -14,9 +14,11 @@ final class ServerConnection: HTTP2Application {
         var apnsID: String?
         var uniqueID: String?
         var body: [UInt8] = []
-        /// Why the request is given up by us.
-        var failure: ProviderError?
+        /// We gave the request up, and have said so.
+        var isGivenUp = false
         var isEnded = false
+
+        var isOpen: Bool { !isGivenUp && !isEnded }
     }
 
     let id: ConnectionPlan.ID
@@ -91,10 +93,14 @@ final class ServerConnection: HTTP2Application {
     /// The header fields, indexed as the text under Table 8-1 demands: `:path` and `authorization` never, what changes
     /// with each notification the first time, so that its name enters the service's table, and everything else always.
     private func fill(_ request: PushRequest, authorization: String?) {
+        // Taken out for so long, because each access to a property of a class is checked.
+        var block = HeaderBlock()
+        swap(&block, &self.block)
+        defer { swap(&block, &self.block) }
         block.removeAll()
         block.append(":method", "POST")
         block.append(":scheme", "https")
-        block.append(":path", "/3/device/" + request.deviceToken, indexing: .never)
+        block.append(":path", beginning: "/3/device/", request.deviceToken, indexing: .never)
         block.append(":authority", authority)
         if let authorization { block.append("authorization", authorization, indexing: .never) }
         if let value = request.topic { block.append("apns-topic", value) }
@@ -114,7 +120,7 @@ final class ServerConnection: HTTP2Application {
     /// Gives up what is past its deadline or cancelled, and asks a quiet connection whether it is there.
     /// - Returns: When there is something to do again.
     func tick(at now: NIODeadline) -> NIODeadline {
-        for stream in exchanges.streams(where: { $0.failure == nil && !$0.isEnded && $0.job.ticket.deadline <= now }) {
+        for stream in exchanges.streams(where: { $0.isOpen && $0.job.ticket.deadline <= now }) {
             giveUp(
                 stream,
                 ProviderError(
@@ -136,14 +142,14 @@ final class ServerConnection: HTTP2Application {
 
     func giveUpCancelled() {
         let isCancelled = { (exchange: Exchange) in exchange.job.ticket.cancellation.isCancelled }
-        for stream in exchanges.streams(where: { $0.failure == nil && !$0.isEnded && isCancelled($0) }) {
+        for stream in exchanges.streams(where: { $0.isOpen && isCancelled($0) }) {
             giveUp(stream, ProviderError(.cancelled, "The task was cancelled.", mayHaveBeenTaken: true))
         }
     }
 
     private func giveUp(_ stream: StreamID, _ error: ProviderError) {
         guard let index = exchanges.index(of: stream) else { return }
-        exchanges[index].failure = error
+        exchanges[index].isGivenUp = true
         // The answer goes to the caller now; the session tells of the stream's end once the frame is out.
         owner?.finish(exchanges[index].job, .failure(error))
         session?.reset(stream, .cancel)
@@ -168,7 +174,7 @@ final class ServerConnection: HTTP2Application {
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = exchanges.index(of: stream) else { return }
         if name.isEqual(to: ":status") {
-            exchanges[index].status = Int(value.text) ?? 0
+            exchanges[index].status = Self.status(value)
         } else if name.isEqual(to: "apns-id") {
             exchanges[index].apnsID = value.text
         } else if name.isEqual(to: "apns-unique-id") {
@@ -177,7 +183,7 @@ final class ServerConnection: HTTP2Application {
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
-        guard let index = exchanges.index(of: stream), exchanges[index].failure == nil else { return }
+        guard let index = exchanges.index(of: stream), !exchanges[index].isGivenUp else { return }
         guard exchanges[index].body.count + bytes.count <= Self.maximumAnswerBytes else {
             return giveUp(
                 stream, ProviderError(.unexpectedAnswer, "The answer is longer than \(Self.maximumAnswerBytes) bytes."))
@@ -186,18 +192,17 @@ final class ServerConnection: HTTP2Application {
     }
 
     func streamEnded(_ stream: StreamID) {
-        guard let index = exchanges.index(of: stream), exchanges[index].failure == nil else { return }
+        guard let index = exchanges.index(of: stream), !exchanges[index].isGivenUp else { return }
         exchanges[index].isEnded = true
-        let exchange = exchanges[index]
-        let answer = answer(exchange)
+        let answer = Self.answer(exchanges[index])
         if case .success(let answer) = answer { owner?.answered(on: id, TokenVerdict(answer)) }
-        owner?.ended(exchange.job, answer)
+        owner?.ended(exchanges[index].job, answer)
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         guard let exchange = exchanges.remove(stream) else { return }
         owner?.requestEnded(on: id)
-        guard !exchange.isEnded, exchange.failure == nil else { return }
+        guard exchange.isOpen else { return }
         if error == .refusedStream {
             let isUnprocessed = goAwayCause != nil
             let cause =
@@ -245,7 +250,7 @@ final class ServerConnection: HTTP2Application {
 
     /// The answer, if it is one of a push service: a 200 has an identifier (Table 8-3), anything else a reason in JSON
     /// (Table 8-5).
-    private func answer(_ exchange: Exchange) -> Ticket.Answer {
+    private static func answer(_ exchange: borrowing Exchange) -> Ticket.Answer {
         let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
         let reason = object?[plain: "reason"]
         guard exchange.status == 200 ? exchange.apnsID != nil : reason != nil else {
@@ -264,6 +269,17 @@ final class ServerConnection: HTTP2Application {
                 timestamp: object?[number: "timestamp"],
                 detail: object?[plain: "detail"],
             ))
+    }
+
+    /// Three digits; 0 for anything else.
+    private static func status(_ value: Span<UInt8>) -> Int {
+        guard value.count == 3 else { return 0 }
+        var status = 0
+        for index in value.indices {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(value[index]) else { return 0 }
+            status = status * 10 + Int(value[index] - UInt8(ascii: "0"))
+        }
+        return status
     }
 
     static func unexpected(_ status: Int) -> ProviderError {

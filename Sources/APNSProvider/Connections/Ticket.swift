@@ -42,8 +42,19 @@ struct Job {
     var token: String?
     /// When it is sent again.
     var due = NIODeadline.uptimeNanoseconds(0)
-    /// Why it is not answered yet, where that is known.
-    var trouble: ProviderError?
+    private var box: Box?
 
     init(_ ticket: Ticket) { self.ticket = ticket }
+
+    /// Why it is not answered yet, where that is known.
+    var trouble: ProviderError? {
+        get { box?.error }
+        set { box = newValue.map { Box($0) } }
+    }
+
+    /// Few jobs have trouble, and each is moved several times: an error by itself would make it six times as large.
+    private final class Box {
+        let error: ProviderError
+        init(_ error: ProviderError) { self.error = error }
+    }
 }

@@ -50,6 +50,20 @@ package struct HeaderBlock: Sendable {
         fields.append(Field(name: piece(name), value: piece(value.utf8), indexing: indexing))
     }
 
+    /// Adds a field whose value is a literal and then one of the caller's; the bytes are copied.
+    package mutating func append(
+        _ name: StaticString,
+        beginning: StaticString,
+        _ rest: String,
+        indexing: Indexing = .indexed,
+    ) {
+        let offset = bytes.count
+        beginning.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: rest.utf8)
+        let value = Piece.bytes(offset: offset, count: bytes.count - offset)
+        fields.append(Field(name: piece(name), value: value, indexing: indexing))
+    }
+
     /// Adds a field with a value of the caller's; the bytes are copied.
     package mutating func append(_ name: StaticString, _ value: [UInt8], indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
