@@ -192,11 +192,15 @@ final class ServerConnection: HTTP2Application {
     }
 
     func streamEnded(_ stream: StreamID) {
-        guard let index = exchanges.index(of: stream), !exchanges[index].isGivenUp else { return }
-        exchanges[index].isEnded = true
-        let answer = Self.answer(exchanges[index])
+        // In its place: a copy of all that it holds would cost more than the rest of this.
+        let ended = exchanges.update(stream) { exchange -> (Job, Ticket.Answer)? in
+            guard !exchange.isGivenUp else { return nil }
+            exchange.isEnded = true
+            return (exchange.job, Self.answer(exchange))
+        }
+        guard case let (job, answer)?? = ended else { return }
         if case .success(let answer) = answer { owner?.answered(on: id, TokenVerdict(answer)) }
-        owner?.ended(exchanges[index].job, answer)
+        owner?.ended(job, answer)
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
