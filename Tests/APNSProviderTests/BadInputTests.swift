@@ -228,6 +228,19 @@ import Testing
         }
     }
 
+    @Test func whoIsCancelledDoesNotWaitForAConnection() async throws {
+        try await RawServer.run(.silent) { environment in
+            let client = try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
+            let connecting = Task {
+                await failure { () throws(ProviderError) in try await client.connect(within: .seconds(600)) }
+            }
+            connecting.cancel()
+            let code = await connecting.value?.code
+            #expect(code == .cancelled)
+            await client.shutDown()
+        }
+    }
+
     @Test func afterTheShutdownNothingIsSent() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in

@@ -93,6 +93,7 @@ public struct BinaryProvider: Sendable {
         }
         let answer = await connection.read(within: Self.patience)
         await connection.close()
+        try Task.checkCancellation()
         guard let bytes = answer.bytes.getBytes(at: 0, length: LegacyConnection.packetBytes), bytes[0] == 8 else {
             return .lost(
                 ProviderError(

@@ -68,7 +68,9 @@ final class ClientCore: Sendable {
     }
 
     /// Runs something on the event loop that ends by keeping a promise.
+    /// - Parameter isCancellable: whether a cancelled task waits no longer.
     func run(
+        isCancellable: Bool = false,
         _ body: @escaping @Sendable (Dispatcher, EventLoopPromise<Void>) -> Void
     ) async throws(ProviderError) {
         let promise = loop.makePromise(of: Void.self)
@@ -79,7 +81,12 @@ final class ClientCore: Sendable {
             body(dispatcher, promise)
         }
         do {
-            try await promise.futureResult.get()
+            try await withTaskCancellationHandler {
+                try await promise.futureResult.get()
+            } onCancel: {
+                // A promise that is kept already stays as it is.
+                if isCancellable { promise.fail(ProviderError(.cancelled, "The task was cancelled.")) }
+            }
         } catch {
             throw error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")
         }

@@ -118,11 +118,11 @@ public final class ProviderClient: Service, Sendable {
 
     /// Opens a connection ahead of the first notification, so that what is wrong with the address, the authority or the
     /// certificate shows at once. What is wrong with a signing key shows with the first notification.
-    /// - Throws: ``ProviderError/Code/cannotConnect`` when the first attempt fails, or
-    ///   ``ProviderError/Code/deadlineExceeded``.
+    /// - Throws: ``ProviderError/Code/cannotConnect`` when the first attempt fails,
+    ///   ``ProviderError/Code/deadlineExceeded``, or ``ProviderError/Code/cancelled``.
     public func connect(within time: Duration = .seconds(10)) async throws(ProviderError) {
         let deadline = NIODeadline.now() + TimeAmount(bounding: time)
-        try await core.run { $0.connect(until: deadline, $1) }
+        try await core.run(isCancellable: true) { $0.connect(until: deadline, $1) }
     }
 
     /// Replaces the key or the certificate. Connections that used the old one are closed before the new one is used
