@@ -4,11 +4,9 @@ import Service
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app", abstract: "Apps, which notifications are for.",
-        subcommands: [Create.self, List.self, Show.self])
-
-    private static let listing = Listing<AdministrationMessages.App>(path: "/apps") { app in
-        "\(app.bundleID)  team \(app.teamID)  topics: \(app.topics.joined(separator: ", "))"
-    }
+        subcommands: [
+            Create.self, ListCommand<AdministrationMessages.App>.self, ShowCommand<AdministrationMessages.App>.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make an app of a team.")
@@ -28,23 +26,13 @@ struct AppCommand: AsyncParsableCommand {
             Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")
         }
     }
+}
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all apps.")
+extension AdministrationMessages.App: AccountItem {
+    static let path = "/apps"
+    static let plural = "apps"
+    static let singular = "an app and all of its topics"
+    static let argument = (help: "The app's bundle ID", value: "bundle-id")
 
-        @OptionGroup var common: CommonOptions
-
-        func run() async throws { try await listing.printAll(common) }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show an app and all of its topics.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The app's bundle ID.")
-        var bundleID: String
-
-        func run() async throws { try await listing.print(bundleID, common) }
-    }
+    var line: String { "\(bundleID)  team \(teamID)  topics: \(topics.joined(separator: ", "))" }
 }

@@ -8,14 +8,12 @@ struct CertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "certificate",
         abstract: "Provider certificates, with which a server connects in the place of a key.",
-        subcommands: [Create.self, List.self, Show.self, Revoke.self, RevocationListCommand.self],
+        subcommands: [
+            Create.self, ListCommand<AdministrationMessages.Certificate>.self,
+            ShowCommand<AdministrationMessages.Certificate>.self,
+            RevokeCommand<AdministrationMessages.Certificate>.self, RevocationListCommand.self,
+        ],
     )
-
-    private static let listing = Listing<AdministrationMessages.Certificate>(path: "/certificates") { certificate in
-        let environments = certificate.environments.joined(separator: ", ")
-        let end = certificate.revoked.map { "revoked \(shown($0))" } ?? "until \(shown(certificate.validUntil))"
-        return "\(certificate.serial)  \(certificate.bundleID)  team \(certificate.teamID)  \(environments)  \(end)"
-    }
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -77,41 +75,6 @@ struct CertificateCommand: AsyncParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all provider certificates.")
-
-        @OptionGroup var common: CommonOptions
-
-        func run() async throws { try await listing.printAll(common) }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a provider certificate.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The certificate's serial.")
-        var serial: String
-
-        func run() async throws { try await listing.print(serial, common) }
-    }
-
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Revoke a provider certificate, at once and for good; its connections end.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The certificate's serial.")
-        var serial: String
-
-        func run() async throws {
-            let revoked: AdministrationMessages.CertificateRevoked = try await common.administration().ask(
-                "DELETE", "/certificates/\(serial)")
-            Output(isJSON: common.json).print(revoked, "Revoked the certificate \(revoked.serial).")
-        }
-    }
-
     struct RevocationListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "crl", abstract: "Write the list of revoked provider certificates, for other software.")
@@ -131,5 +94,24 @@ struct CertificateCommand: AsyncParsableCommand {
         private struct Made: Encodable {
             let path: String
         }
+    }
+}
+
+extension AdministrationMessages.Certificate: RevocableItem {
+    static let path = "/certificates"
+    static let plural = "provider certificates"
+    static let singular = "a provider certificate"
+    static let argument = (help: "The certificate's serial", value: "serial")
+
+    var line: String {
+        let environments = environments.joined(separator: ", ")
+        let end = revoked.map { "revoked \(shown($0))" } ?? "until \(shown(validUntil))"
+        return "\(serial)  \(bundleID)  team \(teamID)  \(environments)  \(end)"
+    }
+
+    static let consequence = "; its connections end"
+
+    static func line(_ revoked: AdministrationMessages.CertificateRevoked) -> String {
+        "Revoked the certificate \(revoked.serial)."
     }
 }

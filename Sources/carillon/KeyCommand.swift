@@ -10,15 +10,11 @@ struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
         abstract: "Keys, with which a team signs its provider tokens.",
-        subcommands: [Create.self, List.self, Show.self, Revoke.self, Token.self],
+        subcommands: [
+            Create.self, ListCommand<AdministrationMessages.Key>.self, ShowCommand<AdministrationMessages.Key>.self,
+            RevokeCommand<AdministrationMessages.Key>.self, Token.self,
+        ],
     )
-
-    private static let listing = Listing<AdministrationMessages.Key>(path: "/keys") { key in
-        let environments = key.environments.joined(separator: ", ")
-        let apps = key.bundleIDs.map { "only for \($0.joined(separator: ", "))" } ?? "for all apps"
-        let end = key.revoked.map { "  revoked \(shown($0))" } ?? ""
-        return "\(key.keyID)  team \(key.teamID)  \(environments)  \(apps)\(end)"
-    }
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -73,41 +69,6 @@ struct KeyCommand: AsyncParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all signing keys.")
-
-        @OptionGroup var common: CommonOptions
-
-        func run() async throws { try await listing.printAll(common) }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a signing key.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The key's ID.")
-        var keyID: String
-
-        func run() async throws { try await listing.print(keyID, common) }
-    }
-
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Revoke a signing key, at once and for good.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The key's ID.")
-        var keyID: String
-
-        func run() async throws {
-            let revoked: AdministrationMessages.KeyMade = try await common.administration().ask(
-                "DELETE", "/keys/\(keyID)")
-            Output(isJSON: common.json).print(revoked, "Revoked the key \(revoked.keyID).")
-        }
-    }
-
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print a provider token, good for an hour.",
@@ -127,4 +88,22 @@ struct KeyCommand: AsyncParsableCommand {
             let token: String
         }
     }
+}
+
+extension AdministrationMessages.Key: RevocableItem {
+    static let path = "/keys"
+    static let plural = "signing keys"
+    static let singular = "a signing key"
+    static let argument = (help: "The key's ID", value: "key-id")
+
+    var line: String {
+        let environments = environments.joined(separator: ", ")
+        let apps = bundleIDs.map { "only for \($0.joined(separator: ", "))" } ?? "for all apps"
+        let end = revoked.map { "  revoked \(shown($0))" } ?? ""
+        return "\(keyID)  team \(teamID)  \(environments)  \(apps)\(end)"
+    }
+
+    static let consequence = ""
+
+    static func line(_ revoked: AdministrationMessages.KeyMade) -> String { "Revoked the key \(revoked.keyID)." }
 }

@@ -4,11 +4,9 @@ import Service
 struct TeamCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "team", abstract: "Teams, the owners of apps, keys and certificates.",
-        subcommands: [Create.self, List.self, Show.self])
-
-    private static let listing = Listing<AdministrationMessages.Team>(path: "/teams") { team in
-        "\(team.teamID)  \(team.name)  apps: \(team.bundleIDs.joined(separator: ", "))"
-    }
+        subcommands: [
+            Create.self, ListCommand<AdministrationMessages.Team>.self, ShowCommand<AdministrationMessages.Team>.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a team.")
@@ -24,23 +22,13 @@ struct TeamCommand: AsyncParsableCommand {
             Output(isJSON: common.json).print(made, "Made the team \(made.teamID).")
         }
     }
+}
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all teams.")
+extension AdministrationMessages.Team: AccountItem {
+    static let path = "/teams"
+    static let plural = "teams"
+    static let singular = "a team and what belongs to it"
+    static let argument = (help: "The team's ID", value: "team-id")
 
-        @OptionGroup var common: CommonOptions
-
-        func run() async throws { try await listing.printAll(common) }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a team and what belongs to it.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The team's ID.")
-        var teamID: String
-
-        func run() async throws { try await listing.print(teamID, common) }
-    }
+    var line: String { "\(teamID)  \(name)  apps: \(bundleIDs.joined(separator: ", "))" }
 }
