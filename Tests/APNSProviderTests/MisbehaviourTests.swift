@@ -71,7 +71,7 @@ import Testing
             if request.number == 0 { connection.answer(request.stream) }
         }) { server in
             try await server.withClient { client in
-                let errors = errors(try await outcomes(of: 10, client, deadline: .seconds(2)))
+                let errors = errors(try await outcomes(of: 10, client, deadline: .seconds(4)))
                 #expect(errors.map(\.code) == Array(repeating: .deadlineExceeded, count: 10))
                 #expect(errors.allSatisfy { $0.mayHaveBeenTaken })
                 await server.log.cancelled(10)
@@ -129,7 +129,7 @@ import Testing
                 try await client.connect(within: .seconds(60))
                 let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
                 let error = await failure { () throws(ProviderError) in
-                    try await client.send(notification, to: token, deadline: .seconds(3))
+                    try await client.send(notification, to: token, deadline: .seconds(8))
                 }
                 #expect(error?.code == .gaveUp)
                 #expect(error?.cause.contains("Shutdown") == true)
