@@ -110,6 +110,61 @@ import Testing
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1)] }
     }
 
+    @Test func dataOfAStreamThatIsClosed() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 10_000, perSecond: 1) }
+        try peer.send(.request(1), .reset(1))
+        let data = String(repeating: "x", count: 1000)
+        try expectFlood(.ignoredBytes, peer, times: 11) { _ in [.data(1, data)] }
+    }
+
+    @Test func oneByteAtATimeOfAStreamThatIsClosed() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 10_000, perSecond: 1) }
+        try peer.send(.request(1), .reset(1))
+        try expectFlood(.ignoredBytes, peer, times: 1100) { _ in [.data(1, "x")] }
+    }
+
+    @Test func whatWasOnItsWayWhenItsStreamsWereResetIsNoFlood() throws {
+        let peer = try EmbeddedPeer.connected()
+        let data = String(repeating: "x", count: 16_383)
+        for stream in stride(from: 1, to: 33, by: 2) as StrideTo<Int32> {
+            try peer.send(.request(stream), .reset(stream))
+            try peer.send((0..<4).map { _ in .data(stream, data) })
+        }
+        try peer.send(.ping(7))
+        #expect(peer.channel.isActive)
+        #expect(try peer.received(WireFrame.ping).count == 1)
+    }
+
+    /// What a client opened before it knew that the connection ends is passed over, however much it is.
+    @Test func whatIsIgnoredWhileTheSessionDrainsIsNoFlood() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 1000, perSecond: 1) }
+        try peer.send(.request(1))
+        peer.session.goAway(.noError)
+        let data = String(repeating: "x", count: 1000)
+        for stream in [3, 5, 7] as [Int32] { try peer.send(.request(stream), .data(stream, data)) }
+        #expect(peer.channel.isActive)
+    }
+
+    @Test func dataAfterTheAnswer() throws {
+        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        peer.recorder.on = { session, event in
+            if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
+        }
+        try peer.send(.request(1))
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1, "x")] }
+    }
+
+    @Test func anAnsweredRequestGetsNoMoreWindow() throws {
+        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        peer.recorder.on = { session, event in
+            if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
+        }
+        try peer.send(.request(1))
+        try peer.send((0..<4).map { _ in .data(1, String(repeating: "x", count: 16_000)) })
+        #expect(try peer.received(WireFrame.windowUpdate).allSatisfy { $0.stream == 0 })
+        #expect(peer.channel.isActive)
+    }
+
     @Test func trailersWithoutEnd() throws {
         let peer = try EmbeddedPeer.connected()
         // Header blocks on a stream that is closed are decoded and thrown away.

@@ -17,8 +17,11 @@ package struct FloodGuard: Sendable {
         /// PING: each one is answered (CVE-2019-9512).
         case pings = "PING"
         /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, header blocks of closed streams
-        /// (CVE-2019-9513, CVE-2019-9518). Frames of unknown types are passed over by the library at next to no cost.
+        /// (CVE-2019-9513, CVE-2019-9518), and DATA of a request that has had its answer.
         case idleFrames = "idle frames"
+        /// Frames that the library passes over without telling: DATA of streams that are closed, and frames of unknown
+        /// types. They cost little, so their bytes are counted and not they.
+        case ignoredBytes = "bytes of no stream"
         /// One header list many times over its limit; not a rate.
         case headers = "header bytes"
         /// CONTINUATION frames after one HEADERS; not a rate, counted by the library.
@@ -38,6 +41,9 @@ package struct FloodGuard: Sendable {
         package var pings = Rate(burst: 200, perSecond: 10)
         /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
         package var idleFrames = Rate(burst: 2_000, perSecond: 100)
+        /// In bytes. What is on its way when we reset streams fits the connection's window, 1 MiB; twice that, because the
+        /// window opens again while the resets travel. A client that knows of them sends nothing more.
+        package var ignoredBytes = Rate(burst: 2_097_152, perSecond: 65_536)
 
         package init() {}
     }
@@ -53,6 +59,7 @@ package struct FloodGuard: Sendable {
     private var settings = RateBucket()
     private var pings = RateBucket()
     private var idleFrames = RateBucket()
+    private var ignoredBytes = RateBucket()
 
     package init(limits: Limits) { self.limits = limits }
 
@@ -64,8 +71,13 @@ package struct FloodGuard: Sendable {
         case .settings: settings.admits(limits.settings, at: now)
         case .pings: pings.admits(limits.pings, at: now)
         case .idleFrames: idleFrames.admits(limits.idleFrames, at: now)
-        case .headers, .continuations, .acknowledgements: false
+        case .ignoredBytes, .headers, .continuations, .acknowledgements: false
         }
+    }
+
+    /// Counts bytes that the library passed over and says whether they are still within their rate.
+    package mutating func admit(ignoredBytes count: Int, at now: NIODeadline) -> Bool {
+        ignoredBytes.admits(limits.ignoredBytes, at: now.uptimeNanoseconds, weight: UInt64(max(0, count)))
     }
 
     /// The peer opened a stream, or we did: room for the frames that come with it.

@@ -21,7 +21,18 @@ extension HTTP2Session {
                 nghttp2_session_mem_recv(library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
             }
         }
-        if let result, result < 0 { failed(Int32(clamping: result)) }
+        guard let result else { return }
+        if result < 0 { failed(Int32(clamping: result)) } else { countIgnored(buffer.readableBytes) }
+    }
+
+    /// What nobody is told of is counted by its bytes. While the session drains, requests that the client opened before it
+    /// knew are ignored as they should be.
+    private func countIgnored(_ received: Int) {
+        let bytes = ignored.received(received)
+        guard bytes > 0, state == .active, !isDraining, let context else { return }
+        guard !flood.admit(ignoredBytes: bytes, at: context.eventLoop.now) else { return }
+        floodKind = .ignoredBytes
+        failed(Self.giveUp)
     }
 
     /// libnghttp2 gave up, and its session can no longer be used: a last GOAWAY is written without it.
@@ -50,6 +61,7 @@ extension HTTP2Session {
     // MARK: Frames
 
     func frameBegan(_ head: nghttp2_frame_hd) -> Int32 {
+        ignored.told(payloadBytes: head.length)
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
             let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
@@ -180,19 +192,24 @@ extension HTTP2Session {
         guard let index = streams.index(of: stream), state == .active else {
             // A stream that was refused or is being closed: its bytes still count for the connection.
             nghttp2_session_consume(library, stream.rawValue, bytes.count)
-            return Self.go
+            return state == .active ? count(.idleFrames) : Self.go
         }
         streams[index].received += bytes.count
+        // Once answered or given up, what still comes is of no interest (RFC 9113, 8.1), and the stream's window stays as
+        // it is: the peer can send no more than it holds.
+        guard streams[index].flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else {
+            nghttp2_session_consume_connection(library, bytes.count)
+            return count(.idleFrames)
+        }
         if streams[index].flags.contains(.paused) {
             streams[index].unconsumed += bytes.count
             nghttp2_session_consume_connection(library, bytes.count)
         } else {
             nghttp2_session_consume(library, stream.rawValue, bytes.count)
         }
-        let flags = streams[index].flags
-        // Once answered or given up, what still comes is of no interest (RFC 9113, 8.1).
-        guard flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else { return Self.go }
-        if let limit = configuration.maxBodyBytes, streams[index].received > limit, !flags.contains(.endlessBody) {
+        if let limit = configuration.maxBodyBytes, streams[index].received > limit,
+            !streams[index].flags.contains(.endlessBody)
+        {
             streams[index].flags.insert(.bodyTooLarge)
             if application?.bodyTooLarge(stream) == false { reset(stream, .cancel) }
             return Self.go
