@@ -42,11 +42,5 @@ struct DeviceAnswer: Sendable {
     }
 
     /// The store did not do what was asked.
-    init(_ error: StoreError) {
-        guard error.code != .revoked else {
-            self.init(Rejection(.badCertificate, detail: error.cause))
-            return
-        }
-        self.init(Rejection(.serviceUnavailable, detail: error.cause))
-    }
+    init(_ error: StoreError) { self.init(Rejection(error)) }
 }

@@ -210,6 +210,15 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1]])
     }
 
+    @Test("a store that cannot be read is the service's own fault")
+    func storeIsDamaged() async throws {
+        let rig = try await DeliveryRig()
+        rig.store.fail(.store, .unreadable)
+        rig.submit(1)
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == .internalServerError)
+    }
+
     @Test("what may have been stored is stored again")
     func storeIsUnknown() async throws {
         let rig = try await DeliveryRig()

@@ -10,11 +10,12 @@ struct ProviderHeaders {
         if let token { fields.append(("authorization", "bearer \(token)")) }
     }
 
-    /// With another value for a header, or without it.
+    /// With another value for a header, in its place, or without it.
     func with(_ name: String, _ value: String?) -> ProviderHeaders {
         var copy = self
+        let place = copy.fields.firstIndex { $0.0 == name } ?? copy.fields.endIndex
         copy.fields.removeAll { $0.0 == name }
-        if let value { copy.fields.append((name, value)) }
+        if let value { copy.fields.insert((name, value), at: place) }
         return copy
     }
 

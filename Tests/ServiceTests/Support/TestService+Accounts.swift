@@ -1,4 +1,5 @@
 import APNSDevice
+import APNSProvider
 import Crypto
 import Foundation
 import HTTP2
@@ -47,6 +48,22 @@ extension TestService {
                 team: try required(description.key).teamID, bundleID: bundleID, environment: environment,
                 request: try DeviceSigningRequest.pem(for: key), listsTopics: listsTopics))
         return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
+    }
+
+    /// A provider token that is signed with a new key, which is good for one environment or some apps alone.
+    /// - Parameter team: the development team where it is nil.
+    func limitedToken(
+        of team: String? = nil, environment: Environment? = nil, bundleIDs: [String]? = nil,
+    ) async throws -> String {
+        let key = P256.Signing.PrivateKey()
+        let team = try team ?? required(description.key).teamID
+        let made: AdministrationMessages.KeyMade = try await administer(
+            "POST", "/keys",
+            AdministrationMessages.NewKey(
+                team: team, publicKey: key.publicKey.x963Representation.base64EncodedString(),
+                environment: environment?.rawValue, bundleIDs: bundleIDs))
+        let credentials = try ProviderCredentials(key: key.pemRepresentation, keyID: made.keyID, teamID: team)
+        return try credentials.token(at: UInt64(Date().timeIntervalSince1970))
     }
 
     func revoke(_ certificate: ClientCertificate) async throws {

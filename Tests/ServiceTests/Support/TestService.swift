@@ -59,6 +59,7 @@ struct TestService: Sendable {
     static func runTwice<Kept: Sendable>(
         environment: Environment = .development,
         _ first: (TestService) async throws -> Kept,
+        between: (_ folder: String) throws -> Void = { _ in },
         _ second: (TestService, Kept) async throws -> Void,
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
@@ -70,6 +71,7 @@ struct TestService: Sendable {
             kept = try await first($0)
         }
         let known = try required(kept)
+        try between(folder.path)
         try await run(environment: environment) {
             $0.dataFolder = folder.path
         } _: {
@@ -103,13 +105,24 @@ struct TestService: Sendable {
     }
 
     /// A new device with one registered app, which is offline.
-    func makeDeviceToken() async throws -> String {
+    /// - Parameter isGone: whether the app has been removed from it again.
+    func makeDeviceToken(isGone: Bool = false) async throws -> String {
         let courier = CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
         let group = MultiThreadedEventLoopGroup.singleton
-        let identity = try await DeviceClient.activate(at: courier, environment: environment, code: nil, group: group)
+        let identity = try await DeviceClient.activate(
+            at: courier, environment: environment, code: try await activationCode(), group: group)
         let device = try await DeviceClient(to: courier, as: identity, group: group)
         let token = try await device.register(bundleID)
+        if isGone { _ = try await device.unregister(bundleID) }
         await device.close()
         return token
+    }
+
+    /// In production nobody becomes a device without one.
+    private func activationCode() async throws -> String? {
+        guard environment == .production else { return nil }
+        let invitation: AdministrationMessages.Invitation = try await administer(
+            "POST", "/invitations", AdministrationMessages.NewInvitation(environment: environment.rawValue))
+        return invitation.code
     }
 }
