@@ -12,6 +12,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case jsonObject = "json-object"
     case headers
     case providerToken = "provider-token"
+    case providerClaims = "provider-claims"
     case acknowledgement
     case deviceRequest = "device-request"
     case binary
@@ -24,6 +25,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .jsonObject: Self.readObject(bytes)
         case .headers: Self.readHeaders(bytes)
         case .providerToken: Self.readProviderToken(bytes)
+        case .providerClaims: Self.readProviderClaims(bytes)
         case .acknowledgement: Self.readAcknowledgement(bytes)
         case .deviceRequest: Self.readDeviceRequest(bytes)
         case .binary: Self.readBinary(bytes)
@@ -63,15 +65,37 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         }
     }
 
-    /// No key is known, so nothing can be verified.
+    /// The value of an `authorization` header as it comes. One key is known.
     private static func readProviderToken(_ bytes: [UInt8]) {
-        for conformance in Conformance.allCases {
-            let rules = ProviderTokenRules(conformance: conformance)
-            let verified = try? rules.verify(
-                authorization: bytes.span, environment: .development, now: 1_800_000_000, key: { _ in nil })
-            precondition(verified == nil)
-        }
+        for conformance in Conformance.allCases { _ = verify(bytes, conformance) }
     }
+
+    /// Header and claims, a line each, signed with the known key: whatever they say, nobody is let in as somebody else, nor
+    /// outside the token's time.
+    private static func readProviderClaims(_ bytes: [UInt8]) {
+        let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return }
+        let authorization = FuzzKey.authorization(header: Array(parts[0]), claims: Array(parts[1]))
+        let (apple, strict) = (verify(authorization, .apple), verify(authorization, .strict))
+        // What the documents allow is allowed in practice, and means the same.
+        precondition(strict == nil || strict == apple)
+    }
+
+    /// What a header that is good says, which only the known key's holder can have said.
+    private static func verify(_ authorization: [UInt8], _ conformance: Conformance) -> VerifiedProviderToken? {
+        let rules = ProviderTokenRules(conformance: conformance)
+        let verified = try? rules.verify(
+            authorization: authorization.span, environment: .development, now: FuzzKey.now,
+            key: { $0 == FuzzKey.known.id ? FuzzKey.known : nil })
+        guard let verified else { return nil }
+        precondition(verified.key == FuzzKey.known.id && verified.team == FuzzKey.known.team)
+        precondition(FuzzKey.now - verified.issuedAt <= ProviderTokenRules.lifetime)
+        precondition(verified.issuedAt - FuzzKey.now <= ProviderTokenRules.clockTolerance)
+        return verified
+    }
+
+    /// Whether the value of an `authorization` header is a good provider token of the known key.
+    package static func isGood(_ authorization: [UInt8]) -> Bool { verify(authorization, .apple) != nil }
 
     private static func readAcknowledgement(_ bytes: [UInt8]) {
         guard let numbers = SendingsReader.read(bytes.span) else { return }

@@ -16,6 +16,23 @@ struct CorpusTests {
         for file in files { entry.run(Array(try Data(contentsOf: file))) }
     }
 
+    /// Without it the entries would not get past the look-up of the key.
+    @Test func `The corpus has a provider token that is good`() throws {
+        let good = try Data(contentsOf: Self.folder(.providerToken).appendingPathComponent("signed"))
+        #expect(FuzzEntry.isGood(Array(good)))
+        let late = try Data(contentsOf: Self.folder(.providerToken).appendingPathComponent("signed-late"))
+        #expect(!FuzzEntry.isGood(Array(late)))
+    }
+
+    @Test(arguments: ["number", "string", "milliseconds", "ahead"]) func `The corpus has claims that are good`(
+        name: String
+    ) throws {
+        let lines = try String(contentsOf: Self.folder(.providerClaims).appendingPathComponent(name), encoding: .utf8)
+            .split(separator: "\n")
+        let authorization = FuzzKey.authorization(header: Array(lines[0].utf8), claims: Array(lines[1].utf8))
+        #expect(FuzzEntry.isGood(authorization))
+    }
+
     @Test(arguments: FuzzEntry.allCases) func `Every prefix and every changed byte of the corpus is read`(
         _ entry: FuzzEntry
     ) throws {
