@@ -57,10 +57,10 @@ struct Attack: Sendable, CustomTestStringConvertible {
             let bomb = request + field + [UInt8](repeating: 0xbe, count: 12_000)
             return frame(.headers, flags: endHeaders, stream, bomb)
         },
-        Attack(
-            "frames of one byte", isEnded: false, opening: settings + frame(.headers, flags: endHeaders, 1, request),
-            waves: 50
-        ) { _ in (0..<100).flatMap { _ in frame(.data, 1, [0x7b]) } },
+        // More than any body may have, and more than may come after its answer.
+        Attack("frames of one byte", opening: settings + frame(.headers, flags: endHeaders, 1, request)) { _ in
+            (0..<200).flatMap { _ in frame(.data, 1, [0x7b]) }
+        },
         // Every answer has a body, for which there is no room.
         Attack("a window that never opens", isEnded: false, opening: closedWindow, waves: 20) { wave in
             (0..<10).flatMap { index in
