@@ -98,7 +98,7 @@ let package = Package(
         ),
         .target(
             name: "Courier",
-            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "HTTP2", nioCore],
+            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore],
             swiftSettings: settings,
         ),
         .target(
@@ -181,7 +181,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore],
+            dependencies: ["Rates", "Connections", nioCore, nioPosix, logging],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -208,7 +208,7 @@ let package = Package(
         ),
         .target(
             name: "FuzzEntries",
-            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore],
+            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto],
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
@@ -217,7 +217,8 @@ let package = Package(
             dependencies: ["Notifications", "Trust", "HTTP2", "APNSDevice", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings,
         ),
-        .testTarget(name: "DocumentsTests", dependencies: ["Notifications", "Service"], swiftSettings: settings),
+        .testTarget(
+            name: "DocumentsTests", dependencies: ["Notifications", "Connections", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .target(
             name: "ProviderTesting",
@@ -243,8 +244,10 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway", "Courier",
-                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", nioCore, nioPosix, nioSSL, crypto, x509, asn1,
-                logging,
+                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix, nioSSL,
+                crypto,
+                x509, asn1, logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,
         ),

@@ -59,8 +59,14 @@ final class BinaryConnection: CertifiedConnection {
     func tick(now: NIODeadline) {
         second = now
         guard exchange.isTaking else { return }
-        if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now { return drain() }
-        if exchange.isIdle, lastRead + gateway.limits.idleTimeout < now { return drain() }
+        if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now {
+            channel.struck(.binaryPacketTimeout)
+            return drain()
+        }
+        if exchange.isIdle, lastRead + gateway.limits.idleTimeout < now {
+            channel.struck(.binaryIdleTimeout)
+            return drain()
+        }
         if !gateway.certificates.areGood(identity, gateway.certificates.accounts.current) { drain() }
     }
 
@@ -179,7 +185,7 @@ extension BinaryConnection {
         case .accepted:
             perform(exchange.accepted(ticket))
         case .rejected(let rejection):
-            if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: channel.peer) }
+            if rejection.reason == .tooManyRequests { channel.struck(.tokenRate) }
             guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
             hasFailed.store(true, ordering: .releasing)
             perform(exchange.rejected(ticket, status))

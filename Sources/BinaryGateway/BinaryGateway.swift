@@ -1,6 +1,4 @@
-import Connections
 package import Delivery
-package import Logging
 package import Notifications
 package import Trust
 
@@ -10,23 +8,19 @@ package final class BinaryGateway: CertifiedService {
     let rules: BinaryRules
     let delivery: Delivery
     package let limits: BinaryLimits
-    let log: LimitLog
 
-    /// - Parameter logger: told of limits that strike.
     package init(
         certificates: ProviderCertificates,
         conformance: Conformance,
         tokenKeys: SharedTokenKeys,
         delivery: Delivery,
         limits: BinaryLimits = BinaryLimits(),
-        logger: Logger,
     ) {
         self.certificates = certificates
         rules = BinaryRules(
             environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys)
         self.delivery = delivery
         self.limits = limits
-        log = LimitLog(logger)
     }
 
     package func makeConnection(

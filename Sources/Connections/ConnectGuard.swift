@@ -5,8 +5,10 @@ import Synchronization
 /// Decides, before its TLS handshake, whether a connection is one too many of its address. Listeners that serve the
 /// same parties share one.
 package final class ConnectGuard: Sendable {
-    /// Which connections it counts, for the log.
-    let name: String
+    /// What strikes who connects too often.
+    let rateLimit: Limit
+    /// Told of limits that strike its connections.
+    let log: LimitLog?
     private let limits: ConnectLimits
     private let budget: ConnectionBudget
     private let state: Mutex<State>
@@ -24,9 +26,13 @@ package final class ConnectGuard: Sendable {
     /// How many suspects are remembered; with more the oldest suspicion is not worth its memory.
     static let maximumSuspects = 10_000
 
-    /// - Parameter budget: what all listeners of the process have together.
-    package init(_ name: String, _ limits: ConnectLimits, budget: ConnectionBudget) {
-        self.name = name
+    /// - Parameters:
+    ///   - rateLimit: what strikes who connects too often.
+    ///   - budget: what all listeners of the process have together.
+    ///   - log: told of limits that strike its connections.
+    package init(_ rateLimit: Limit, _ limits: ConnectLimits, budget: ConnectionBudget, log: LimitLog? = nil) {
+        self.rateLimit = rateLimit
+        self.log = log
         self.limits = limits
         self.budget = budget
         state = Mutex(State(connects: RateTable(limits.connects)))

@@ -6,7 +6,7 @@ package struct ConnectionAdmission {
     private let address: PeerAddress?
 
     /// - Throws: when the connection is one too many; closing it is the listener's answer.
-    init(_ channel: any Channel, guardedBy guardian: ConnectGuard?, _ log: LimitLog) throws {
+    init(_ channel: any Channel, guardedBy guardian: ConnectGuard?) throws {
         guard let guardian, let address = PeerAddress(channel.remoteAddress) else {
             (self.guardian, self.address) = (nil, nil)
             return
@@ -15,13 +15,13 @@ package struct ConnectionAdmission {
         switch guardian.admit(address, at: .now()) {
         case .admitted: break
         case .tooManyConnects:
-            log.struck("\(guardian.name)-connect-rate", peer: peer)
+            guardian.log?.struck(guardian.rateLimit, peer: peer)
             throw TooManyConnections()
         case .tooManyOpen:
-            log.struck("open-connections", peer: peer)
+            guardian.log?.struck(.openConnections, peer: peer)
             throw TooManyConnections()
         case .outOfFiles:
-            log.struck("open files of the process", peer: peer)
+            guardian.log?.struck(.openFiles, peer: peer)
             throw TooManyConnections()
         }
         (self.guardian, self.address) = (guardian, address)
@@ -32,6 +32,10 @@ package struct ConnectionAdmission {
     package func suspect() {
         if let guardian, let address { guardian.suspect(address, at: .now()) }
     }
+
+    /// A limit struck the connection.
+    /// - Parameter peer: its address.
+    package func struck(_ limit: Limit, peer: String) { guardian?.log?.struck(limit, peer: peer) }
 
     private struct TooManyConnections: Error {}
 }

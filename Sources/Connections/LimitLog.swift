@@ -3,11 +3,12 @@ import NIOCore
 import Rates
 import Synchronization
 
-/// Says in the log that a limit struck, without letting whoever strikes it fill the log: the first times each, and
-/// then once in a while with how many there were in between.
+/// Counts that a limit struck, and says so in the log without letting whoever strikes it fill the log: the first times
+/// each, and then once in a while with how many there were in between.
 package final class LimitLog: Sendable {
     private let logger: Logger
-    private let states = Mutex<[String: State]>([:])
+    private let count: @Sendable (Limit) -> Void
+    private let states = Mutex<[Limit: State]>([:])
 
     private struct State {
         var bucket = RateBucket()
@@ -17,12 +18,15 @@ package final class LimitLog: Sendable {
     /// Of each limit.
     private static let rate = Rate(burst: 5, perSecond: 0.2)
 
-    package init(_ logger: Logger) { self.logger = logger }
+    /// - Parameter count: told each time, on whichever thread.
+    package init(_ logger: Logger, count: @escaping @Sendable (Limit) -> Void = { _ in }) {
+        self.logger = logger
+        self.count = count
+    }
 
-    /// - Parameters:
-    ///   - limit: the name that docs/settings.md has for it.
-    ///   - peer: whom it struck.
-    package func struck(_ limit: String, peer: String) {
+    /// - Parameter peer: the address that it struck; nil where it was none's in particular.
+    package func struck(_ limit: Limit, peer: String? = nil) {
+        count(limit)
         let now = NIODeadline.now().uptimeNanoseconds
         let suppressed = states.withLock { states -> Int? in
             var state = states[limit] ?? State()
@@ -33,8 +37,10 @@ package final class LimitLog: Sendable {
             return isLogged ? suppressed : nil
         }
         guard let suppressed else { return }
-        logger.info(
-            "A limit struck",
-            metadata: ["limit": "\(limit)", "peer": .string(peer), "not-logged-before": .stringConvertible(suppressed)])
+        var metadata: Logger.Metadata = [
+            "limit": .string(limit.rawValue), "not-logged-before": .stringConvertible(suppressed),
+        ]
+        if let peer { metadata["peer"] = .string(peer) }
+        logger.info("A limit struck", metadata: metadata)
     }
 }

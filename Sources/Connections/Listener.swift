@@ -1,4 +1,3 @@
-package import Logging
 package import NIOCore
 import NIOPosix
 
@@ -26,19 +25,16 @@ package final class Listener: Sendable {
     /// Listens; returns once connections are accepted.
     /// - Parameters:
     ///   - connects: counts the connections of each address; nil for no limit.
-    ///   - logger: told, at info, of connections that are too many.
     ///   - install: puts the handlers of a new connection in place, on its event loop; what it throws closes it.
     package static func bind(
         to address: Address,
         limits: ListenerLimits,
         connects: ConnectGuard?,
         group: any EventLoopGroup,
-        logger: Logger,
         install: @escaping @Sendable (Accepted) throws -> Void,
     ) async throws -> Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
-        let log = LimitLog(logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: limits.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -48,7 +44,7 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    let admission = try ConnectionAdmission(channel, guardedBy: connects, log)
+                    let admission = try ConnectionAdmission(channel, guardedBy: connects)
                     try install(Accepted(channel: channel, registry: registry.value, admission: admission))
                 }
             }

@@ -1,3 +1,4 @@
+package import Connections
 package import Delivery
 package import HTTP2
 package import NIOCore
@@ -15,9 +16,12 @@ package final class Courier: HTTP2Service {
     let activations: Activations
     let outboxes = Outboxes()
     let limits: CourierLimits
+    let limitLog: LimitLog
     let clock: @Sendable () -> Timestamp
 
-    /// - Parameter clock: tells the time, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - limitLog: told of limits that strike.
+    ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -27,6 +31,7 @@ package final class Courier: HTTP2Service {
         switchboard: any Switchboard,
         activations: Activations,
         limits: CourierLimits = CourierLimits(),
+        limitLog: LimitLog,
         clock: @escaping @Sendable () -> Timestamp,
     ) {
         self.environment = environment
@@ -37,6 +42,7 @@ package final class Courier: HTTP2Service {
         self.switchboard = switchboard
         self.activations = activations
         self.limits = limits
+        self.limitLog = limitLog
         self.clock = clock
     }
 

@@ -1,3 +1,4 @@
+import Connections
 import Delivery
 import HTTP2
 import NIOCore
@@ -103,6 +104,7 @@ final class DeviceConnection: HTTP2Connection {
                 // It does not take its answer.
                 session?.reset(stream, .noError)
             } else {
+                courier.limitLog.struck(.requestTimeout, peer: session?.peerAddress)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             }
         }
@@ -123,6 +125,7 @@ final class DeviceConnection: HTTP2Connection {
     func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
+        if reason == .idleTimeout { courier.limitLog.struck(.idleTimeout, peer: session?.peerAddress) }
         if let listening, reason == .badCertificate { endStream(listening.stream, .revoked) }
         session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
     }

@@ -12,6 +12,7 @@ package final class Delivery: OfferOutcomes {
     private let log: any DeliveryLog
     private let feedback: FeedbackRecorder
     private let limits: DeliveryLimits
+    private let struck: @Sendable (DeliveryLimit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let wakeUps: AsyncStream<Void>
@@ -21,7 +22,9 @@ package final class Delivery: OfferOutcomes {
     /// Whether nobody waits for a store that does not say what it did.
     private let isDraining = Atomic(false)
 
-    /// - Parameter clock: tells the time.
+    /// - Parameters:
+    ///   - struck: told of bounds that turn a notification away, on any thread.
+    ///   - clock: tells the time.
     package init(
         registrations: any Registrations,
         mailboxes: any Mailboxes,
@@ -29,6 +32,7 @@ package final class Delivery: OfferOutcomes {
         feedback: any Feedback,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
+        struck: @escaping @Sendable (DeliveryLimit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.registrations = registrations
@@ -37,6 +41,7 @@ package final class Delivery: OfferOutcomes {
         self.log = log
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
+        self.struck = struck
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -208,7 +213,7 @@ extension Delivery {
                     guard accept(submission, registration, answers: answers, now: now) else { return }
                 }
             } catch {
-                let rejection = Rejection(.serviceUnavailable, detail: error.cause)
+                let rejection = Rejection(error)
                 let now = clock()
                 for submission in submissions {
                     record(.rejected(rejection.reason), submission, now)
@@ -238,6 +243,7 @@ extension Delivery {
             case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
             case .remove(let reference): remove([reference])
             case .store(let offers, let entries): store(offers, entries, in: shard)
+            case .struck(let limit): struck(limit)
             case .note(let step, let subject):
                 let time = now?.time ?? clock().time
                 log.record(DeliveryEvent(time: time, step: step, subject: subject))

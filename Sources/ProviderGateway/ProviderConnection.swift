@@ -75,24 +75,28 @@ final class ProviderConnection: HTTP2Connection {
         if let certificate { identify(&requests[index], by: certificate) }
         requests[index].accountsVersion = memory.version(gateway)
         requests[index].decide(by: gateway.rules)
-        judge(requests[index].sender)
+        judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
     }
 
     /// What the sender of a request means for the connection: the first good provider token opens it for many requests,
     /// a bad one closes it again until the next good one (Guide, 2.3.3); a bad certificate ends it.
-    private func judge(_ sender: ProviderRequest.Sender) {
+    /// - Parameter wasLookedAt: false for a request that was refused for its shape alone; its good provider token says
+    ///   nothing of whose the connection is.
+    private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
         switch sender {
-        case .token:
+        case .token(let token):
+            guard wasLookedAt else { return }
+            memory.bind(to: token.team)
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             guard rejection.reason != .tooManyProviderTokenUpdates else {
-                return gateway.log.struck("token-update-rate", peer: peer)
+                return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
             }
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
             isSuspect = true
-            gateway.log.struck("failed-token-rate", peer: peer)
+            gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
         case .certificate, .unknown:
             break
@@ -162,6 +166,7 @@ final class ProviderConnection: HTTP2Connection {
                 // It does not take its answer, or goes on sending after it.
                 session?.reset(stream, .noError)
             } else if !requests[index].isSettled {
+                gateway.limitLog.struck(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             }
         }
@@ -204,6 +209,7 @@ final class ProviderConnection: HTTP2Connection {
     private func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
+        if reason == .idleTimeout { gateway.limitLog.struck(.idleTimeout, peer: peer) }
         session?.goAway(.noError, debugData: goAwayData(reason))
     }
 
@@ -305,7 +311,7 @@ extension ProviderConnection {
             requests[index].isAnswered = true
             session?.respond(stream, response.accepted(id), body: nil)
         case .rejected(let rejection):
-            if rejection.reason == .tooManyRequests { gateway.log.struck("token-rate", peer: peer) }
+            if rejection.reason == .tooManyRequests { gateway.limitLog.struck(.tokenRate, peer: peer) }
             refuse(stream, rejection)
             // The service itself is at fault: another connection may reach one that is not.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }

@@ -1,7 +1,6 @@
-import Connections
+package import Connections
 package import Delivery
 package import HTTP2
-package import Logging
 package import NIOCore
 package import Notifications
 package import Trust
@@ -16,12 +15,12 @@ package final class ProviderGateway: HTTP2Service {
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
     let limits: ProviderLimits
-    let log: LimitLog
+    let limitLog: LimitLog
     let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
-    ///   - logger: told of limits that strike.
+    ///   - limitLog: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
@@ -33,7 +32,7 @@ package final class ProviderGateway: HTTP2Service {
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         limits: ProviderLimits = ProviderLimits(),
-        logger: Logger,
+        limitLog: LimitLog,
         clock: @escaping @Sendable () -> Timestamp,
     ) {
         self.environment = environment
@@ -44,7 +43,7 @@ package final class ProviderGateway: HTTP2Service {
         self.delivery = delivery
         self.deliveryLog = deliveryLog
         self.limits = limits
-        log = LimitLog(logger)
+        self.limitLog = limitLog
         self.clock = clock
     }
 

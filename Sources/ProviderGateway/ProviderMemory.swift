@@ -39,8 +39,8 @@ struct ProviderMemory {
             let detail = "This connection sends for another team; one connection serves one team."
             throw Rejection(.invalidProviderToken, detail: detail)
         }
-        team = verified.team
-        let isUpdate = !authorization.isEmpty && !value.isEqual(to: authorization)
+        // Before the connection has a team, no request has counted.
+        let isUpdate = team != nil && !value.isEqual(to: authorization)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
             throw Rejection(.tooManyProviderTokenUpdates, detail: detail)
@@ -48,6 +48,11 @@ struct ProviderMemory {
         token = verified
         authorization = value.array
         return verified
+    }
+
+    /// The connection serves the team from now on, and no other.
+    mutating func bind(to team: TeamID) {
+        if self.team == nil { self.team = team }
     }
 
     /// What an `apns-topic` header names.

@@ -74,6 +74,11 @@ struct ProviderRequest {
         }
     }
 
+    /// Whether it came as far as who sends it: one that is refused for its shape alone did not.
+    func wasLookedAt(by rules: RequestRules) -> Bool {
+        if case .failure = verdict { rules.hasShape(self) } else { true }
+    }
+
     /// Notes that a header is there; the second time it counts as repeated.
     mutating func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }

@@ -1,3 +1,4 @@
+package import Connections
 import Crypto
 package import Delivery
 import Notifications
@@ -9,10 +10,13 @@ package import Trust
 package final class ProviderTokens: Sendable {
     private let verifier: Mutex<ProviderTokenVerifier>
     private let accounts: any Accounts
+    private let limitLog: LimitLog
 
-    package init(verifier: ProviderTokenVerifier, accounts: any Accounts) {
+    /// - Parameter limitLog: told when a token is forgotten for want of room.
+    package init(verifier: ProviderTokenVerifier, accounts: any Accounts, limitLog: LimitLog) {
         self.verifier = Mutex(verifier)
         self.accounts = accounts
+        self.limitLog = limitLog
     }
 
     /// - Parameters:
@@ -35,7 +39,8 @@ package final class ProviderTokens: Sendable {
         let verified = try rules.verify(authorization: authorization, environment: environment, now: now) { id in
             accounts.keys[id].flatMap { ProviderKey($0) }
         }
-        verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
+        let forgotten = verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
+        if forgotten { limitLog.struck(.rememberedTokens) }
         return verified
     }
 

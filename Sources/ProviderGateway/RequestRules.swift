@@ -43,6 +43,16 @@ struct RequestRules: Sendable {
         }
     }
 
+    /// Whether the request came as far as who sends it.
+    func hasShape(_ request: ProviderRequest) -> Bool {
+        do {
+            try checkShape(request)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The method, the path, and nothing twice.
     private func checkShape(_ request: ProviderRequest) throws(Rejection) {
         guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }

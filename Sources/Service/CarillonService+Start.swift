@@ -90,6 +90,17 @@ extension CarillonService {
     }
 }
 
+extension Limit {
+    /// What `Delivery` turns away by.
+    fileprivate init(_ limit: DeliveryLimit) {
+        self =
+            switch limit {
+            case .pendingStores: .pendingStores
+            case .unacknowledged: .unacknowledged
+            }
+    }
+}
+
 /// Puts the parts together.
 private struct ServiceBuilder {
     let settings: Settings
@@ -113,14 +124,17 @@ private struct ServiceBuilder {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
+        let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: deliveryLog, limits: settings.delivery, clock: { .now() })
+            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck(Limit($0)) },
+            clock: { .now() })
         let delivery = Delivery(
             registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, log: deliveryLog,
-            limits: settings.delivery, clock: { .now() })
+            limits: settings.delivery, struck: { limitLog.struck(Limit($0)) }, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
-            verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store)
+            verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
+            limitLog: limitLog)
         let names =
             settings.hostnames + settings.ports.serverNames
             + (Self.isNameForClients(settings.host) ? [settings.host] : [])
@@ -135,17 +149,18 @@ private struct ServiceBuilder {
             ProviderGateway(
                 environment: environment, conformance: settings.conformance, authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: deliveryLog, limits: settings.provider, logger: logger, clock: clock)
+                deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
         }
         let couriers = settings.environments.map { environment in
             Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
                 accounts: store,
                 registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
-                clock: clock)
+                limitLog: limitLog, clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
-        let providerConnects = ConnectGuard("provider", settings.providerConnects, budget: budget)
+        let providerConnects = ConnectGuard(
+            .providerConnectRate, settings.providerConnects, budget: budget, log: limitLog)
         let opening = ListenerOpening(settings: settings, certificate: certificate, group: group, logger: logger)
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
@@ -155,7 +170,7 @@ private struct ServiceBuilder {
             .feedback, feedbackServices(secrets, delivery), providerConnects)
         let courierListeners = try await opening.open(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)),
-            ConnectGuard("courier", settings.courierConnects, budget: budget))
+            ConnectGuard(.courierConnectRate, settings.courierConnects, budget: budget, log: limitLog))
         for environment in settings.environments {
             let addresses = ServiceDescription.Addresses(
                 provider: providerListeners.address(environment),
@@ -200,7 +215,7 @@ private struct ServiceBuilder {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
-                delivery: delivery, limits: settings.binary, logger: logger)
+                delivery: delivery, limits: settings.binary)
         }
     }
 

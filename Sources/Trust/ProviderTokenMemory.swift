@@ -37,7 +37,9 @@ struct ProviderTokenMemory: Sendable {
         return entry.verified
     }
 
-    mutating func remember(_ token: Span<UInt8>, as verified: VerifiedProviderToken) {
+    /// - Returns: whether the oldest was forgotten for it.
+    @discardableResult
+    mutating func remember(_ token: Span<UInt8>, as verified: VerifiedProviderToken) -> Bool {
         let hash = hash(token)
         let entry = Entry(hash: hash, token: token.array, verified: verified)
         if let place = places[hash] {
@@ -46,11 +48,14 @@ struct ProviderTokenMemory: Sendable {
             places[hash] = entries.count
             entries.append(entry)
         } else {
-            if let forgotten = entries[oldest] { places[forgotten.hash] = nil }
+            let forgotten = entries[oldest]
+            if let forgotten { places[forgotten.hash] = nil }
             places[hash] = oldest
             entries[oldest] = entry
             oldest = (oldest + 1) % capacity
+            return forgotten != nil
         }
+        return false
     }
 
     mutating func forget(key: KeyID) {

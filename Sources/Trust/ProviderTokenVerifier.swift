@@ -52,16 +52,18 @@ package struct ProviderTokenVerifier: Sendable {
     /// Remembers a token that ``ProviderTokenRules/verify(authorization:environment:now:key:)`` found good.
     ///
     /// - Parameter revision: what ``revision`` was before the verification began.
+    /// - Returns: whether the oldest was forgotten for it.
+    @discardableResult
     package mutating func remember(
         authorization: Span<UInt8>,
         as verified: VerifiedProviderToken,
         since revision: UInt64,
-    ) {
+    ) -> Bool {
         // It was verified, so it has a scheme; otherwise there is nothing to remember.
         guard revision == self.revision, let start = try? ProviderTokenRules.tokenStart(in: authorization) else {
-            return
+            return false
         }
-        memory.remember(authorization.extracting(droppingFirst: start), as: verified)
+        return memory.remember(authorization.extracting(droppingFirst: start), as: verified)
     }
 
     /// Forgets all tokens of a key: after it was revoked, and after anything about it changed.

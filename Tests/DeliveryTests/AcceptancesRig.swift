@@ -84,7 +84,7 @@ struct AcceptancesRig: ~Copyable {
         let batch = acceptances.nextBatch()
         return (actions + batch).compactMap { action in
             switch action {
-            case .note: return nil
+            case .note, .struck: return nil
             case .answer(_, let ticket, .accepted):
                 return .accepted(ticket)
             case .answer(_, let ticket, .rejected(let rejection)) where rejection.reason == .serviceUnavailable:

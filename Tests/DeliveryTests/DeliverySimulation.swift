@@ -230,7 +230,7 @@ final class DeliverySimulation {
         case .line(.returned(let offer, _), _):
             let actions = acceptances.returned(offer)
             return advanced(actions)
-        case .line(.send, _), .line(.note, _), .acceptance(.note):
+        case .line(.send, _), .line(.note, _), .acceptance(.note), .acceptance(.struck):
             break
         }
         return []

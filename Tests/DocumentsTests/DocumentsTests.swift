@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import Notifications
 import Service
@@ -24,6 +25,22 @@ struct DocumentsTests {
     func `docs/settings.md has a row for each limit`(_ name: String) throws {
         let rows = try Self.lines("docs/settings.md").filter { $0.hasPrefix("| `limit.\(name)` |") }
         #expect(rows.count == 1)
+    }
+
+    @Test(arguments: Limit.allCases)
+    func `docs/metrics.md has a row for each limit that is counted`(_ limit: Limit) throws {
+        let rows = try Self.lines("docs/metrics.md").filter { $0.hasPrefix("| `\(limit.rawValue)` |") }
+        #expect(rows.count == 1)
+        // Bounds that no setting moves have a name of their own.
+        let isSetting = LimitSetting.all.contains { $0.name == limit.rawValue }
+        #expect(isSetting != [.flood, .openFiles, .rememberedTokens].contains(limit))
+    }
+
+    @Test func `docs/metrics.md has a row for each metric, and no other`() throws {
+        let code = try Self.lines("Sources/Service/Metrics/ServiceMetrics.swift").joined(separator: "\n")
+        let names = Set(code.matches(of: /label: "(carillon_[a-z_]+)"/).map { String($0.1) })
+        let rows = try Self.lines("docs/metrics.md").compactMap { $0.firstMatch(of: /^\| `(carillon_[a-z_]+)/) }
+        #expect(!names.isEmpty && Set(rows.map { String($0.1) }) == names && rows.count == names.count)
     }
 
     /// A document that names a test says where a promise is kept.

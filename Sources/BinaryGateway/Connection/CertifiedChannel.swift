@@ -16,6 +16,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
     /// The client's address, for the log.
     let peer: String
     private let registry: ConnectionRegistry
+    private let admission: ConnectionAdmission
     private let timeout: TimeAmount
     private let logger: Logger
     /// Known from the start, or as soon as the handshake has named it.
@@ -36,6 +37,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
         eventLoop = accepted.channel.eventLoop
         peer = accepted.channel.remoteAddress?.ipAddress ?? ""
         registry = accepted.registry
+        admission = accepted.admission
         self.timeout = timeout
         self.logger = logger
     }
@@ -159,6 +161,9 @@ extension CertifiedChannel {
         context?.read()
     }
 
+    /// A limit struck the client.
+    func struck(_ limit: Limit) { admission.struck(limit, peer: peer) }
+
     /// Writes; the future tells when the system has taken all of it.
     func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void> {
         guard let context else { return eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
@@ -184,10 +189,14 @@ extension CertifiedChannel: ConnectionHandlerProtocol {
         watch.tick()
         guard let connection else {
             guard began + timeout < now else { return }
+            struck(.handshakeTimeout)
             report("A TLS handshake took too long", "\(timeout.nanoseconds / 1_000_000_000) s")
             return close()
         }
-        if let finished, let service, finished + service.limits.lingerTimeout < now { return close() }
+        if let finished, let service, finished + service.limits.lingerTimeout < now {
+            struck(.binaryLingerTimeout)
+            return close()
+        }
         connection.tick(now: now)
     }
 

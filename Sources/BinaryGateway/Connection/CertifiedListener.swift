@@ -19,7 +19,7 @@ package enum CertifiedListener {
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
-        try await Listener.bind(to: address, limits: limits, connects: connects, group: group, logger: logger) {
+        try await Listener.bind(to: address, limits: limits, connects: connects, group: group) {
             try CertifiedChannel.install(
                 on: $0, choice, tls: tls, timeout: limits.handshakeTimeout, logger: logger)
         }

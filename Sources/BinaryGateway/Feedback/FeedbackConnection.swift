@@ -1,3 +1,4 @@
+import Connections
 import Delivery
 import NIOCore
 import Notifications
@@ -40,7 +41,10 @@ final class FeedbackConnection: CertifiedConnection {
     func tick(now: NIODeadline) {
         second = now
         guard !isFinished else { return }
-        if lastProgress + service.limits.feedbackTimeout < now { channel.close() }
+        if lastProgress + service.limits.feedbackTimeout < now {
+            channel.struck(.feedbackTimeout)
+            channel.close()
+        }
         let certificates = service.certificates
         if !certificates.areGood(identity, certificates.accounts.current) { channel.close() }
     }

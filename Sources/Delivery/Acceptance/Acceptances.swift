@@ -63,6 +63,8 @@ struct Acceptances: ~Copyable {
         case remove(MailboxReference)
         /// For the delivery log.
         case note(DeliveryStep, NotificationSubject)
+        /// A bound turned a notification away.
+        case struck(DeliveryLimit)
     }
 
     var isWaiting: Bool { !deadlines.isEmpty }
@@ -201,11 +203,7 @@ struct Acceptances: ~Copyable {
 
     private mutating func notStored(_ offer: OfferID, _ acceptance: Acceptance, _ error: StoreError) -> [Action] {
         if case .acknowledgedWhileStoring = acceptance.state { return finish(offer, .accepted) }
-        if case .ended(let moment) = error.code {
-            let rejection = Rejection(.unregistered, timestamp: moment.milliseconds, detail: error.cause)
-            return finish(offer, .rejected(rejection))
-        }
-        return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: error.cause)))
+        return finish(offer, .rejected(Rejection(error)))
     }
 
     /// Puts a notification in the queue for the mailbox, unless a newer one to the same destination has gone before
@@ -221,7 +219,7 @@ struct Acceptances: ~Copyable {
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
             let detail = "The service has more to store than its disk takes."
-            return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)))
+            return [.struck(.pendingStores)] + finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)))
         }
         acceptances[offer]?.state = .storing(isOut: isOut)
         orders[destination]?.storing = offer

@@ -7,22 +7,27 @@ package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let log: any DeliveryLog
     private let limits: DeliveryLimits
+    private let struck: @Sendable (DeliveryLimit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// - Parameter clock: tells the time.
+    /// - Parameters:
+    ///   - struck: told of devices that have more under way than they may, on any thread.
+    ///   - clock: tells the time.
     package init(
         mailboxes: any Mailboxes,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
+        struck: @escaping @Sendable (DeliveryLimit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
         self.log = log
         self.limits = limits
+        self.struck = struck
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -49,14 +54,16 @@ package final class LocalSwitchboard: Switchboard {
 
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
         let device = offer.destination.deviceKey
-        let (answer, next, isFirstDue) = shard(device).lines.withLock {
-            lines -> (OfferAnswer, DeviceLine.Action?, Bool) in
-            guard let attached = lines.attached[device] else { return (.returned, nil, false) }
+        let (answer, next, isFull, isFirstDue) = shard(device).lines.withLock {
+            lines -> (OfferAnswer, DeviceLine.Action?, Bool, Bool) in
+            guard let attached = lines.attached[device] else { return (.returned, nil, false, false) }
+            let isFull = !attached.line.hasRoom
             let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
             // Sent under the lock, so that two senders' notifications keep the order of their numbers.
             if let sending = offered.sending { send(sending, on: attached, now) }
-            return (offered.answer, offered.then, lines.schedule(attached, of: device))
+            return (offered.answer, offered.then, isFull, lines.schedule(attached, of: device))
         }
+        if isFull { struck(.unacknowledged) }
         if isFirstDue { wake.yield() }
         switch next {
         case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)

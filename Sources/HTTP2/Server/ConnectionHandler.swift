@@ -153,7 +153,10 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
 
     private func ended(_ end: SessionEnd) {
         if connection?.isSuspect == true { admission.suspect() }
-        if case .flood = end { admission.suspect() }
+        if case .flood = end {
+            admission.suspect()
+            admission.struck(.flood, peer: peerAddress)
+        }
         connection = nil
         switch end {
         case .closed, .drained, .peerClosed: break
@@ -181,10 +184,12 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     func tick(now: NIODeadline) {
         guard let session else {
             guard began + timeout < now else { return }
+            admission.struck(.handshakeTimeout, peer: peerAddress)
             report("A TLS handshake took too long", "\(timeout.nanoseconds / 1_000_000_000) s")
             return close()
         }
         guard session.hasReceivedPreface || began + timeout >= now else {
+            admission.struck(.handshakeTimeout, peer: peerAddress)
             report("A client connected and said nothing", "\(timeout.nanoseconds / 1_000_000_000) s")
             return close()
         }
@@ -205,6 +210,8 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     func close() {
         context?.close(promise: nil)
     }
+
+    private var peerAddress: String { context?.remoteAddress?.ipAddress ?? "" }
 
     /// Says once for each connection what went wrong with it.
     private func report(_ message: Logger.Message, _ cause: String) {

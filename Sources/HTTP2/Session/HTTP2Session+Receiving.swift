@@ -29,8 +29,8 @@ extension HTTP2Session {
     /// knew are ignored as they should be.
     private func countIgnored(_ received: Int) {
         let bytes = ignored.received(received)
-        guard bytes > 0, state == .active, !isDraining, let context else { return }
-        guard !flood.admit(ignoredBytes: bytes, at: context.eventLoop.now) else { return }
+        guard bytes > 0, state == .active, !isDraining else { return }
+        guard !flood.admit(ignoredBytes: bytes, at: readTime) else { return }
         floodKind = .ignoredBytes
         failed(Self.giveUp)
     }

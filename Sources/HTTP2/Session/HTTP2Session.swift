@@ -76,6 +76,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// When the bytes came that are being read: the clock is looked at once for all of them.
     var readTime = NIODeadline.distantPast
     @exclusivity(unchecked) var block = IncomingBlock()
+    @exclusivity(unchecked) var ignored = IgnoredBytes()
     /// The first bytes received, kept until they proved to be HTTP/2.
     var prefix: [UInt8] = []
     /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
@@ -138,6 +139,9 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     /// Whether the session takes requests: active, and not on its way out.
     package var isActive: Bool { state == .active }
+
+    /// The peer's address, without the port; nil once the channel is gone.
+    package var peerAddress: String? { context?.channel.remoteAddress?.ipAddress }
 
     // MARK: ChannelInboundHandler
 

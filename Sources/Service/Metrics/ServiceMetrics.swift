@@ -1,3 +1,4 @@
+import Connections
 import CoreMetrics
 import Delivery
 import DeliveryLogFiles
@@ -9,6 +10,7 @@ import Synchronization
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
+    private let limits: [Limit: Counter]
     private let lost: Counter
     private let storing: Timer
     private let acknowledging: Timer
@@ -26,6 +28,12 @@ final class ServiceMetrics: Sendable {
                 )
             })
         rejections = Mutex([:])
+        // All of them from the start: a rate of what is not there cannot be watched.
+        limits = Dictionary(
+            uniqueKeysWithValues: Limit.allCases.map { limit in
+                let dimensions = [("limit", limit.rawValue)]
+                return (limit, Counter(label: "carillon_limits_struck_total", dimensions: dimensions, factory: factory))
+            })
         lost = Counter(label: "carillon_delivery_log_lost_total", factory: factory)
         storing = Timer(label: "carillon_accepted_to_stored_seconds", factory: factory)
         acknowledging = Timer(label: "carillon_sent_to_acknowledged_seconds", factory: factory)
@@ -39,9 +47,13 @@ final class ServiceMetrics: Sendable {
         for (reason, count) in tally.rejections { counter(reason).increment(by: count) }
         for microseconds in tally.storing { storing.recordMicroseconds(microseconds) }
         for microseconds in tally.acknowledging { acknowledging.recordMicroseconds(microseconds) }
+        if tally[.throttled] > 0 { limits[.silentRate]?.increment(by: tally[.throttled]) }
         let losses = report.losses
         if losses > 0 { lost.increment(by: losses) }
     }
+
+    /// A limit struck.
+    func struck(_ limit: Limit) { limits[limit]?.increment() }
 
     private func counter(_ reason: Rejection.Reason) -> Counter {
         rejections.withLock { counters in

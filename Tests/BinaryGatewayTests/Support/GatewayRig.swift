@@ -87,7 +87,7 @@ struct GatewayRig: Sendable {
         binary = try await listen(
             BinaryGateway(
                 certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
-                delivery: delivery, limits: options.limits, logger: logger))
+                delivery: delivery, limits: options.limits))
         feedback = try await listen(
             FeedbackService(
                 certificates: certificates, feedback: options.feedback?(store) ?? store, delivery: delivery,

@@ -88,9 +88,12 @@ final class WireClient: Sendable {
     }
 
     /// Sends a request's headers, and waits until the peer has read them.
-    func begin(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Begun {
+    /// - Parameter ends: whether the request has no body.
+    func begin(
+        _ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#, ends: Bool = false,
+    ) async throws -> Begun {
         let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
-            try recorder.value.begin(headers, promise: channel.eventLoop.makePromise(of: Answer.self))
+            try recorder.value.begin(headers, endStream: ends, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
         // Requests are read in their order: what is answered now was sent after.
         _ = try await send([
