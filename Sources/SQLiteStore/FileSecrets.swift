@@ -31,6 +31,9 @@ package final class FileSecrets: Secrets {
         try await blocking { () throws(StoreError) in try self.read(name) }
     }
 
+    /// The secret of that name, read at once: for a program that has nothing else to do meanwhile.
+    package func secretNow(_ name: SecretName) throws(StoreError) -> [UInt8]? { try read(name) }
+
     package func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
         guard value.count <= Self.maximumBytes else {
             throw StoreError(.unavailable, "The secret \(name.rawValue) is larger than \(Self.maximumBytes) bytes.")

@@ -101,6 +101,23 @@ import Testing
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
+    /// spec/current.md: each push type with the topic that goes with it.
+    @Test(arguments: [
+        ("alert", ""), ("background", ""), ("voip", ".voip"), ("complication", ".complication"),
+        ("fileprovider", ".pushkit.fileprovider"), ("location", ".location-query"),
+        ("liveactivity", ".push-type.liveactivity"), ("pushtotalk", ".voip-ptt"), ("controls", ".push-type.controls"),
+        ("widgets", ".push-type.widgets"),
+    ])
+    func aPushTypeGoesWithItsTopic(type: String, suffix: String) async throws {
+        let situation = try GatewaySituation.current
+        var push = try situation.push(.development)
+        push["apns-push-type"] = type
+        push["apns-priority"] = "5"
+        push["apns-topic"] = GatewaySituation.bundleID + suffix
+        let answer = try await situation.service.send(push)
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+
     @Test func hostInThePlaceOfAuthorityIsAccepted() async throws {
         let situation = try GatewaySituation.current
         let connection = try await situation.service.connect()

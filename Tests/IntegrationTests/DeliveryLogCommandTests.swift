@@ -110,6 +110,29 @@ import Testing
         }
     }
 
+    /// What a new key seals is shown with its device token, though the key is younger than the command.
+    @Test func followsDeviceTokensOfAKeyThatJoinsMeanwhile() async throws {
+        try await CarillonProcess.with { service in
+            let older = try await device(service)
+            try await ChildProcess.with(BuiltCommand.path, service.arguments("log", "--follow")) { log in
+                /// The device token of the next notification that is accepted.
+                func nextToken() async throws -> String? {
+                    while let line = await log.output.nextLine() {
+                        let object = try JSONValue(line)
+                        if object["event"] == "accepted" { return object["token"]?.text }
+                    }
+                    return nil
+                }
+                _ = try await service.send(alert: "One", to: older.token)
+                #expect(try await nextToken() == older.token)
+                _ = try await service.carillon("token-key", "rotate")
+                let newer = try await device(service)
+                _ = try await service.send(alert: "Two", to: newer.token)
+                #expect(try await nextToken() == newer.token)
+            }
+        }
+    }
+
     @Test(arguments: [["--id", "43ffc19a"], ["--token", "xyz"], ["--token", ""]])
     func refusesWhatIsNoneInOneLine(arguments: [String]) async throws {
         let finished = try await BuiltCommand.run(["log", "--json"] + arguments)

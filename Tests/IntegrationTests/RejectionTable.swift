@@ -119,7 +119,13 @@ enum RejectionTable {
             push["authorization"] = "bearer " + (try situation.restricted.token())
         },
         .init("apns-push-type", "voip", 400, "TopicDisallowed"),
+        .init("apns-push-type", "complication", 400, "TopicDisallowed"),
+        .init("apns-push-type", "fileprovider", 400, "TopicDisallowed"),
+        .init("apns-push-type", "location", 400, "TopicDisallowed"),
         .init("apns-push-type", "liveactivity", 400, "TopicDisallowed"),
+        .init("apns-push-type", "pushtotalk", 400, "TopicDisallowed"),
+        .init("apns-push-type", "controls", 400, "TopicDisallowed"),
+        .init("apns-push-type", "widgets", 400, "TopicDisallowed"),
         .init("apns-push-type", "mdm", 400, "TopicDisallowed"),
         .init("an alert to the VoIP topic", 400, "TopicDisallowed") { push, _, _ in
             push["apns-push-type"] = "alert"

@@ -50,5 +50,5 @@ package struct TokenKeyRotation: Sendable {
         return id
     }
 
-    private static func name(of id: TokenKeyID) -> SecretName? { SecretName(rawValue: "token-key-\(id.rawValue)") }
+    static func name(of id: TokenKeyID) -> SecretName? { SecretName(rawValue: "token-key-\(id.rawValue)") }
 }
