@@ -83,6 +83,21 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
     }
 
+    @Test("of an app's held offers one that is in the mailbox discards the older, and is sent in their place")
+    func heldAndReplaced() {
+        var rig = LineRig()
+        for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        _ = rig.offer(5, app: 2)
+        // 1 had been stored before it was replaced, 2 had not.
+        _ = rig.stored(Example.stored(1, version: 10), offer: 1)
+        _ = rig.stored(Example.stored(3, version: 30), offer: 3)
+        #expect(
+            rig.read([Example.stored(3, version: 30)]) == [
+                .returned(1), .returned(2), .send(1, notification: 3), .send(2, notification: 4),
+                .send(3, notification: 5),
+            ])
+    }
+
     @Test("what has expired is removed and not sent")
     func expired() {
         var rig = LineRig()

@@ -76,10 +76,12 @@ extension DeviceLine {
 
 extension DeviceLine {
     /// Sends what was held. What has expired meanwhile goes back, and to the mailbox; likewise what may have been
-    /// replaced there while it was held, or would overtake what waits there.
+    /// replaced there while it was held, or would overtake what waits there. What a newer one that is held too has
+    /// replaced there is not sent either: a mailbox's content discards the older (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
+        let stored = newestStoredOfHeld()
         while let next = held.popFirst() {
             let (app, notification) = (next.offer.destination.app, next.offer.notification)
             let version = next.offer.id.flatMap { versionsOfHeld.removeValue(forKey: $0) }
@@ -87,7 +89,8 @@ extension DeviceLine {
                 actions += tryOnce(next.offer, releases: reading.releases, now, &silents)
                 continue
             }
-            if notification.expiration.hasPassed(at: now.time) {
+            let isDiscarded = stored[app].map { id < $0 } ?? false
+            if isDiscarded || notification.expiration.hasPassed(at: now.time) {
                 actions.append(.returned(id, next.offer.destination))
                 continue
             }
@@ -106,6 +109,17 @@ extension DeviceLine {
             if !isPassed, let version { actions += wait(next.offer, version, isDeferred: isDeferred, now, silents) }
         }
         return actions
+    }
+
+    /// The newest of each app's held offers that is known to be in the mailbox.
+    private func newestStoredOfHeld() -> [AppID: OfferID] {
+        guard !versionsOfHeld.isEmpty else { return [:] }
+        var newest: [AppID: OfferID] = [:]
+        for offer in held.lazy.map(\.offer) {
+            // They are held in the order of acceptance.
+            if let id = offer.id, versionsOfHeld[id] != nil { newest[offer.destination.app] = id }
+        }
+        return newest
     }
 
     /// Whether the mailbox has, or had, something that may be newer, or that an offer would overtake.
