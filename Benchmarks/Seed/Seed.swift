@@ -8,30 +8,36 @@ import Trust
 /// Fills a data folder with registered devices, through the store and the authority that the service itself uses:
 /// registering 100,000 devices over the network would take longer than the benchmark.
 ///
-///     Seed FOLDER OUT DEVICES APPS [REQUEST]
+///     Seed FOLDER OUT DEVICES APPS [REQUEST [MAILBOXES]]
 ///
 /// Writes `OUT/paths.txt`, a request path for each registration, device by device; with REQUEST, a certificate signing
 /// request (PEM), also `OUT/devices.pem`, a certificate chain for each device. All of them have the same key, which a
-/// real fleet never would: the server's work is the same.
+/// real fleet never would: the server's work is the same. With MAILBOXES so many of the registrations have a notification
+/// of 200 bytes stored, and a certificate is made for the first devices alone.
 @main
 struct Seed {
     /// How many registrations wait for the store at once; it refuses more than some thousands.
     private static let batch = 2000
+    /// Making a certificate for each of a million devices would take minutes, and a few of them connect.
+    private static let certifiedWithMailboxes = 200
 
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 4, let devices = Int(arguments[3]), let apps = Int(arguments[4]) else {
-            throw SeedError(description: "usage: Seed FOLDER OUT DEVICES APPS [REQUEST]")
+            throw SeedError(description: "usage: Seed FOLDER OUT DEVICES APPS [REQUEST [MAILBOXES]]")
         }
         let (folder, out) = (arguments[1], arguments[2])
         let store = try await SQLiteStore.open(folder: folder)
         let secrets = try await SharedSecrets.load(from: store.secrets, now: .now())
         let seed = Seed(store: store, secrets: secrets)
         let ids = (0..<devices).map { _ in DeviceID(rawValue: .random(in: 0...UInt64.max)) }
-        try await seed.register(ids, apps: apps, writing: out + "/paths.txt")
+        let destinations = try await seed.register(ids, apps: apps, writing: out + "/paths.txt")
+        let mailboxes = arguments.count > 5 ? Int(arguments[6]) : nil
+        if let mailboxes { try await seed.fill(destinations.prefix(mailboxes)) }
         if arguments.count > 4 {
             let request = try Data(contentsOf: URL(filePath: arguments[5]))
-            try seed.certify(ids, request: Array(request), writing: out + "/devices.pem")
+            let certified = mailboxes == nil ? ids : Array(ids.prefix(certifiedWithMailboxes))
+            try seed.certify(certified, request: Array(request), writing: out + "/devices.pem")
         }
         await store.close()
     }
@@ -39,7 +45,8 @@ struct Seed {
     private let store: SQLiteStore
     private let secrets: SharedSecrets
 
-    private func register(_ devices: [DeviceID], apps: Int, writing path: String) async throws {
+    /// - Returns: all registrations, device by device.
+    private func register(_ devices: [DeviceID], apps: Int, writing path: String) async throws -> [Destination] {
         let keys = secrets.tokenKeys.keys.current
         let known = store.current.apps.values.map(\.id).sorted { $0.rawValue < $1.rawValue }.prefix(apps)
         guard known.count == apps else { throw SeedError(description: "There are only \(known.count) apps.") }
@@ -61,6 +68,27 @@ struct Seed {
             text += "/3/device/\(try keys.seal(contents, environment: .development))\n"
         }
         try text.write(toFile: path, atomically: false, encoding: .utf8)
+        return destinations
+    }
+
+    /// Stores a notification for each of them.
+    private func fill(_ destinations: ArraySlice<Destination>) async throws {
+        let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 177))"}}"#
+        let payload = try Payload(Array(body.utf8))
+        let expires = Timestamp.now().advanced(by: .seconds(86_400))
+        var random = SystemRandomNumberGenerator()
+        var start = destinations.startIndex
+        while start < destinations.endIndex {
+            let end = min(start + Self.batch, destinations.endIndex)
+            let entries = destinations[start..<end].map { destination in
+                let notification = Notification(
+                    id: NotificationID(high: random.next(), low: random.next()), topic: "com.example.app",
+                    payload: payload)
+                return MailboxEntry(destination: destination, notification: notification, expires: expires)
+            }
+            for result in await store.store(entries) { _ = try result.get() }
+            start = end
+        }
     }
 
     private func certify(_ devices: [DeviceID], request: [UInt8], writing path: String) throws {

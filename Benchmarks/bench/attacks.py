@@ -1,0 +1,119 @@
+"""What a flood costs others: the median time of a quiet client's request while another connection attacks, over that
+without an attack. script/measure attacks runs this.
+
+The quiet client has one connection and sends one request after the other; the attacker, a process of its own, sends as
+fast as it can and connects again whenever it is cut off. Both are taken in turn, round by round.
+"""
+
+import multiprocessing
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+from frames import (
+    DATA, END_HEADERS, HEADERS, PING, RESET, SETTINGS, Connection, fields, frame)
+from service import TOPIC, Service
+from tools import Tools
+
+ROUNDS = 7
+SECONDS = 1.5
+PRIORITY, CONTINUATION = 2, 9
+# :method POST, :scheme https and :path / of the static table.
+REQUEST = b"\x83\x87\x84"
+OPEN = frame(HEADERS, END_HEADERS, 1, REQUEST)
+# A field of 4,000 bytes that is kept in the table, and then named thousands of times at a byte each.
+BOMB = REQUEST + b"\x40\x01x\x7f\xa1\x1e" + b"a" * 4000 + b"\xbe" * 12_000
+CANCEL = b"\x00\x00\x00\x08"
+
+
+def resets(wave):
+    streams = range(wave * 100 + 1, wave * 100 + 101, 2)
+    return b"".join(frame(HEADERS, END_HEADERS, s, REQUEST) + frame(RESET, 0, s, CANCEL) for s in streams)
+
+
+# What is sent once, and what again and again.
+FLOODS = {
+    "rapid reset": (b"", resets),
+    "CONTINUATION": (frame(HEADERS, 0, 1, REQUEST), lambda _: frame(CONTINUATION, 0, 1) * 50),
+    "SETTINGS": (b"", lambda _: frame(SETTINGS, 0, 0) * 50),
+    "PING": (b"", lambda _: frame(PING, 0, 0, b"\x01" * 8) * 50),
+    "PRIORITY": (b"", lambda _: frame(PRIORITY, 0, 1, b"\x00\x00\x00\x03\x10") * 200),
+    "HPACK bomb": (b"", lambda wave: frame(HEADERS, END_HEADERS, wave * 2 + 1, BOMB)),
+    "one-byte frames": (OPEN, lambda _: frame(DATA, 0, 1, b"{") * 200),
+    "empty frames": (OPEN, lambda _: frame(DATA, 0, 1) * 200),
+    "handshakes": (None, None),
+}
+
+
+def attack(name, port, ending):
+    opening, wave = FLOODS[name]
+    while not ending.is_set():
+        try:
+            connection = Connection(port)
+            if wave is not None:
+                connection.socket.sendall(opening)
+                number = 0
+                while not ending.is_set():
+                    connection.socket.sendall(wave(number))
+                    number += 1
+            connection.close()
+        except OSError:
+            # It was cut off, which is what should happen.
+            pass
+
+
+def quiet(connection, block):
+    """Microseconds of each request for a while."""
+    times, end = [], time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        began = time.perf_counter()
+        connection.send(block, b'{"aps":{"alert":"Hello"}}')
+        times.append((time.perf_counter() - began) * 1e6)
+    return times
+
+
+def measure(service, server, name):
+    with open(service.paths) as file:
+        path = file.readline().strip()
+    block = fields(
+        "POST", path, ("apns-topic", TOPIC), ("apns-expiration", "0"),
+        ("authorization", f"bearer {service.provider_token()}"))
+    connection = Connection(server.port, service.authority)
+    quiet(connection, block)
+    alone, meanwhile = [], []
+    for _ in range(ROUNDS):
+        alone.append(statistics.median(quiet(connection, block)))
+        ending = multiprocessing.Event()
+        attacker = multiprocessing.Process(target=attack, args=(name, server.port, ending))
+        attacker.start()
+        time.sleep(0.2)
+        meanwhile.append(statistics.median(quiet(connection, block)))
+        ending.set()
+        attacker.join(5)
+        if attacker.is_alive():
+            attacker.kill()
+    connection.close()
+    return alone, meanwhile
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="carillon-attacks-")
+    try:
+        service = Service(Tools(work), work, "attacks", 1)
+        print(f"{'attack':16} {'alone':>9} {'meanwhile':>10} {'ratio':>6} {'worst':>6}   memory")
+        for name in FLOODS:
+            with service.serve(env={"CARILLON_LIMIT_TOKEN_RATE": "0"}) as server:
+                alone, meanwhile = measure(service, server, name)
+                ratios = [during / before for before, during in zip(alone, meanwhile)]
+                print(
+                    f"{name:16} {statistics.median(alone):6.0f} µs {statistics.median(meanwhile):7.0f} µs "
+                    f"{statistics.median(ratios):6.2f} {max(ratios):6.2f}   {server.resident() / 2**20:.0f} MiB",
+                    flush=True)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
