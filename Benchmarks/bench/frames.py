@@ -82,12 +82,13 @@ class Connection:
                 yield kind, flags, payload
 
     def send(self, block, body=b""):
-        """Sends a request and waits for the end of its answer."""
+        """Sends a request and waits for the end of its answer, which has to be 200."""
         self.begin(block, body)
-        for kind, flags, _ in self.frames():
-            if kind == RESET:
-                raise ConnectionError("the request was reset")
-            if flags & END_STREAM:
+        for kind, flags, payload in self.frames():
+            # `:status 200` of the static table comes first (RFC 7541, A).
+            if kind == RESET or kind == HEADERS and not payload.startswith(b"\x88"):
+                raise ConnectionError("the request was not accepted")
+            if kind in (HEADERS, DATA) and flags & END_STREAM:
                 return
 
     def first_line(self, block):

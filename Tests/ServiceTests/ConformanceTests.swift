@@ -10,6 +10,8 @@ struct ConformanceTests {
         var testDescription: String
         var headers: [(String, String?)] = []
         var body = #"{"aps":{"alert":"Hello"}}"#
+        /// What the provider token says, of the time in seconds; nil for a good one.
+        var issuedAt: (@Sendable (UInt64) -> String)?
         var apple: String?
         var strict: String?
     }
@@ -25,6 +27,13 @@ struct ConformanceTests {
             headers: [("apns-priority", "10")], body: #"{"aps":{"content-available":1}}"#,
             apple: "BadPriority", strict: "BadPriority"),
         Row(testDescription: "a missing push type", apple: nil, strict: nil),
+        Row(
+            testDescription: "iat as a string of digits", issuedAt: { "\"\($0)\"" }, apple: nil,
+            strict: "InvalidProviderToken"),
+        Row(
+            testDescription: "iat in milliseconds", issuedAt: { "\($0)000" }, apple: nil,
+            strict: "InvalidProviderToken"),
+        Row(testDescription: "iat with a fraction", issuedAt: { "\($0).5" }, apple: nil, strict: nil),
     ]
 
     @Test(arguments: rows) func `Apple's way`(_ row: Row) async throws {
@@ -39,7 +48,9 @@ struct ConformanceTests {
         try await TestService.run {
             $0.conformance = conformance
         } _: { test in
-            var headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
+            let now = UInt64(Date().timeIntervalSince1970)
+            let token = try row.issuedAt.map { try test.providerToken(issuedAt: $0(now)) } ?? test.providerToken()
+            var headers = ProviderHeaders(try await test.makeDeviceToken(), token: token)
             for (name, value) in row.headers { headers = headers.with(name, value) }
             let client = try await test.connectProvider()
             let answer = try await client.send(headers.fields, body: row.body)

@@ -1,5 +1,6 @@
 import APNSDevice
 import APNSProvider
+import Crypto
 import Delivery
 import Foundation
 import Logging
@@ -97,6 +98,20 @@ struct TestService: Sendable {
         let key = try required(description.key)
         let credentials = try ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID)
         return try credentials.token(at: UInt64(moment.timeIntervalSince1970))
+    }
+
+    /// A provider token of the development team whose `iat` is written as given, made by hand.
+    func providerToken(issuedAt written: String) throws -> String {
+        let record = try required(description.key)
+        let pem = try String(contentsOfFile: record.path, encoding: .utf8)
+        let parts = [#"{"alg":"ES256","kid":"\#(record.keyID)"}"#, #"{"iss":"\#(record.teamID)","iat":\#(written)}"#]
+        let signed = parts.map { Self.base64URL(Array($0.utf8)) }.joined(separator: ".")
+        let signature = try P256.Signing.PrivateKey(pemRepresentation: pem).signature(for: Array(signed.utf8))
+        return signed + "." + Self.base64URL(signature.rawRepresentation)
+    }
+
+    private static func base64URL(_ bytes: some DataProtocol) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
     /// A connection to the provider API.
