@@ -181,7 +181,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioPosix, logging],
+            dependencies: ["Rates", "Connections", nioCore, logging],
             swiftSettings: settings,
         ),
         .testTarget(

@@ -91,6 +91,14 @@ import Testing
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [priority] }
     }
 
+    @Test func aPriorityIsPassedOverAndAPingIsAnswered() throws {
+        let peer = try EmbeddedPeer.connected()
+        let priority = WireFrame(type: WireFrame.priority, stream: 1, payload: [0, 0, 0, 0, 15])
+        try peer.send(priority, .request(1), .ping(7))
+        #expect(peer.recorder.requests == [1])
+        #expect(try peer.received() == [.ping(7, acknowledge: true)])
+    }
+
     @Test func windowUpdates() throws {
         let peer = try EmbeddedPeer.connected()
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.windowUpdate(0, 1)] }

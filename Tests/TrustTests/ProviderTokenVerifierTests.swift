@@ -162,6 +162,17 @@ struct ProviderTokenVerifierTests {
         #expect(tokens.allSatisfy { memory.recall($0.span) != nil })
     }
 
+    @Test("Whoever counts them is told when one is forgotten for want of room")
+    func forgetting() {
+        var generator = SeededGenerator()
+        var memory = ProviderTokenMemory(capacity: 2, using: &generator)
+        let verified = VerifiedProviderToken(
+            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        let tokens = [1, 2, 2, 3].map { [UInt8](repeating: 0, count: $0) }
+        let forgotten = tokens.map { memory.remember($0.span, as: verified) }
+        #expect(forgotten == [false, false, false, true])
+    }
+
     @Test("Of two tokens with the same hash only the one that was remembered is recalled, and the later one stays")
     func sameHash() {
         var generator = SeededGenerator()
