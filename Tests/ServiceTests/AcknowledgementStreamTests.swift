@@ -1,4 +1,5 @@
 import Courier
+import Delivery
 import NIOCore
 import Service
 import Testing
@@ -18,14 +19,13 @@ struct AcknowledgementStreamTests {
         let notifications: WireClient.Open
         let acknowledgements: WireClient.Open
 
-        /// Sends to it; what arrives is what it has to acknowledge.
-        func sending(of alert: String) async throws -> String {
+        /// Sends to it, and has it acknowledge what arrives. The provider gets its 200 then and no sooner.
+        func expectDelivery(of alert: String, acknowledge: (_ sending: String) async throws -> Void) async throws {
             async let answer = push(alert)
             let line = try required(try await nextLine())
             #expect(line.contains(alert))
-            // Whoever does not acknowledge has it stored.
+            try await acknowledge(try required(line.firstMatch(of: /"sending":([0-9]+)/).map { String($0.1) }))
             #expect(try await answer.status == 200)
-            return try required(line.firstMatch(of: /"sending":([0-9]+)/).map { String($0.1) })
         }
 
         func nextLine() async throws -> String? {
@@ -48,7 +48,11 @@ struct AcknowledgementStreamTests {
         _ change: (inout Settings) -> Void = { _ in },
         _ body: (Device) async throws -> Void,
     ) async throws {
-        try await TestService.run(change) { test in
+        try await TestService.run {
+            // No push is stored instead.
+            $0.delivery.acknowledgementGrace = .seconds(3600)
+            change(&$0)
+        } _: { test in
             let client = try await test.connectCourier(test.makeDeviceCertificate())
             let registered = try await client.send(headers("PUT", "/1/apps/com.example.app"), body: "")
             let device = Device(
@@ -61,24 +65,13 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    /// A newer stream gets first what was not acknowledged.
-    private func expectNothingWaits(for device: Device) async throws {
-        let next = try await device.client.open(headers("GET", "/1/notifications"), endStream: true)
-        // The older one ends when the newer one has begun.
-        while try await device.notifications.nextLine() != nil {}
-        async let answer = device.push("Last")
-        let line = try required(try await next.nextLine())
-        #expect(line.contains("Last"))
-        #expect(try await answer.status == 200)
-    }
-
     @Test func `Each counts once it is whole, while the request goes on`() async throws {
         try await withDevice { device in
             for alert in ["One", "Two", "Three"] {
-                let sending = try await device.sending(of: alert)
-                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+                try await device.expectDelivery(of: alert) { sending in
+                    try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+                }
             }
-            try await expectNothingWaits(for: device)
             let answer = try await device.acknowledgements.finish()
             #expect(answer.status == 204)
         }
@@ -86,22 +79,22 @@ struct AcknowledgementStreamTests {
 
     @Test func `It may be cut anywhere, and hold line ends`() async throws {
         try await withDevice { device in
-            let sending = try await device.sending(of: "One")
-            for character in "\n{ \n\"sendings\" : [\n\(sending) ]\n}" {
-                try await device.acknowledgements.write(String(character))
+            try await device.expectDelivery(of: "One") { sending in
+                for character in "\n{ \n\"sendings\" : [\n\(sending) ]\n}" {
+                    try await device.acknowledgements.write(String(character))
+                }
             }
-            try await expectNothingWaits(for: device)
         }
     }
 
     @Test func `One that is none ends the request, and what came before it counts`() async throws {
         try await withDevice { device in
-            let sending = try await device.sending(of: "One")
-            try await device.acknowledgements.write("{\"sendings\":[\(sending)]}{\"sending\":1}")
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}{\"sending\":1}")
+            }
             let answer = try await device.acknowledgements.answer()
             #expect(answer.status == 400)
             #expect(answer.reason == "PayloadEmpty")
-            try await expectNothingWaits(for: device)
         }
     }
 
@@ -111,9 +104,9 @@ struct AcknowledgementStreamTests {
         } _: { device in
             let one = #"{"sendings":[1,2,3]}"# + "\n"
             for _ in 0..<20 { try await device.acknowledgements.write(String(repeating: one, count: 10)) }
-            let sending = try await device.sending(of: "One")
-            try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
-            try await expectNothingWaits(for: device)
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
+            }
             try await device.acknowledgements.write(String(repeating: " ", count: 1001))
             #expect(try await device.acknowledgements.answer().status == 413)
         }
@@ -126,8 +119,9 @@ struct AcknowledgementStreamTests {
         } _: { device in
             // The clock that ends what takes too long has struck more than once when this comes.
             #expect(try await device.notifications.nextLine() == "")
-            let sending = try await device.sending(of: "One")
-            try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+            }
             let other = try await device.test.connectCourier(device.test.makeDeviceCertificate())
             let alone = try await other.open(headers("POST", "/1/acknowledgements"), endStream: false)
             #expect(try await alone.answer().reason == "IdleTimeout")
