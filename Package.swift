@@ -194,7 +194,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTP2Tests",
-            dependencies: ["Rates", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
+            dependencies: ["Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
             swiftSettings: settings,
         ),
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),

@@ -25,17 +25,19 @@ package final class Listener: Sendable {
     /// Listens; returns once connections are accepted.
     /// - Parameters:
     ///   - connects: counts the connections of each address; nil for no limit.
+    ///   - buffers: what each connection keeps for what it reads.
     ///   - install: puts the handlers of a new connection in place, on its event loop; what it throws closes it.
     package static func bind(
         to address: Address,
         limits: ListenerLimits,
         connects: ConnectGuard?,
+        buffers: ConnectionBuffers = .busy,
         group: any EventLoopGroup,
         install: @escaping @Sendable (Accepted) throws -> Void,
     ) async throws -> Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
-        let bootstrap = ServerBootstrap(group: group)
+        var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: limits.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 8)
@@ -48,6 +50,9 @@ package final class Listener: Sendable {
                     try install(Accepted(channel: channel, registry: registry.value, admission: admission))
                 }
             }
+        if let allocator = buffers.recvAllocator {
+            bootstrap = bootstrap.childChannelOption(.recvAllocator, value: allocator)
+        }
         let channel: any Channel =
             switch address {
             case .tcp(let host, let port):

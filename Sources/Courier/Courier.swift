@@ -46,12 +46,16 @@ package final class Courier: HTTP2Service {
         self.clock = clock
     }
 
+    /// Devices are many, and silent nearly always.
+    package static var buffers: ConnectionBuffers { .idle }
+
     package func sessionConfiguration(for peer: DeviceIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
         // Without a certificate there is nothing to send but a request for one.
         configuration.maxBodyBytes = peer == nil ? DeviceSigningRequest.maximumBytes : limits.bodyBytes
+        configuration.restsAfter = limits.rest
         return configuration
     }
 
@@ -95,6 +99,10 @@ package struct CourierLimits: Sendable, Hashable {
 
     /// How long a connection may be without any open request: a device listens, or has done what it came for.
     package var idleTimeout = TimeAmount.minutes(10)
+
+    /// How long a connection may be silent before it gives back what only reading and
+    /// writing need. A burst is over by then.
+    package var rest = TimeAmount.seconds(1)
 
     package init() {}
 }

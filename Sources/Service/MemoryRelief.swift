@@ -9,15 +9,24 @@ struct MemoryRelief {
     /// How many connections must have ended: some 25 MB, worth the few milliseconds that giving them back takes.
     static let connections = 500
 
+    /// How many must have ended where nothing comes or goes any more: what is left of a wave, for which the above was
+    /// due too early.
+    static let remainder = 50
+
     /// How often it is looked at.
     static let interval = Duration.seconds(1)
 
     private var most = 0
+    private var last = 0
 
-    /// Whether it is time: most of the connections that there were since the last time have ended.
+    /// Whether it is time: most of the connections that there were since the last time have ended, or some have and it
+    /// is quiet.
     mutating func isDue(openConnections open: Int) -> Bool {
         most = max(most, open)
-        guard most - open >= Self.connections, open <= most / 2 else { return false }
+        let isQuiet = open == last
+        last = open
+        let haveMostEnded = most - open >= Self.connections && open <= most / 2
+        guard haveMostEnded || isQuiet && most - open >= Self.remainder else { return false }
         most = open
         return true
     }

@@ -31,6 +31,21 @@ struct MemoryReliefTests {
         #expect(!isDue)
     }
 
+    @Test("What is left of a wave follows once it is quiet, and then no more")
+    func restOfAWave() {
+        var relief = MemoryRelief()
+        let rest = MemoryRelief.remainder
+        let looks = [many, rest, 0, 0, 0].map { relief.isDue(openConnections: $0) }
+        #expect(looks == [false, true, false, true, false])
+    }
+
+    @Test("Less than is worth it stays, however quiet it is")
+    func fewHaveEnded() {
+        var relief = MemoryRelief()
+        let looks = [MemoryRelief.remainder - 1, 0, 0].map { relief.isDue(openConnections: $0) }
+        #expect(looks == [false, false, false])
+    }
+
     @Test("The next wave counts anew")
     func nextWave() {
         var relief = MemoryRelief()

@@ -19,6 +19,8 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     private var isSecured = false
     private var peer: Service.Peer?
     private var context: ChannelHandlerContext?
+    /// TLS's, where they rest.
+    private var buffers: TLSBuffers?
     private var session: HTTP2Session?
     private var connection: (any HTTP2Connection)?
     private var isDraining = false
@@ -50,12 +52,12 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         case .always(let service):
             self.service = service
             try pipeline.addHandler(self)
-            if let tls { try addTLS(tls(), to: pipeline) }
+            if let tls { try addTLS(tls(), to: channel) }
         case .byServerName(let choose):
             let names = SNIHandler { [self] result in
                 if case .hostname(let name) = result { service = choose(name) } else { service = choose(nil) }
                 return channel.eventLoop.makeCompletedFuture {
-                    if let tls { try self.addTLS(tls(), to: channel.pipeline.syncOperations) }
+                    if let tls { try self.addTLS(tls(), to: channel) }
                 }
             }
             try pipeline.addHandlers(ByteToMessageHandler(names), self)
@@ -63,7 +65,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     }
 
     /// Puts TLS before this handler, with the service's judgement of client certificates where it wants any.
-    private func addTLS(_ context: NIOSSLContext, to pipeline: ChannelPipeline.SynchronousOperations) throws {
+    private func addTLS(_ context: NIOSSLContext, to channel: any Channel) throws {
         let handler =
             if Service.Peer.self == Never.self {
                 NIOSSLServerHandler(context: context)
@@ -75,7 +77,11 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
                     },
                 )
             }
-        try pipeline.addHandler(handler, position: .before(self))
+        if Service.buffers.rest {
+            buffers = try TLSBuffers.add(handler, to: channel, position: .before(self))
+        } else {
+            try channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
+        }
     }
 
     private func admit(_ certificates: [NIOSSLCertificate]) -> NIOSSLVerificationResult {
@@ -140,6 +146,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         let connection = service.makeConnection(from: peer, on: context.channel)
         let session = HTTP2Session(
             role: .server, configuration: service.sessionConfiguration(for: peer), application: connection)
+        session.buffers = buffers
         session.whenEnded = { [weak self] end in self?.ended(end) }
         self.connection = connection
         self.session = session

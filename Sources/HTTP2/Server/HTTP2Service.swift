@@ -1,9 +1,13 @@
+package import Connections
 package import NIOCore
 
 /// What stands behind a listener: it judges who connects, and makes what answers them.
 package protocol HTTP2Service: AnyObject, Sendable {
     /// What a client certificate says of its holder; `Never` where none is asked for.
     associatedtype Peer: Sendable = Never
+
+    /// What each connection keeps for what it reads and writes.
+    static var buffers: ConnectionBuffers { get }
 
     /// The limits of a new connection's session; nil in the place of the peer where it presented no certificate.
     func sessionConfiguration(for peer: Peer?) -> HTTP2Configuration
@@ -14,6 +18,10 @@ package protocol HTTP2Service: AnyObject, Sendable {
 
     /// Makes what answers a new connection; nil in the place of the peer where it presented no certificate.
     func makeConnection(from peer: Peer?, on channel: any Channel) -> any HTTP2Connection
+}
+
+extension HTTP2Service {
+    package static var buffers: ConnectionBuffers { .busy }
 }
 
 extension HTTP2Service where Peer == Never {

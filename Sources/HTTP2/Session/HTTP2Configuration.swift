@@ -1,3 +1,5 @@
+package import NIOCore
+
 /// The limits and sizes of a session. Each has a default that suits small requests with small answers.
 package struct HTTP2Configuration: Sendable {
     /// Server: how many streams a client may have open once it was announced; also the number served before the client
@@ -69,6 +71,10 @@ package struct HTTP2Configuration: Sendable {
     /// 9113, 8.1). Some clients, curl 7.88 among them, drop the answer when they see the reset; without it the client
     /// can send no more than its window, and the application resets the stream when it sees fit.
     package var resetsAfterEarlyAnswer = true
+
+    /// How long nothing may come or go before memory that only reading and writing need goes back to the system; nil for
+    /// never. For connections that are many and mostly silent: see `LibraryMemory` and `TLSBuffers`.
+    package var restsAfter: TimeAmount? = nil
 
     package init() {}
 }

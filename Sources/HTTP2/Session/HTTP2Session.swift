@@ -1,4 +1,5 @@
 import CNghttp2
+package import Connections
 package import NIOCore
 
 /// One HTTP/2 connection (RFC 9113), server or client, as the last handler of a NIO channel.
@@ -100,6 +101,16 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Streams that are owed a `writable`.
     var writableStreams: [StreamID] = []
 
+    // Resting
+    /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
+    var memory: LibraryMemory?
+    /// TLS's buffers, where the session is to have them rest with it.
+    package var buffers: TLSBuffers?
+    /// Something came or went since it was last looked at.
+    var hasWorked = false
+    /// The look at whether anything did.
+    var restLook: Scheduled<Void>?
+
     // Going away
     /// GOAWAY frames that were handed in and not yet written; any other one is libnghttp2's own.
     var queuedGoAways = 0
@@ -173,6 +184,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         isReading = false
         if state == .active { application?.batchEnded() }
         flush()
+        if memory != nil { scheduleRest(context) }
         context.fireChannelReadComplete()
     }
 
@@ -192,7 +204,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         isWritable = context.channel.isWritable
-        guard let library = LibrarySession.make(role, configuration, owner: self) else {
+        if configuration.restsAfter != nil { memory = LibraryMemory() }
+        guard let library = LibrarySession.make(role, configuration, owner: self, memory: memory) else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)
             return
@@ -214,6 +227,9 @@ package final class HTTP2Session: ChannelInboundHandler {
         state = .closed
         let application = application
         held = nil
+        // It would hold the session, and with it the pages around it, until its time.
+        restLook?.cancel()
+        restLook = nil
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         if let library { nghttp2_session_del(library) }

@@ -3,11 +3,13 @@ import Rates
 
 /// Makes libnghttp2's session objects.
 enum LibrarySession {
-    /// A session that calls back to its owner; nil when memory is out. The owner deletes it.
+    /// A session that calls back to its owner; nil when memory is out. The owner deletes it, and then the memory.
+    /// - Parameter memory: where the session's memory comes from; nil for the C library as it is.
     static func make(
         _ role: HTTP2Session.Role,
         _ configuration: HTTP2Configuration,
-        owner: HTTP2Session
+        owner: HTTP2Session,
+        memory: LibraryMemory?
     ) -> OpaquePointer? {
         var made: OpaquePointer?
         guard nghttp2_option_new(&made) == 0, let option = made else { return nil }
@@ -30,11 +32,12 @@ enum LibrarySession {
 
         let userData = Unmanaged.passUnretained(owner).toOpaque()
         var session: OpaquePointer?
-        let result =
+        let result = LibraryMemory.with(memory) { memory in
             switch role {
-            case .server: nghttp2_session_server_new2(&session, LibraryCallbacks.table, userData, option)
-            case .client: nghttp2_session_client_new2(&session, LibraryCallbacks.table, userData, option)
+            case .server: nghttp2_session_server_new3(&session, LibraryCallbacks.table, userData, option, memory)
+            case .client: nghttp2_session_client_new3(&session, LibraryCallbacks.table, userData, option, memory)
             }
+        }
         return result == 0 ? session : nil
     }
 }

@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import HTTP2
 import NIOCore
@@ -19,10 +20,11 @@ enum Loopback {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
                     let application = EchoApplication(loop: channel.eventLoop)
-                    try pipeline.addHandler(
-                        HTTP2Session(role: .server, configuration: configuration, application: application))
+                    let session = HTTP2Session(
+                        role: .server, configuration: configuration, application: application)
+                    session.buffers = try TLSBuffers.add(NIOSSLServerHandler(context: tls), to: channel)
+                    try pipeline.addHandler(session)
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -106,9 +108,11 @@ enum Loopback {
                 channel.eventLoop.makeCompletedFuture {
                     let client = TestClient(loop: channel.eventLoop)
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
-                    try pipeline.addHandler(
-                        HTTP2Session(role: .client, configuration: configuration, application: client.responses))
+                    let session = HTTP2Session(
+                        role: .client, configuration: configuration, application: client.responses)
+                    session.buffers = try TLSBuffers.add(
+                        NIOSSLClientHandler(context: tls, serverHostname: "localhost"), to: channel)
+                    try pipeline.addHandler(session)
                     return client
                 }
             }

@@ -35,6 +35,11 @@ struct TestClient: Sendable {
         }.get()
     }
 
+    /// Asks the session something.
+    func ask<Answer: Sendable>(_ body: @escaping @Sendable (HTTP2Session) -> Answer) async throws -> Answer? {
+        try await loop.submit { [bound] in bound.value.session.map(body) }.get()
+    }
+
     /// Has the session do something, and waits for the connection's end.
     func end(_ body: @escaping @Sendable (HTTP2Session) -> Void) async throws -> String {
         try await loop.flatSubmit { [bound] in
