@@ -140,15 +140,18 @@ package struct CertificateAuthority: Sendable {
                 Certificate.Extension(BasicConstraints.isCertificateAuthority(maxPathLength: 0), critical: true),
                 Certificate.Extension(KeyUsage(keyCertSign: true, cRLSign: true), critical: true),
                 Certificate.Extension(ExtendedKeyUsage([usage]), critical: false),
+                // What signs nothing has none (RFC 5280, 4.2.1.2, asks for it where there is something to sign): it
+                // would be kept, parsed, for each connection.
+                Certificate.Extension(
+                    SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey)), critical: false),
             ],
         )
         return try CertificateIssuer(certificate: certificate, key: key)
     }
 
+    /// A common name alone: both sides of a connection keep the certificates of the other parsed, at 200 bytes for each
+    /// attribute of each name.
     static func name(_ commonName: String) throws -> DistinguishedName {
-        try DistinguishedName {
-            OrganizationName("Carillon")
-            CommonName(commonName)
-        }
+        try DistinguishedName { CommonName(commonName) }
     }
 }

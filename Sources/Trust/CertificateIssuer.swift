@@ -67,11 +67,8 @@ struct CertificateIssuer: Sendable {
         validity: CertificateValidity,
         extensions: [Certificate.Extension],
     ) throws -> Certificate {
-        let identifiers = [
-            try Certificate.Extension(SubjectKeyIdentifier(hash: publicKey), critical: false),
-            try Certificate.Extension(
-                AuthorityKeyIdentifier(keyIdentifier: keyIdentifier.keyIdentifier), critical: false),
-        ]
+        let authority = try Certificate.Extension(
+            AuthorityKeyIdentifier(keyIdentifier: keyIdentifier.keyIdentifier), critical: false)
         return try Certificate(
             version: .v3,
             serialNumber: serial.number,
@@ -82,7 +79,7 @@ struct CertificateIssuer: Sendable {
             issuer: certificate.subject,
             subject: subject,
             signatureAlgorithm: Self.signatureAlgorithm,
-            extensions: try Certificate.Extensions(extensions + identifiers),
+            extensions: try Certificate.Extensions(extensions + [authority]),
             issuerPrivateKey: Certificate.PrivateKey(try signingKey),
         )
     }
