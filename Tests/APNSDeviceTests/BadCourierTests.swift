@@ -1,5 +1,7 @@
+import Crypto
 import Foundation
 import NIOCore
+import NIOPosix
 import Testing
 
 @testable import APNSDevice
@@ -191,6 +193,17 @@ import Testing
         }
     }
 
+    @Test func `A key of another certificate`() async throws {
+        try await ScriptedCourier.run(act: { _ in .hang }) { courier in
+            var identity = courier.identity
+            identity.keyPEM = P256.Signing.PrivateKey().pemRepresentation
+            let error = #expect(throws: DeviceError.self) {
+                _ = try Device(identity, at: courier.address, delegate: RecordingDelegate())
+            }
+            #expect(error?.code == .badIdentity)
+        }
+    }
+
     @Test(arguments: ["", "key", "chain"])
     func `An identity that cannot be used`(_ part: String) async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
@@ -202,5 +215,68 @@ import Testing
             }
             #expect(error?.code == .badIdentity)
         }
+    }
+}
+
+/// Says something to whoever connects, and nothing more.
+private final class Greeting: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+    }
+}
+
+/// What answers on the courier's port is no courier at all.
+@Suite(.timeLimit(.minutes(2))) struct StrangeCourierTests {
+    /// Accepts connections, counts them, and greets each with these bytes.
+    private static func listening(
+        _ greeting: String,
+        _ body: (CourierAddress, APNSDevice.DeviceIdentity, Observed<Int>) async throws -> Void,
+    ) async throws {
+        let accepted = Observed(0)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                accepted.update { $0 += 1 }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Greeting(greeting))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        try await ScriptedCourier.run(act: { _ in .hang }) { courier in
+            var address = courier.address
+            address.port = try #require(listener.localAddress?.port)
+            try await body(address, courier.identity, accepted)
+        }
+        try await listener.close()
+    }
+
+    @Test(arguments: [
+        ("", DeviceError.Code.timedOut), ("HTTP/1.1 400 Bad Request\r\n\r\n", .disconnected),
+        ("\u{15}\u{3}\u{3}", .timedOut),
+    ])
+    func `It says nothing, something else than TLS, or half a record`(
+        _ greeting: String, _ code: DeviceError.Code,
+    ) async throws {
+        let delegate = RecordingDelegate()
+        try await Self.listening(greeting) { address, identity, accepted in
+            var configuration = Device.Configuration()
+            if code == .timedOut { configuration.connectTimeout = .milliseconds(300) }
+            configuration.reconnection.shortest = .milliseconds(1)
+            configuration.reconnection.longest = .milliseconds(5)
+            let device = try Device(identity, at: address, delegate: delegate, configuration: configuration)
+            let running = Task { try await device.run() }
+            // Reported, and tried again.
+            try await accepted.wait { $0 >= 3 }
+            try await delegate.record.wait { $0.failures.count >= 2 }
+            await device.close()
+            try await running.value
+        }
+        #expect(Set(delegate.record.value.failures) == [code])
     }
 }

@@ -187,7 +187,10 @@ final class CourierConnection: HTTP2Application {
             guard session?.isActive == true, goAway == nil else { return }
             return fail(DeviceError(.disconnected, "The courier gave up the stream of notifications: \(error)."))
         }
-        guard let exchange = exchanges.remove(stream), !exchange.isDone else { return }
+        let removed = exchanges.remove(stream)
+        // A device asks for nothing for hours: an empty table must not keep its memory.
+        if exchanges.isEmpty { exchanges = StreamTable() }
+        guard let exchange = removed, !exchange.isDone else { return }
         exchange.deadline?.cancel()
         // Where the connection ends with it, why is told next.
         guard session?.isActive == true else { return orphans.append(exchange) }

@@ -1,60 +1,48 @@
+import NIOCore
 package import NIOSSL
-import Synchronization
 
 /// What all TLS connections to one courier have in common, read once: a fleet of devices shares it.
+///
+/// BoringSSL's context, with its roots and its lists, takes 4 KB. There is one for all devices, and a device's own
+/// certificate comes in when the courier asks for it: see ``CredentialsHandler``.
 package final class CourierTLS: Sendable {
-    /// How many intermediate certificates are remembered: an authority has one for devices.
-    private static let maximumIntermediates = 8
-
-    private let roots: [NIOSSLCertificate]
-    /// By their PEM: a parsed certificate takes 5 KB, and a fleet's devices all have the same.
-    private let intermediates = Mutex<[String: NIOSSLCertificate]>([:])
+    let courier: CourierAddress
+    let context: NIOSSLContext
+    private let configuration: TLSConfiguration
 
     /// Reads the authority's certificate.
     package init(_ courier: CourierAddress) throws(DeviceError) {
+        self.courier = courier
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["h2"]
+        // Who has not said goodbye by then will not: what the connection ended with is reported after it.
+        configuration.shutdownTimeout = .seconds(1)
         do {
-            roots = try NIOSSLCertificate.fromPEMFile(courier.authorityFile)
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(courier.authorityFile))
+            self.configuration = configuration
+            configuration.sslContextCallback = { _, promise in
+                promise.succeed(CredentialsHandler.takeCurrent()?.override ?? NIOSSLContextConfigurationOverride())
+            }
+            context = try NIOSSLContext(configuration: configuration)
         } catch {
             throw DeviceError(
                 .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(error)")
         }
     }
 
-    /// What connections with one identity, or without one, have in common.
+    /// A context for one identity, or for a connection without one.
     package func context(_ identity: DeviceIdentity?) throws(DeviceError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["h2"]
-        configuration.trustRoots = .certificates(roots)
+        var configuration = configuration
+        if let identity {
+            let credentials = try DeviceCredentials(identity)
+            configuration.certificateChain = [.certificate(credentials.certificate)]
+            configuration.privateKey = .privateKey(credentials.key)
+        }
         do {
-            if let identity {
-                configuration.certificateChain = try chain(identity.chainPEM).map { .certificate($0) }
-                configuration.privateKey = .privateKey(
-                    try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
-            }
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw DeviceError(.badIdentity, "The device identity cannot be used: \(error)")
         }
-    }
-
-    private func chain(_ pem: String) throws -> [NIOSSLCertificate] {
-        let mark = "-----END CERTIFICATE-----"
-        let blocks = pem.split(separator: mark, omittingEmptySubsequences: true).map { String($0) + mark + "\n" }
-            .filter { $0.contains("-----BEGIN CERTIFICATE-----") }
-        guard let own = blocks.first else { throw NIOSSLError.failedToLoadCertificate }
-        return try NIOSSLCertificate.fromPEMBytes(Array(own.utf8)) + blocks.dropFirst().flatMap(intermediate)
-    }
-
-    private func intermediate(_ pem: String) throws -> [NIOSSLCertificate] {
-        let text = pem.drop { $0.isWhitespace }
-        if let known = intermediates.withLock({ $0[String(text)] }) { return [known] }
-        let read = try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
-        if let certificate = read.first {
-            intermediates.withLock { known in
-                if known.count < Self.maximumIntermediates { known[String(text)] = certificate }
-            }
-        }
-        return read
     }
 }

@@ -44,6 +44,9 @@ extension Device {
         package var jitter: @Sendable () -> Double = { Double.random(in: 0..<1) }
         /// The one thread that serves the connection; of the group by default.
         package var eventLoop: (any EventLoop)?
+        /// Whether ``Device/identity`` can be asked for. A fleet has all of them in a file, and no use for a copy of
+        /// 2 KB in each device.
+        package var keepsIdentity = true
         /// Is told what a fleet counts.
         package var observer: (any DeviceObserver)?
         /// Tells the time of day.
@@ -51,8 +54,18 @@ extension Device {
         var reconnection = Reconnection.Limits()
         var keepAlive = KeepAlive.Limits()
 
+        /// The same in one place, for a fleet whose devices have it in common; only what they have seen is their own.
+        package var shared: SharedConfiguration?
+
         public init() {}
     }
+}
+
+/// A configuration that many devices refer to, instead of each having the 300 bytes.
+package final class SharedConfiguration: Sendable {
+    let value: Device.Configuration
+
+    package init(_ value: Device.Configuration) { self.value = value }
 }
 
 /// Is told what a fleet counts. Called from any thread.

@@ -32,11 +32,11 @@ public final class Device: Sendable {
         let tls = if let shared = configuration.tls { shared } else { try CourierTLS(courier) }
         let eventLoop = configuration.eventLoop ?? configuration.eventLoopGroup.next()
         self.eventLoop = eventLoop
-        given = identity
+        given = configuration.keepsIdentity ? identity : identity.withoutSecrets
         requestTimeout = TimeAmount(configuration.requestTimeout)
         link = NIOLoopBoundBox.makeBoxSendingValue(
             DeviceLink(
-                identity, try tls.context(identity), courier: courier, tls: tls, delegate: delegate,
+                try DeviceCredentials(identity), tls: tls, delegate: delegate,
                 configuration: configuration, eventLoop: eventLoop),
             eventLoop: eventLoop)
     }
@@ -79,7 +79,7 @@ public final class Device: Sendable {
     public var identity: DeviceIdentity {
         get async {
             // An event loop that has ended renews nothing any more.
-            (try? await eventLoop.submit { [link] in link.value.identity }.get()).flatMap(\.self) ?? given
+            (try? await eventLoop.submit { [link] in link.value.renewed }.get()).flatMap(\.self) ?? given
         }
     }
 

@@ -13,23 +13,30 @@ extension DeviceLink: CourierConnection.Owner {
         if listening != nil { delegate.stateChanged(to: .connecting) }
         let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
         look?.cancel()
-        look = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
-            bound.value.ended(made.value, DeviceError(.timedOut, "The courier did not answer in time."))
-            made.value.fail(DeviceError(.timedOut, "The courier did not answer in time."))
-        }
+        look = .once(
+            eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+                bound.value.ended(made.value, DeviceError(.timedOut, "The courier did not answer in time."))
+                made.value.fail(DeviceError(.timedOut, "The courier did not answer in time."))
+            })
         let name = courier.serverName ?? (courier.host.isIPAddress ? nil : courier.host)
-        let context = context
-        let bootstrap = ClientBootstrap(group: eventLoop)
+        let (tls, credentials) = (tls.context, credentials)
+        var bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(configuration.connectTimeout))
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
-                    try pipeline.addHandler(
-                        HTTP2Session(role: .client, configuration: Self.http2, application: made.value))
+                    if let credentials { try pipeline.addHandler(CredentialsHandler(credentials)) }
+                    let session = HTTP2Session(
+                        role: .client, configuration: Self.http2, application: made.value)
+                    session.buffers = try TLSBuffers.add(
+                        NIOSSLClientHandler(context: tls, serverHostname: name), to: channel)
+                    try pipeline.addHandler(session)
                 }
             }
+        if let allocator = ConnectionBuffers.idle.recvAllocator {
+            bootstrap = bootstrap.channelOption(.recvAllocator, value: allocator)
+        }
         // An address is connected to as it is, without asking a resolver and its threads.
         let channel =
             if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {
@@ -56,6 +63,7 @@ extension DeviceLink: CourierConnection.Owner {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = 100
         configuration.headerTableBytes = 0
+        configuration.restsAfter = .seconds(1)
         return configuration
     }()
 
@@ -138,7 +146,7 @@ extension DeviceLink: CourierConnection.Owner {
     /// With what this device's clock has to do with it.
     private func explained(_ error: DeviceError) -> DeviceError {
         guard error.code == .identityRefused || error.code == .courierNotTrusted,
-            let hint = identity?.clockHint(at: configuration.now())
+            let hint = credentials?.validity?.clockHint(at: configuration.now())
         else { return error }
         return DeviceError(error.code, "\(error.cause) Perhaps so because \(hint).", reason: error.reason)
     }
@@ -154,11 +162,11 @@ extension DeviceLink: CourierConnection.Owner {
     func lookAgain(at moment: NIODeadline) {
         look?.cancel()
         isWatched = true
-        let bound = bound
-        look = eventLoop.scheduleTask(deadline: moment) { bound.value.lookNow() }
+        // What it throws would be that the event loop has ended.
+        look = (try? eventLoop.scheduleCallback(at: moment, handler: Look(link: bound))).map { .look($0) }
     }
 
-    private func lookNow() {
+    func lookNow() {
         guard case .connected(let connection) = state, closing == nil else { return }
         renewIfDue()
         switch keepAlive.look(at: eventLoop.now) {

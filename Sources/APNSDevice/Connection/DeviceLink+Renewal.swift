@@ -1,6 +1,5 @@
 import Foundation
 import NIOCore
-import NIOSSL
 
 // The identity's renewal, before its certificate ends.
 extension DeviceLink {
@@ -21,7 +20,7 @@ extension DeviceLink {
         case .underWay: return
         case .failed(let moment): guard eventLoop.now >= moment else { return }
         }
-        guard case .connected(let connection) = state, isStreamOpen, let old = identity,
+        guard case .connected(let connection) = state, isStreamOpen, let old = credentials,
             let renewalDate, configuration.now() >= renewalDate
         else { return }
         renewal = .underWay
@@ -44,12 +43,12 @@ extension DeviceLink {
     /// Uses the new identity once the caller has it in a safe place.
     private func keep(_ identity: DeviceIdentity) {
         let bound = bound
-        let (delegate, tls) = (delegate, tls)
+        let delegate = delegate
         Task {
             do {
-                let context = try tls.context(identity)
+                let credentials = try DeviceCredentials(identity)
                 try await delegate.renewed(identity)
-                bound.eventLoop.execute { bound.value.use(identity, context) }
+                bound.eventLoop.execute { bound.value.use(identity, credentials) }
             } catch {
                 let problem = error as? DeviceError ?? DeviceError(.storage, "\(error)")
                 bound.eventLoop.execute { bound.value.renewalFailed(problem) }
@@ -58,10 +57,10 @@ extension DeviceLink {
     }
 
     /// The present connection would end with the old certificate: a new one is made now.
-    private func use(_ identity: DeviceIdentity, _ context: NIOSSLContext) {
-        self.identity = identity
-        self.context = context
-        renewalDate = identity.renewalDate
+    private func use(_ identity: DeviceIdentity, _ credentials: DeviceCredentials) {
+        self.credentials = credentials
+        renewed = identity
+        renewalDate = credentials.validity?.renewalDate
         renewal = .none
         guard case .connected(let connection) = state, closing == nil else { return }
         let reason = DeviceError(.disconnected, "The identity was renewed.")

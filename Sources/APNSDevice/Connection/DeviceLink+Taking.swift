@@ -11,7 +11,7 @@ extension DeviceLink {
         guard !inbox.isTaking, closing == nil, let notification = inbox.popFirst() else { return }
         inbox.isTaking = true
         let bound = bound
-        let (delegate, received, observer) = (delegate, configuration.received, configuration.observer)
+        let (delegate, received, observer) = (delegate, seen, configuration.observer)
         Task {
             if await received.contains(notification.id) {
                 observer?.duplicateReceived()

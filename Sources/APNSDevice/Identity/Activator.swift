@@ -22,7 +22,7 @@ package final class Activator: Sendable {
         self.eventLoop = eventLoop
         link = NIOLoopBoundBox.makeBoxSendingValue(
             DeviceLink(
-                nil, try tls.context(nil), courier: courier, tls: tls, delegate: Nobody(),
+                nil, tls: tls, delegate: Nobody(),
                 configuration: Device.Configuration(), eventLoop: eventLoop),
             eventLoop: eventLoop)
     }

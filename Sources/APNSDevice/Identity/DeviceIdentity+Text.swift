@@ -6,7 +6,7 @@ extension DeviceIdentity {
     static let maximumBytes = 65_536
 
     /// Text before the blocks of a PEM file is for people (RFC 7468, 2); it says what the blocks do not.
-    static let title = "Carillon device identity"
+    package static let title = "Carillon device identity"
     private static let environmentLabel = "Environment: "
     private static let deviceLabel = "Device: "
 
@@ -25,9 +25,11 @@ extension DeviceIdentity {
     /// - Returns: nil where it is something else. Whether key and certificate are good shows when they are used.
     public init?(text: String) {
         guard text.utf8.count <= Self.maximumBytes,
-            let environment = text.value(of: Self.environmentLabel).flatMap(Environment.init(rawValue:)),
-            let deviceID = text.value(of: Self.deviceLabel),
             let keyStart = text.range(of: "-----BEGIN PRIVATE KEY-----"),
+            // The labels stand before the blocks: a fleet reads 10,000 of these.
+            let environment = text[..<keyStart.lowerBound].value(of: Self.environmentLabel)
+                .flatMap(Environment.init(rawValue:)),
+            let deviceID = text[..<keyStart.lowerBound].value(of: Self.deviceLabel),
             let keyEnd = text.range(of: "-----END PRIVATE KEY-----"), keyStart.lowerBound < keyEnd.lowerBound,
             let chainStart = text.range(of: "-----BEGIN CERTIFICATE-----")
         else { return nil }
@@ -59,7 +61,9 @@ extension DeviceIdentity {
 extension String {
     /// With exactly one line end at its end.
     fileprivate var lines: String { hasSuffix("\n") ? self : self + "\n" }
+}
 
+extension Substring {
     /// The rest of the line that begins with the label.
     fileprivate func value(of label: String) -> String? {
         split(separator: "\n").first { $0.hasPrefix(label) }.map { String($0.dropFirst(label.count)) }

@@ -31,6 +31,13 @@ public struct DeviceIdentity: Sendable, Hashable {
     }
 }
 
+extension DeviceIdentity {
+    /// Which device it is, and no more.
+    var withoutSecrets: DeviceIdentity {
+        DeviceIdentity(environment: environment, deviceID: deviceID, keyPEM: "", chainPEM: "")
+    }
+}
+
 /// What commands call it that only keep it in a file.
 package typealias DeviceIdentityFile = DeviceIdentity
 

@@ -4,11 +4,11 @@ import Trust
 
 /// Asks for a new certificate for a fresh key, for the same device.
 struct RenewalRequest {
-    private let old: DeviceIdentity
+    private let old: DeviceCredentials
     private let key: P256.Signing.PrivateKey
     let request: CourierRequest
 
-    init(of old: DeviceIdentity) throws(DeviceError) {
+    init(of old: DeviceCredentials) throws(DeviceError) {
         self.old = old
         key = P256.Signing.PrivateKey()
         do {
@@ -22,9 +22,9 @@ struct RenewalRequest {
     /// The renewed identity.
     func identity(from response: CourierResponse) throws(DeviceError) -> DeviceIdentity {
         if let refusal = response.refusal { throw refusal }
-        var identity = old
-        identity.keyPEM = key.pemRepresentation
-        identity.chainPEM = String(decoding: response.body, as: UTF8.self)
+        let identity = DeviceIdentity(
+            environment: old.environment, deviceID: old.deviceID, keyPEM: key.pemRepresentation,
+            chainPEM: String(decoding: response.body, as: UTF8.self))
         guard identity.validity != nil else {
             throw DeviceError(.badResponse, "The courier's answer is not a certificate.")
         }
