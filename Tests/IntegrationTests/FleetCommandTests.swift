@@ -101,6 +101,41 @@ import Testing
         }
     }
 
+    @Test(.service()) func aSecondFleetOnTheSameFolderIsRefused() async throws {
+        let service = try CarillonProcess.current
+        let other = ["device", "fleet", "--bundle-id", bundleID, "--data", service.data, "--json", "--count", "3"]
+        try await fleet("--count", "3", "--interval", "0.1") { child in
+            #expect(try await next(child) == ["event": "connected", "count": 3])
+            let refused = try await BuiltCommand.run(other)
+            #expect(refused.status == 1)
+            #expect(refused.output.isEmpty)
+            #expect(refused.errors.contains("A fleet is already running with the devices of this data folder"))
+            // The one that runs has not noticed.
+            let line = try await totals(child) { _ in true }
+            #expect(line["connected"] == 3 && line["failures"] == 0)
+            child.signal(SIGTERM)
+            #expect(await child.finished().status == 0)
+        }
+        let again = try await BuiltCommand.run(other + ["--duration", "0"])
+        #expect(again.status == 0)
+    }
+
+    @Test(.service()) func anIdentityThatWasCutOffIsMadeAnew() async throws {
+        let service = try CarillonProcess.current
+        try await fleet("--count", "3", "--duration", "0") { child in
+            #expect(await child.finished().status == 0)
+        }
+        let path = service.data + "/fleet/development.pem"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try String(text.dropLast(700)).write(toFile: path, atomically: false, encoding: .utf8)
+        try await fleet("--count", "4", "--duration", "0") { child in
+            let finished = await child.finished()
+            #expect(finished.status == 0, "\(finished.errors)")
+            let objects = try finished.objects
+            #expect(objects.first == ["event": "connected", "count": 4])
+        }
+    }
+
     @Test(
         .service(),
         arguments: [

@@ -10,7 +10,8 @@ struct DeviceFleetCommand: AsyncParsableCommand {
         commandName: "fleet",
         abstract: "Simulate many devices in one process, each with its own identity and connection.",
         discussion: """
-            The identities are made once and kept in the data folder. The fleet stays until SIGTERM or SIGINT, or for \
+            The identities are made once and kept in the data folder, which has one fleet for each environment at a \
+            time: another one would be the same devices. The fleet stays until SIGTERM or SIGINT, or for \
             --duration, and says at intervals how many notifications came and how long things took. The time of a \
             notification's way is known where its payload has a number "sent", in milliseconds since 1970, beside "aps".
             """,
@@ -67,13 +68,14 @@ struct DeviceFleetCommand: AsyncParsableCommand {
     func run() async throws {
         OpenFiles.raise()
         let courier = try common.runningService().courier(environment)
-        let identities = try await FleetIdentities(folder: common.folder, environment: environment)
+        let roster = try await FleetIdentities(folder: common.folder, environment: environment)
             .load(count, at: courier, isQuiet: common.json)
         let behaviour = FleetBehaviour(
             offlineShare: offline, reconnectsPerMinute: reconnectsPerMinute,
             acknowledgementDelay: .milliseconds(acknowledgementDelay), seed: seed)
         let fleet = try Fleet(
-            identities, at: courier, bundleID: bundleID, behaviour: behaviour, output: Output(isJSON: common.json))
+            roster, at: courier, bundleID: bundleID, behaviour: behaviour, keepsTokens: tokens != nil,
+            output: Output(isJSON: common.json))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await live(fleet) }

@@ -13,73 +13,78 @@ actor Fleet {
     /// Identifiers that each device remembers: what comes again comes soon, and 10,000 devices are to stay small.
     private static let remembered = 64
 
-    private struct Member {
-        let identity: DeviceIdentity
-        var device: Device?
-        var token = ""
-    }
-
+    private let roster: FleetRoster
     private let courier: CourierAddress
     private let bundleID: String
+    /// Whether anybody asks for the device tokens.
+    private let keepsTokens: Bool
     private let output: Output
     private let totals = FleetTotals()
     private var configuration = Device.Configuration()
     private var behaviour: FleetBehaviour
-    private var members: [Member]
+    private var devices: [Device?]
     private var offline: Set<Int>
 
     init(
-        _ identities: [DeviceIdentity],
+        _ roster: FleetRoster,
         at courier: CourierAddress,
         bundleID: String,
         behaviour: FleetBehaviour,
+        keepsTokens: Bool,
         output: Output,
     ) throws {
+        self.roster = roster
+        self.keepsTokens = keepsTokens
         self.courier = courier
         self.bundleID = bundleID
         self.output = output
         self.behaviour = behaviour
-        members = identities.map { Member(identity: $0) }
-        offline = self.behaviour.offline(of: identities.count)
+        devices = Array(repeating: nil, count: roster.count)
+        tokens = keepsTokens ? Array(repeating: "", count: roster.count) : []
+        offline = self.behaviour.offline(of: roster.count)
         configuration.tls = try CourierTLS(courier)
         configuration.observer = totals
+        configuration.keepsIdentity = false
         configuration.connectTimeout = .seconds(60)
+        configuration.shared = SharedConfiguration(configuration)
     }
 
-    /// The device tokens, in the order of the identities.
-    var tokens: [String] { members.map(\.token) }
+    /// The device tokens, in the order of the identities; none unless they were to be kept.
+    private(set) var tokens: [String]
 
     // MARK: Connecting
 
     /// Registers the app on every device, and connects those that are not offline.
     func connect(isQuiet: Bool) async throws {
-        let progress = ProgressBar("Connecting", count: members.count, isQuiet: isQuiet)
+        let progress = ProgressBar("Connecting", count: devices.count, isQuiet: isQuiet)
         defer { progress.end() }
         try await withThrowingTaskGroup(of: (Int, Device?, String).self) { group in
             var (begun, done) = (0, 0)
-            while done < members.count {
-                while begun < members.count, begun - done < Self.handshakes {
-                    let (index, identity) = (begun, members[begun].identity)
+            while done < devices.count {
+                while begun < devices.count, begun - done < Self.handshakes {
+                    let index = begun
                     let staysOffline = offline.contains(index)
                     group.addTask { [self] in
-                        let (device, token) = try await connect(identity, staysOffline: staysOffline)
+                        let (device, token) = try await connect(index, staysOffline: staysOffline)
                         return (index, device, token)
                     }
                     begun += 1
                 }
                 guard let (index, device, token) = try await group.next() else { break }
-                members[index].device = device
-                members[index].token = token
+                keep(device, token, at: index)
                 done += 1
                 progress.show(done)
             }
         }
     }
 
-    nonisolated private func connect(
-        _ identity: DeviceIdentity,
-        staysOffline: Bool,
-    ) async throws -> (Device?, String) {
+    private func keep(_ device: Device?, _ token: String, at index: Int) {
+        devices[index] = device
+        if keepsTokens { tokens[index] = token }
+    }
+
+    nonisolated private func connect(_ index: Int, staysOffline: Bool) async throws -> (Device?, String) {
+        let identity = try roster.identity(index)
         let (totals, behaviour, configuration) = await (self.totals, self.behaviour, self.configuration)
         var last = DeviceError(.notConnected, "The device did not connect.")
         for _ in 0..<Self.attempts {
@@ -146,27 +151,26 @@ actor Fleet {
 
     /// A device goes away; one that was offline, or else itself, comes.
     private func reconnectOne() async {
-        let online = members.indices.filter { members[$0].device != nil }
+        let online = devices.indices.filter { devices[$0] != nil }
         guard let leaving = behaviour.choose(of: online.count).map({ online[$0] }) else { return }
         let away = offline.sorted()
         let coming = behaviour.choose(of: away.count).map { away[$0] } ?? leaving
-        let device = members[leaving].device
-        members[leaving].device = nil
+        let device = devices[leaving]
+        devices[leaving] = nil
         await device?.close()
         if coming != leaving {
             offline.insert(leaving)
             offline.remove(coming)
         }
         // One that cannot connect now is counted as a failure by itself.
-        guard let (device, token) = try? await connect(members[coming].identity, staysOffline: false) else { return }
+        guard let (device, token) = try? await connect(coming, staysOffline: false) else { return }
         totals.count { $0.reconnects += 1 }
-        members[coming].device = device
-        members[coming].token = token
+        keep(device, token, at: coming)
     }
 
     /// Takes what has come, lets the connections go, and prints the last totals.
     func end() async {
-        let devices = members.compactMap(\.device)
+        let devices = devices.compactMap(\.self)
         let line = totals.line(isLast: true)
         await withTaskGroup(of: Void.self) { group in
             for device in devices { group.addTask { await device.close() } }

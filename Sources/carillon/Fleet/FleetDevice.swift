@@ -13,7 +13,6 @@ final class FleetDevice: DeviceDelegate {
         var isConnected = false
         var wasConnected = false
         var waiting: CheckedContinuation<DeviceError?, Never>?
-        var failure: DeviceError?
     }
 
     init(totals: FleetTotals, acknowledgementDelay: Duration) {

@@ -22,18 +22,21 @@ struct FleetIdentities {
     }
 
     /// As many identities as asked for: those that are kept, and new ones for the rest.
-    func load(_ count: Int, at courier: CourierAddress, isQuiet: Bool) async throws -> [DeviceIdentity] {
-        var identities = read(count)
-        guard identities.count < count else { return identities }
+    /// - Throws: where another fleet has them.
+    func load(_ count: Int, at courier: CourierAddress, isQuiet: Bool) async throws -> FleetRoster {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        var roster = FleetRoster(file: try FleetFile(path: path))
+        roster.places = try kept(count, in: roster.file)
+        guard roster.count < count else { return roster }
         let progress = ProgressBar("Making devices", count: count, isQuiet: isQuiet)
-        progress.show(identities.count)
+        progress.show(roster.count)
         let activator = try Activator(at: courier, environment: .init(environment))
         do {
-            while identities.count < count {
-                let (done, wanted) = (identities.count, min(Self.batch, count - identities.count))
+            while roster.count < count {
+                let (done, wanted) = (roster.count, min(Self.batch, count - roster.count))
                 let made = try await make(wanted, with: activator) { progress.show(done + $0) }
-                try append(made)
-                identities += made
+                roster.places += try roster.file.append(made)
             }
         } catch {
             progress.end()
@@ -42,37 +45,19 @@ struct FleetIdentities {
         }
         progress.end()
         await activator.close()
-        return identities
+        return roster
     }
 
-    /// Those that are kept and not near their end, the first ones.
-    private func read(_ count: Int) -> [DeviceIdentity] {
-        // Where there is no file, there are none.
-        guard let data = FileManager.default.contents(atPath: path) else { return [] }
-        let title = "Carillon device identity\n"
+    /// Where those stand that are kept and not near their end, the first ones.
+    private func kept(_ count: Int, in file: FleetFile) throws -> [Range<Int>] {
         let now = Date()
-        let texts = String(decoding: data, as: UTF8.self).components(separatedBy: title).dropFirst()
-        // The last one may have been cut off.
-        return Array(
-            texts.lazy.compactMap { DeviceIdentity(text: title + $0) }
-                .filter { ($0.renewalDate ?? .distantPast) > now }
-                .prefix(count))
-    }
-
-    private func append(_ identities: [DeviceIdentity]) throws {
-        let manager = FileManager.default
-        try manager.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let isThere =
-            manager.fileExists(atPath: path)
-            || manager.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-        guard isThere, let file = FileHandle(forWritingAtPath: path) else {
-            throw CommandError("\(path) cannot be written.")
+        var places: [Range<Int>] = []
+        for place in try file.places() where places.count < count {
+            // The last one may have been cut off.
+            guard let renewal = try file.identity(at: place)?.renewalDate, renewal > now else { continue }
+            places.append(place)
         }
-        defer { try? file.close() }  // Everything is written by then.
-        try file.seekToEnd()
-        // Begins on a new line after a text that was cut off.
-        try file.write(contentsOf: Data(("\n" + identities.map(\.text).joined(separator: "\n")).utf8))
+        return places
     }
 
     private func make(

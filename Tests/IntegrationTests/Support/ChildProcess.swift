@@ -54,7 +54,7 @@ final class ChildProcess: Sendable {
             process.standardOutput = output
             process.standardError = errors
             process.standardInput = input
-            try Self.run(process)
+            try Self.start(process)
             return (output: output, errors: errors, input: input)
         }
         self.process = process
@@ -74,7 +74,7 @@ final class ChildProcess: Sendable {
 
     /// A program gets the signal mask of the thread that starts it, and the threads that tests run on may have SIGTERM
     /// blocked.
-    private static func run(_ process: Process) throws {
+    static func start(_ process: Process) throws {
         var (none, previous) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &previous)

@@ -1,0 +1,18 @@
+import APNSDevice
+
+/// The devices of a fleet. An identity is read when its device connects: 10,000 of them in memory would be 20 MB.
+struct FleetRoster: Sendable {
+    let file: FleetFile
+    var places: [Range<Int>] = []
+
+    /// How many devices there are.
+    var count: Int { places.count }
+
+    /// A device's identity.
+    func identity(_ index: Int) throws -> DeviceIdentity {
+        guard let identity = try file.identity(at: places[index]) else {
+            throw CommandError("The file of the fleet's identities was changed by another program.")
+        }
+        return identity
+    }
+}

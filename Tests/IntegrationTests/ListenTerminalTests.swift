@@ -1,0 +1,97 @@
+import Foundation
+import Service
+import Testing
+
+/// `carillon device listen` for a person: on a terminal, with keys.
+@Suite(.service(), .timeLimit(.minutes(2))) struct ListenTerminalTests {
+    private let bundleID = "com.example.app"
+    private let categories = """
+        [{"id":"message","actions":[{"id":"reply","title":"Reply","opensApp":true},\
+        {"id":"later","title":"Not now","opensApp":false}]}]
+        """
+
+    /// A device that listens on a terminal.
+    private struct Listening {
+        let service: CarillonProcess
+        let terminal: TerminalProcess
+        let token: String
+
+        /// Sends a notification and waits until its banner is whole.
+        func show(_ alert: String, id: String) async throws {
+            let topic = try service.developmentKey.bundleID ?? ""
+            var push = try Push(token: token, topic: topic, from: service.developmentProvider)
+            push.headers += [("apns-id", id)]
+            push.payload(#"{"aps":{"alert":"\#(alert)","category":"message"}}"#)
+            #expect(try await service.send(push).status == 200)
+            #expect(await terminal.line(with: alert) != nil)
+            #expect(await terminal.line(with: "[1] Reply [2] Not now [o] open [d] dismiss") != nil)
+            #expect(await terminal.line(with: "╰") != nil)
+        }
+    }
+
+    private func listen(_ body: (Listening) async throws -> Void) async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let token = try await service.register(bundleID, on: identity)
+        try await withTemporaryFolder { folder in
+            let file = folder + "/categories.json"
+            try categories.write(toFile: file, atomically: true, encoding: .utf8)
+            let arguments = [
+                "device", "listen", "--data", service.data, "--identity", identity, "--bundle-id", bundleID,
+                "--categories", file,
+            ]
+            try await TerminalProcess.with(BuiltCommand.path, arguments, columns: 64) { terminal in
+                #expect(await terminal.line(with: "Keys: [o]pen and [d]ismiss") != nil)
+                try await body(Listening(service: service, terminal: terminal, token: token))
+            }
+        }
+    }
+
+    private let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+
+    @Test(arguments: [
+        (Character("1"), "action reply of"), ("2", "action later of"), ("o", "opened"), ("\n", "opened"),
+        ("d", "dismissed"),
+    ])
+    func aKeyDoesWhatItSays(_ key: Character, _ said: String) async throws {
+        try await listen { listening in
+            try await listening.show("Hello", id: id)
+            listening.terminal.press(key)
+            #expect(await listening.terminal.line(with: "\(bundleID): \(said) \(id)") != nil)
+        }
+    }
+
+    @Test func theCentreShowsWhatIsLeftOnShow() async throws {
+        try await listen { listening in
+            try await listening.show("First", id: id)
+            try await listening.show("Second", id: "8b1e5b4a-9c0c-4d5e-8f00-0123456789ac")
+            listening.terminal.press("d")
+            #expect(await listening.terminal.line(with: "dismissed 8b1e5b4a-9c0c-4d5e-8f00-0123456789ac") != nil)
+            listening.terminal.press("c")
+            #expect(await listening.terminal.line(with: "First") != nil)
+            listening.terminal.press("d")
+            #expect(await listening.terminal.line(with: "dismissed \(id)") != nil)
+            listening.terminal.press("c")
+            #expect(await listening.terminal.line(with: "No notifications.") != nil)
+        }
+    }
+
+    @Test func aKeyThatMeansNothingDoesNothing() async throws {
+        try await listen { listening in
+            try await listening.show("Hello", id: id)
+            for key in "x39 " { listening.terminal.press(key) }
+            listening.terminal.press("o")
+            // Nothing else was said in between, and what was typed is not shown.
+            #expect(await listening.terminal.screen.nextLine() == "\(bundleID): opened \(id)\r")
+        }
+    }
+
+    @Test func theLastKeyEndsItAndTheTerminalIsAsItWas() async throws {
+        try await listen { listening in
+            #expect(!listening.terminal.isAsUsual)
+            listening.terminal.press("q")
+            #expect(await listening.terminal.finished() == 0)
+            #expect(listening.terminal.isAsUsual)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+/// A program on a terminal: a pseudo-terminal whose other end the test holds.
+///
+/// It ends with the test, as `ChildProcess` does.
+final class TerminalProcess: Sendable {
+    /// What is on the screen.
+    let screen: OutputText
+    private let process: Process
+    private let ended: AsyncStream<Void>
+    /// The end that a person has.
+    private let person: Int32
+    /// The end that the program has, kept open so that its settings can be looked at.
+    private let program: Int32
+
+    private init(_ path: String, _ arguments: [String], columns: UInt16) throws {
+        person = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard person >= 0, let name = Self.otherEnd(of: person) else {
+            throw NoTerminal(description: String(cString: strerror(errno)))
+        }
+        program = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard program >= 0 else { throw NoTerminal(description: String(cString: strerror(errno))) }
+        var size = winsize(ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard ioctl(person, UInt(TIOCSWINSZ), &size) == 0 else {
+            throw NoTerminal(description: String(cString: strerror(errno)))
+        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CARILLON_") }
+        let terminal = FileHandle(fileDescriptor: program, closeOnDealloc: false)
+        process.standardInput = terminal
+        process.standardOutput = terminal
+        process.standardError = terminal
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        try ChildProcess.start(process)
+        self.process = process
+        self.ended = ended
+        screen = OutputText(reading: FileHandle(fileDescriptor: dup(person), closeOnDealloc: true))
+    }
+
+    /// The name of the program's end, ready to be opened.
+    private static func otherEnd(of person: Int32) -> String? {
+        #if os(Linux)
+            // What glibc's unlockpt and ptsname do, which Swift does not see: TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)).
+            var (locked, number) = (Int32(0), UInt32(0))
+            guard ioctl(person, 0x4004_5431, &locked) == 0, ioctl(person, 0x8004_5430, &number) == 0 else { return nil }
+            return "/dev/pts/\(number)"
+        #else
+            guard grantpt(person) == 0, unlockpt(person) == 0 else { return nil }
+            return ptsname(person).map { String(cString: $0) }
+        #endif
+    }
+
+    /// Presses a key.
+    func press(_ key: Character) {
+        var bytes = Array(String(key).utf8)
+        // Where the program has ended, the test sees it.
+        _ = write(person, &bytes, bytes.count)
+    }
+
+    /// The next line on the screen that holds the text; nil when the program has ended before.
+    func line(with text: String) async -> String? {
+        while let line = await screen.nextLine() {
+            if line.contains(text) { return line }
+        }
+        return nil
+    }
+
+    /// Whether the terminal shows what is typed and gives it line by line, as it did at first.
+    var isAsUsual: Bool {
+        var settings = termios()
+        guard tcgetattr(program, &settings) == 0 else { return false }
+        let usual = tcflag_t(ICANON | ECHO)
+        return settings.c_lflag & usual == usual
+    }
+
+    /// Waits for the program's end, and gives its exit status.
+    func finished() async -> Int32 {
+        await withTaskCancellationHandler {
+            for await _ in ended {}
+        } onCancel: {
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        }
+        return Task.isCancelled ? -1 : process.terminationStatus
+    }
+
+    /// Has a program running on a terminal meanwhile, and kills it afterwards if it still runs.
+    static func with<Result>(
+        _ path: String,
+        _ arguments: [String],
+        columns: UInt16 = 60,
+        _ body: (TerminalProcess) async throws -> Result,
+    ) async throws -> Result {
+        let terminal = try TerminalProcess(path, arguments, columns: columns)
+        func end() async {
+            if terminal.process.isRunning { kill(terminal.process.processIdentifier, SIGKILL) }
+            _ = await terminal.finished()
+            // Both ends, so that what reads the screen comes to its end.
+            close(terminal.program)
+            close(terminal.person)
+        }
+        do {
+            let result = try await body(terminal)
+            await end()
+            return result
+        } catch {
+            await end()
+            throw error
+        }
+    }
+
+    private struct NoTerminal: Error, CustomStringConvertible {
+        let description: String
+    }
+}
