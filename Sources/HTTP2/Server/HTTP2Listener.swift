@@ -20,7 +20,8 @@ package enum HTTP2Listener {
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
-        try await Listener.bind(to: address, limits: limits, connects: connects, buffers: Service.buffers, group: group) {
+        try await Listener.bind(to: address, limits: limits, connects: connects, buffers: Service.buffers, group: group)
+        {
             let handler = ConnectionHandler<Service>(
                 registry: $0.registry, admission: $0.admission, timeout: limits.handshakeTimeout, logger: logger)
             try handler.install(on: $0.channel, choice, tls: tls)
