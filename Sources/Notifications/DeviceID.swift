@@ -4,6 +4,10 @@ package struct DeviceID: RawRepresentable, Sendable, Hashable, CustomStringConve
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
+    // As with `AppID`.
+    package static func == (left: DeviceID, right: DeviceID) -> Bool { left.rawValue == right.rawValue }
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
     /// - Parameter text: 16 hexadecimal digits.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == 16, text.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }),
