@@ -50,14 +50,14 @@ class Folder:
         server = Server(
             "carillon",
             [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
-             "--environment", "development"],
+             "--environment", "production"],
             0, path)
         with open(path) as output:
             while server.process.poll() is None:
                 line = output.readline()
                 if line.startswith("{") and line.endswith("\n"):
                     seconds = time.monotonic() - began
-                    server.courier = int(json.loads(line)["development"]["courier"].rpartition(":")[2])
+                    server.courier = int(json.loads(line)["production"]["courier"].rpartition(":")[2])
                     return server, seconds
                 time.sleep(0.001)
         raise SystemExit(f"carillon does not start; see {path}")

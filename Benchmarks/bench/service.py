@@ -46,7 +46,7 @@ class Service:
             env["CARILLON_EVENT_LOOPS"] = str(event_loops)
         ready = os.path.join(self.folder, "ready.json")
         command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
-                   "--environment", "development"]
+                   "--environment", "production"]
         if os.path.exists(ready):
             os.remove(ready)
         server = Server("carillon", command, 0, ready, env)
@@ -54,7 +54,7 @@ class Service:
         while time.monotonic() < deadline and server.process.poll() is None:
             for line in open(ready):
                 if line.startswith("{") and line.endswith("\n"):
-                    addresses = json.loads(line)["development"]
+                    addresses = json.loads(line)["production"]
                     server.port = int(addresses["provider"].rpartition(":")[2])
                     server.courier = int(addresses["courier"].rpartition(":")[2])
                     return server
