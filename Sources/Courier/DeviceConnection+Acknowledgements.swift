@@ -26,6 +26,7 @@ extension DeviceConnection {
             while let end = rest.firstIndex(of: Self.end) {
                 let text = rest.extracting(first: end + 1)
                 rest = rest.extracting(droppingFirst: end + 1)
+                try checkLength(requests[index].body.count + text.count)
                 if requests[index].body.isEmpty {
                     try acknowledge(text, as: device)
                 } else {
@@ -36,19 +37,25 @@ extension DeviceConnection {
                 }
                 requests[index].hasAcknowledged = true
             }
+            // Space between two of them belongs to none.
+            if requests[index].body.isEmpty { rest = rest.extracting(droppingFirst: rest.leadingSpace) }
+            try checkLength(requests[index].body.count + rest.count)
             requests[index].body.append(rest)
-            guard requests[index].body.count <= courier.limits.bodyBytes else {
-                let detail = "An acknowledgement is longer than \(courier.limits.bodyBytes) bytes."
-                throw Rejection(.payloadTooLarge, detail: detail)
-            }
         } catch {
             reject(stream, error)
         }
     }
 
+    private func checkLength(_ bytes: Int) throws(Rejection) {
+        guard bytes <= courier.limits.bodyBytes else {
+            let detail = "An acknowledgement is longer than \(courier.limits.bodyBytes) bytes."
+            throw Rejection(.payloadTooLarge, detail: detail)
+        }
+    }
+
     /// Nothing but space may be left over.
     func endAcknowledgements(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        let isBlank = request.body.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
+        let isBlank = request.body.span.leadingSpace == request.body.count
         guard isBlank, request.hasAcknowledged else { throw .badAcknowledgement }
         respond(stream, DeviceAnswer(status: 204))
     }
@@ -56,6 +63,15 @@ extension DeviceConnection {
     private func acknowledge(_ text: Span<UInt8>, as device: DeviceKey) throws(Rejection) {
         guard let sendings = SendingsReader.read(text) else { throw .badAcknowledgement }
         courier.switchboard.acknowledge(sendings, by: device)
+    }
+}
+
+extension Span<UInt8> {
+    /// How many bytes of JSON's space (RFC 8259, 2) it begins with.
+    fileprivate var leadingSpace: Int {
+        var first = 0
+        while first < count, [0x20, 0x0a, 0x0d, 0x09].contains(self[first]) { first += 1 }
+        return first
     }
 }
 

@@ -40,7 +40,7 @@ struct ProviderMemory {
             throw Rejection(.invalidProviderToken, detail: detail)
         }
         // Before the connection has a team, no request has counted.
-        let isUpdate = team != nil && !value.isEqual(to: authorization)
+        let isUpdate = team != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
             throw Rejection(.tooManyProviderTokenUpdates, detail: detail)

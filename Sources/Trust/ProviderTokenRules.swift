@@ -66,6 +66,12 @@ package struct ProviderTokenRules: Sendable, Hashable {
         return verified
     }
 
+    /// Whether two values of the header carry the same token, however they write what stands before it.
+    package static func haveSameToken(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
+        guard let start = try? tokenStart(in: one), let otherStart = try? tokenStart(in: other) else { return false }
+        return one.extracting(droppingFirst: start).isEqual(to: other.extracting(droppingFirst: otherStart).array)
+    }
+
     /// Where the token begins in `bearer TOKEN`. The scheme is in any case (RFC 9110, 11.1), as clients send both.
     static func tokenStart(in authorization: Span<UInt8>) throws(Rejection) -> Int {
         let scheme: StaticString = "bearer"

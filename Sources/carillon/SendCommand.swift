@@ -46,7 +46,8 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The notification's identifier, a UUID; the service makes one otherwise.")
     var id: String?
 
-    @Option(help: "When it is no longer valid, in seconds since 1970; 0 for one attempt.")
+    // A value that begins with a hyphen is for the service to judge, as any other.
+    @Option(parsing: .unconditional, help: "When it is no longer valid, in seconds since 1970; 0 for one attempt.")
     var expiration: String?
 
     @Option(help: "10, 5 or 1.")

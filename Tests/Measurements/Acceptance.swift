@@ -9,6 +9,7 @@ import SQLiteStore
 func measureAcceptance(_ folder: String) async throws {
     let (count, bytes, open) = (200_000, 200, 8000)
     let step = 1000
+    guard let deviceToken = DeviceToken([UInt8](repeating: 0, count: DeviceToken.byteCount)[...]) else { return }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     print("Durable acceptance: \(count) notifications of \(bytes) bytes, \(open) open at a time")
     for round in 1...3 {
@@ -25,7 +26,7 @@ func measureAcceptance(_ folder: String) async throws {
                 if start >= open { await answers.reach(start - open + step) }
                 let batch = (start..<start + step).map { number in
                     Submission(
-                        destination: destination(UInt64(number)), generation: 1,
+                        destination: destination(UInt64(number)), deviceToken: deviceToken, generation: 1,
                         notification: notification(UInt64(number), bytes: bytes), ticket: UInt64(number))
                 }
                 delivery.submit(batch, answers: answers)

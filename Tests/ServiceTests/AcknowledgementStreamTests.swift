@@ -107,7 +107,12 @@ struct AcknowledgementStreamTests {
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
             }
-            try await device.acknowledgements.write(String(repeating: " ", count: 1001))
+            // Space between two belongs to none.
+            try await device.acknowledgements.write(String(repeating: " ", count: 2000))
+            try await device.expectDelivery(of: "Two") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
+            }
+            try await device.acknowledgements.write(#"{"sendings":["# + String(repeating: " ", count: 990) + "1]}")
             #expect(try await device.acknowledgements.answer().status == 413)
         }
     }

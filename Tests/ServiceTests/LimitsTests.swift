@@ -44,6 +44,21 @@ struct LimitsTests {
         }
     }
 
+    @Test func `A provider token is the same however the header writes what stands before it`() async throws {
+        try await TestService.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: nil)
+            let jwt = try test.providerToken()
+            var statuses: [Int] = []
+            for scheme in ["bearer ", "Bearer ", "BEARER ", "bearer  "] {
+                statuses.append(try await client.send(headers.adding("authorization", scheme + jwt).fields).status)
+            }
+            #expect(statuses == [200, 200, 200, 200])
+            await client.close()
+        }
+    }
+
     @Test func `Too many failed provider tokens end the connection`() async throws {
         try await TestService.run {
             $0.provider.failedTokens = Rate(burst: 2, perSecond: 0.001)
