@@ -38,7 +38,7 @@ extension DeviceConnection {
                 requests[index].hasAcknowledged = true
             }
             // Space between two of them belongs to none.
-            if requests[index].body.isEmpty { rest = rest.extracting(droppingFirst: rest.leadingSpace) }
+            if requests[index].body.isEmpty { rest = rest.extracting(droppingFirst: SendingsReader.endOfSpace(rest)) }
             try checkLength(requests[index].body.count + rest.count)
             requests[index].body.append(rest)
         } catch {
@@ -55,7 +55,7 @@ extension DeviceConnection {
 
     /// Nothing but space may be left over.
     func endAcknowledgements(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        let isBlank = request.body.span.leadingSpace == request.body.count
+        let isBlank = SendingsReader.endOfSpace(request.body.span) == request.body.count
         guard isBlank, request.hasAcknowledged else { throw .badAcknowledgement }
         respond(stream, DeviceAnswer(status: 204))
     }
@@ -63,15 +63,6 @@ extension DeviceConnection {
     private func acknowledge(_ text: Span<UInt8>, as device: DeviceKey) throws(Rejection) {
         guard let sendings = SendingsReader.read(text) else { throw .badAcknowledgement }
         courier.switchboard.acknowledge(sendings, by: device)
-    }
-}
-
-extension Span<UInt8> {
-    /// How many bytes of JSON's space (RFC 8259, 2) it begins with.
-    fileprivate var leadingSpace: Int {
-        var first = 0
-        while first < count, [0x20, 0x0a, 0x0d, 0x09].contains(self[first]) { first += 1 }
-        return first
     }
 }
 

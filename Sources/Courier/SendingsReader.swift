@@ -27,8 +27,15 @@ struct SendingsReader: ~Copyable {
         return index == body.count ? numbers : nil
     }
 
-    private mutating func skipSpace(_ body: Span<UInt8>) {
+    /// Where JSON's space (RFC 8259, 2) ends that begins at an index.
+    static func endOfSpace(_ body: Span<UInt8>, from start: Int = 0) -> Int {
+        var index = start
         while index < body.count, [0x20, 0x0a, 0x0d, 0x09].contains(body[index]) { index += 1 }
+        return index
+    }
+
+    private mutating func skipSpace(_ body: Span<UInt8>) {
+        index = Self.endOfSpace(body, from: index)
     }
 
     private mutating func skip(_ word: StaticString, _ body: Span<UInt8>) -> Bool {
