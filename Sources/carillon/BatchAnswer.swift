@@ -6,7 +6,7 @@ import Foundation
 /// Without an answer there is no `status`, and `reason` is the name of a ``ProviderError/Code``: those begin with a small
 /// letter, the service's reasons with a capital one. The sentence that goes with it is told on standard error.
 struct BatchAnswer: Encodable {
-    /// As the line has it; empty where it has none.
+    /// As the line has it; empty where none can be read in it.
     var token: String
     /// The notification's identifier, where it is known.
     var id: String?
@@ -15,14 +15,14 @@ struct BatchAnswer: Encodable {
     /// In milliseconds since 1970; with 410 alone.
     var timestamp: UInt64?
 
-    init(_ outcome: PushOutcome<PushRequest>) {
-        token = outcome.item.deviceToken
-        switch outcome.result {
+    init(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>) {
+        token = request.deviceToken
+        switch result {
         case .success(let receipt):
             id = receipt.apnsID
             status = 200
         case .failure(let error):
-            id = error.rejection?.apnsID ?? outcome.item.id
+            id = error.rejection?.apnsID ?? request.id
             reason = error.rejection?.reason.rawValue ?? "\(error.code)"
             status = error.rejection?.status
             timestamp = error.rejection?.timestamp.flatMap {
@@ -37,14 +37,4 @@ struct BatchAnswer: Encodable {
         id = line.id
         reason = "\(ProviderError.Code.badNotification)"
     }
-}
-
-/// A line of a batch that is no notification.
-struct BadBatchLine: Error {
-    let number: Int
-    /// What it says all the same.
-    let token: String?
-    let id: String?
-    /// What is wrong with it, to follow "no notification:".
-    let cause: String
 }

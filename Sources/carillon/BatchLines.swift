@@ -68,8 +68,8 @@ struct BatchLines: Sendable {
         private var position = 0
         private var number = 0
         private var isAtEnd = false
-        /// The beginning of the present line was over the limit, and was dropped.
-        private var isTooLong = false
+        /// What is wrong with the present line, of which more than the limit was dropped.
+        private var tooLong: BadBatchLine?
 
         fileprivate init(lines: BatchLines, tellBad: @escaping @Sendable (BadBatchLine) -> Void) {
             self.lines = lines
@@ -79,16 +79,12 @@ struct BatchLines: Sendable {
         mutating func next() async throws -> PushRequest? {
             while let line = try await nextLine() {
                 number += 1
-                if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), !isTooLong { continue }
+                if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), tooLong == nil { continue }
                 do throws(BadBatchLine) {
-                    guard !isTooLong else {
-                        throw BadBatchLine(
-                            number: number, token: nil, id: nil,
-                            cause: "it is longer than \(maximumLineBytes) bytes")
-                    }
+                    if let tooLong { throw tooLong }
                     return try lines.request(line, number)
                 } catch {
-                    isTooLong = false
+                    tooLong = nil
                     lines.counts.addBad()
                     tellBad(error)
                 }
@@ -104,14 +100,18 @@ struct BatchLines: Sendable {
                     return Array(rest[position..<end])
                 }
                 guard !isAtEnd else {
-                    guard position < rest.count || isTooLong else { return nil }
+                    guard position < rest.count || tooLong != nil else { return nil }
                     defer { position = rest.count }
                     return Array(rest[position...])
                 }
                 rest.removeFirst(position)
                 position = 0
                 if rest.count > maximumLineBytes {
-                    isTooLong = true
+                    // The first part of it is the line's beginning, which may name its device token.
+                    tooLong =
+                        tooLong
+                        ?? BadBatchLine(
+                            number: number + 1, rest[...], cause: "it is longer than \(maximumLineBytes) bytes")
                     rest.removeAll(keepingCapacity: true)
                 }
                 searched = rest.count
@@ -145,17 +145,16 @@ struct BatchLines: Sendable {
 
     private func request(_ line: [UInt8], _ number: Int) throws(BadBatchLine) -> PushRequest {
         guard let object = JSONObject(line) else {
-            throw BadBatchLine(number: number, token: nil, id: nil, cause: "it is not a JSON dictionary")
+            throw BadBatchLine(number: number, line[...], cause: "it is not a JSON dictionary")
         }
-        let id = Self.text(object, "id")
         guard let token = Self.text(object, "token") else {
-            throw BadBatchLine(number: number, token: nil, id: id, cause: "it has no token")
+            throw BadBatchLine(number: number, line[...], cause: "it has no token")
         }
         var request = defaults
         request.deviceToken = token
         if let payload = object[raw: "payload"] { request.payload = ByteBuffer(bytes: payload) }
         request.topic = Self.text(object, "topic") ?? request.topic
-        request.id = id ?? request.id
+        request.id = Self.text(object, "id") ?? request.id
         request.expiration = Self.text(object, "expiration") ?? request.expiration
         request.priority = Self.text(object, "priority") ?? request.priority
         request.collapseID = Self.text(object, "collapseID") ?? request.collapseID

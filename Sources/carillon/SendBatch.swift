@@ -26,11 +26,10 @@ struct SendBatch: Sendable {
         let progress = try await ProviderClient.withClient(
             credentials: credentials, environment: environment, configuration: configuration
         ) { client in
-            // A server that is not there is told once, and not for each line.
-            try await client.connect()
+            do throws(ProviderError) { try await client.connect() } catch { return try await answerAll(with: error) }
             let outcomes = client.send(requests: lines.notifications(tellingOthers: tell))
             for try await outcome in outcomes {
-                tell(outcome)
+                tell(outcome.item, outcome.result)
                 bar.show(outcomes.progress, read: lines.read)
             }
             bar.end(outcomes.progress)
@@ -43,15 +42,32 @@ struct SendBatch: Sendable {
         guard progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
-    private func tell(_ outcome: PushOutcome<PushRequest>) {
-        let answer = BatchAnswer(outcome)
+    /// The server is not there: standard error is told once, each notification on its line, and nothing is sent.
+    private func answerAll(with error: ProviderError) async throws -> SendProgress {
+        Output.note(error.cause)
+        var progress = SendProgress()
+        for try await request in lines.notifications(tellingOthers: tell) {
+            progress.taken += 1
+            progress.failed += 1
+            // What no server could take is told as that.
+            let problem = request.problem
+            tell(request, .failure(problem ?? error), inWords: problem != nil)
+            bar.show(progress, read: lines.read)
+        }
+        bar.end(progress)
+        return progress
+    }
+
+    /// - Parameter inWords: whether standard error says what the names in a line of JSON do not.
+    private func tell(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
+        let answer = BatchAnswer(request, result)
         bar.asideFrom {
-            switch outcome.result {
+            switch result {
             case .success(let receipt):
                 output.print(answer, "\(answer.token)  accepted: \(receipt.apnsID)")
             case .failure(let error):
                 output.print(answer, "\(answer.token)  failed: \(error.cause)")
-                if output.isJSON, error.rejection == nil { Output.note("\(answer.token): \(error.cause)") }
+                if output.isJSON, inWords, error.rejection == nil { Output.note("\(answer.token): \(error.cause)") }
             }
         }
     }

@@ -80,16 +80,33 @@ import Testing
         #expect(try objects(sent).count == 1)
     }
 
-    @Test(arguments: ["nonsense", "[]", #"{"topic":"a"}"#, String(repeating: "x", count: 200_000)])
-    func aLineThatIsNoneIsToldAndPassedOver(_ bad: String) async throws {
+    @Test(arguments: [
+        ("nonsense", ""), ("[]", ""), (#"{"topic":"a"}"#, ""),
+        // What can be read of it, is told.
+        (#"{"topic":"a","token":"0a","payload":{"aps":"#, "0a"), (#"{"token":"0a"} and more"#, "0a"),
+        // Not what is another's, or not whole.
+        (#"{"payload":{"token":"0a"},"#, ""), (#"{"topic":"token","id":5"#, ""), (#"{"token":"0a"#, ""),
+        (#"{"token":"\u0030a","#, ""), (#"["token","0a"]"#, ""),
+    ]) func aLineThatIsNoneIsToldAndPassedOver(_ bad: String, tokenInIt: String) async throws {
+        try await expectToldAndPassedOver(bad, tokenInIt: tokenInIt)
+    }
+
+    @Test func aLineThatIsTooLongIsToldAndPassedOver() async throws {
+        let long = String(repeating: "x", count: 200_000)
+        try await expectToldAndPassedOver(long, tokenInIt: "")
+        try await expectToldAndPassedOver(
+            #"{"token" : "0a","payload":{"aps":{"alert":"\#(long)"}}}"#, tokenInIt: "0a")
+    }
+
+    private func expectToldAndPassedOver(_ bad: String, tokenInIt: String) async throws {
         let token = try await newToken()
         let text = [line(token), bad, "", line(token)].joined(separator: "\n")
         let sent = try await CarillonProcess.current.carillon("send", "--batch", "-", input: Array(text.utf8))
         #expect(sent.status == 1)
         let told = try objects(sent)
         #expect(told.count { $0["status"] == 200 } == 2)
-        // In its place: it names no device token.
-        #expect(told.filter { $0["status"] == nil } == [["token": "", "reason": "badNotification"]])
+        #expect(
+            told.filter { $0["status"] == nil } == [["token": .string(tokenInIt), "reason": "badNotification"]])
         #expect(sent.errors.contains("Line 2 is no notification"))
     }
 
@@ -99,16 +116,38 @@ import Testing
         #expect(sent.errors.contains("/nowhere/batch"))
     }
 
-    @Test func aServerThatIsNotThereIsToldOnce() async throws {
+    /// Each on its line, and in words once.
+    @Test func aServerThatIsNotThereIsToldForEach() async throws {
         let key = try CarillonProcess.current.developmentKey
-        let text = [line("00"), line("01")].joined(separator: "\n")
+        let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+        let text = [line("00", #","id":"\#(id)""#), "nonsense", line("0 1"), line("02")].joined(separator: "\n")
         let sent = try await BuiltCommand.run(
             [
                 "send", "--json", "--batch", "-", "--key-file", key.path, "--key-id", key.keyID, "--team-id",
                 key.teamID, "--url", "https://127.0.0.1:1",
             ], input: Array(text.utf8))
         #expect(sent.status == 1)
-        #expect(sent.output.isEmpty)
-        #expect(sent.errors.contains("No connection"))
+        #expect(
+            try objects(sent) == [
+                ["token": "00", "id": .string(id), "reason": "cannotConnect"],
+                ["token": "", "reason": "badNotification"],
+                ["token": "0 1", "reason": "badNotification"],
+                ["token": "02", "reason": "cannotConnect"],
+            ])
+        #expect(sent.errors.components(separatedBy: "No connection").count == 2)
+    }
+
+    @Test func forPeopleItIsToldForEachAsWell() async throws {
+        let key = try CarillonProcess.current.developmentKey
+        let sent = try await BuiltCommand.run(
+            [
+                "send", "--batch", "-", "--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID, "--url",
+                "https://127.0.0.1:1",
+            ], input: Array([line("00"), line("01")].joined(separator: "\n").utf8))
+        #expect(sent.status == 1)
+        let lines = sent.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.contains("  failed: No connection to 127.0.0.1, port 1") })
+        #expect(sent.errors.hasSuffix("0 accepted, 2 failed.\n"))
     }
 }

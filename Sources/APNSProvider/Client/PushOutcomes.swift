@@ -104,6 +104,13 @@ public struct SendProgress: Sendable, Hashable {
     /// Whether the source has ended, so that no more will be taken.
     public var isSourceAtEnd = false
 
+    package init(taken: Int = 0, accepted: Int = 0, failed: Int = 0, isSourceAtEnd: Bool = false) {
+        self.taken = taken
+        self.accepted = accepted
+        self.failed = failed
+        self.isSourceAtEnd = isSourceAtEnd
+    }
+
     /// Ended, one way or the other.
     public var ended: Int { accepted + failed }
 }

@@ -37,7 +37,7 @@ package struct PushRequest: Sendable, Hashable {
 extension PushRequest {
     /// What cannot be sent, because no header can hold it (RFC 9113, 8.2.1 and 8.3.1). Nil for a request that is only the
     /// service's to judge, as all are that were made of a `PushNotification`.
-    var problem: ProviderError? {
+    package var problem: ProviderError? {
         guard deviceToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
             return ProviderError(.badNotification, "The device token holds a character that no path can hold.")
         }
