@@ -38,21 +38,36 @@ package struct CertificateAuthority: Sendable {
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> CertificateAuthority {
         do {
-            // Two authorities must not bear the same name, or a client that trusts one tries it for the other's.
-            let mark = Hexadecimal.string((0..<4).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            let mark = mark(using: &generator)
             let root = try brought?.issuer(now: now) ?? makeRoot(mark: mark, now: now, using: &generator)
             return try CertificateAuthority(
                 root: brought == nil ? root : CertificateIssuer(certificate: root.certificate, key: nil),
                 servers: makeIntermediate("Servers \(mark)", .serverAuth, root, now: now, using: &generator),
                 providers: makeIntermediate("Providers \(mark)", .clientAuth, root, now: now, using: &generator),
                 devices: makeIntermediate("Devices \(mark)", .clientAuth, root, now: now, using: &generator),
-                administrators: makeIntermediate(
-                    "Administrators \(mark)", .clientAuth, root, now: now, using: &generator),
+                administrators: makeAdministrators(mark, root, now: now, using: &generator),
             )
         } catch let error as TrustError {
             throw error
         } catch {
             throw TrustError(.failed, "The certificate authority could not be made.", cause: error)
+        }
+    }
+
+    /// Makes the intermediate for administrators, which an authority lacks that was made before they had certificates.
+    ///
+    /// - Parameters:
+    ///   - brought: the authority's root with its key; nil where `kept` has the key.
+    ///   - now: seconds since 1970.
+    package static func makeAdministrators(
+        under brought: BroughtRoot?,
+        or kept: AuthoritySecrets.Issuer,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> AuthoritySecrets.Issuer {
+        try TrustError.wrapping(.failed, "The certificate for administrators could not be made.") {
+            let root = try brought?.issuer(now: now) ?? CertificateIssuer(kept)
+            return try makeAdministrators(mark(using: &generator), root, now: now, using: &generator).kept
         }
     }
 
@@ -93,6 +108,20 @@ package struct CertificateAuthority: Sendable {
         self.providers = providers
         self.devices = devices
         self.administrators = administrators
+    }
+
+    /// Two authorities must not bear the same name, or a client that trusts one tries it for the other's.
+    private static func mark(using generator: inout some RandomNumberGenerator) -> String {
+        Hexadecimal.string((0..<4).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    private static func makeAdministrators(
+        _ mark: String,
+        _ root: CertificateIssuer,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws -> CertificateIssuer {
+        try makeIntermediate("Administrators \(mark)", .clientAuth, root, now: now, using: &generator)
     }
 
     private static func makeRoot(

@@ -1,5 +1,4 @@
 package import Delivery
-import Foundation
 package import Notifications
 package import Trust
 
@@ -21,16 +20,15 @@ package struct SharedSecrets: Sendable {
     ) async throws(ServiceError) -> SharedSecrets {
         do {
             var random = SystemRandomNumberGenerator()
+            let seconds = Double(now.milliseconds) / 1000
             let authority: CertificateAuthority
             if let kept = try await secrets.secret(.authority) {
-                authority = try CertificateAuthority(secrets: try decode(kept))
+                authority = try await KeptAuthority.load(kept, from: secrets, under: brought, now: seconds)
                 try check(authority, isUnder: brought)
             } else {
                 guard isFirstStart else { throw lost(.authority) }
-                let fresh = try CertificateAuthority.create(
-                    under: brought, now: Double(now.milliseconds) / 1000, using: &random)
-                let kept = try await secrets.keep(try encode(fresh.secrets), as: .authority)
-                authority = try CertificateAuthority(secrets: try decode(kept))
+                let fresh = try CertificateAuthority.create(under: brought, now: seconds, using: &random)
+                authority = try await KeptAuthority.keep(fresh, in: secrets, under: brought, now: seconds)
             }
             return SharedSecrets(
                 authority: authority,
@@ -55,40 +53,4 @@ package struct SharedSecrets: Sendable {
             .trust,
             "This data folder has another authority already: start with a new folder, or without your own authority.")
     }
-
-    private struct Kept: Codable {
-        struct Issuer: Codable {
-            var certificate: String
-            var key: String?
-        }
-        var root: Issuer
-        var servers: Issuer
-        var providers: Issuer
-        var devices: Issuer
-        var administrators: Issuer
-    }
-
-    private static func encode(_ secrets: AuthoritySecrets) throws -> [UInt8] {
-        func kept(_ issuer: AuthoritySecrets.Issuer) -> Kept.Issuer {
-            Kept.Issuer(certificate: issuer.certificatePEM, key: issuer.keyPEM)
-        }
-        let all = Kept(
-            root: kept(secrets.root), servers: kept(secrets.servers), providers: kept(secrets.providers),
-            devices: kept(secrets.devices), administrators: kept(secrets.administrators))
-        return Array(try JSONEncoder().encode(all))
-    }
-
-    private static func decode(_ bytes: [UInt8]) throws -> AuthoritySecrets {
-        func issuer(_ kept: Kept.Issuer) -> AuthoritySecrets.Issuer {
-            AuthoritySecrets.Issuer(certificatePEM: kept.certificate, keyPEM: kept.key)
-        }
-        let all = try JSONDecoder().decode(Kept.self, from: Data(bytes))
-        return AuthoritySecrets(
-            root: issuer(all.root), servers: issuer(all.servers), providers: issuer(all.providers),
-            devices: issuer(all.devices), administrators: issuer(all.administrators))
-    }
-}
-
-extension SecretName {
-    fileprivate static let authority = SecretName(known: "authority.json")
 }

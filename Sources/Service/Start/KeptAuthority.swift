@@ -1,0 +1,123 @@
+import Delivery
+import Foundation
+import Notifications
+import Trust
+
+/// The authority as a store keeps it: JSON.
+struct KeptAuthority: Codable {
+    struct Issuer: Codable {
+        var certificate: String
+        var key: String?
+
+        init(_ issuer: AuthoritySecrets.Issuer) {
+            certificate = issuer.certificatePEM
+            key = issuer.keyPEM
+        }
+
+        var issuer: AuthoritySecrets.Issuer { AuthoritySecrets.Issuer(certificatePEM: certificate, keyPEM: key) }
+    }
+
+    var root: Issuer
+    var servers: Issuer
+    var providers: Issuer
+    var devices: Issuer
+    /// Nil in one that was kept before administrators had certificates: then it is a secret of its own, because what is
+    /// kept is never replaced.
+    var administrators: Issuer?
+
+    private init(_ secrets: AuthoritySecrets) {
+        root = Issuer(secrets.root)
+        servers = Issuer(secrets.servers)
+        providers = Issuer(secrets.providers)
+        devices = Issuer(secrets.devices)
+        administrators = Issuer(secrets.administrators)
+    }
+
+    private func secrets(_ administrators: Issuer) -> AuthoritySecrets {
+        AuthoritySecrets(
+            root: root.issuer, servers: servers.issuer, providers: providers.issuer, devices: devices.issuer,
+            administrators: administrators.issuer)
+    }
+
+    /// Keeps a new authority, unless there is one already.
+    /// - Returns: The one that is kept.
+    static func keep(
+        _ authority: CertificateAuthority,
+        in secrets: any Secrets,
+        under brought: BroughtRoot?,
+        now: Double,
+    ) async throws -> CertificateAuthority {
+        let made = Array(try JSONEncoder().encode(KeptAuthority(authority.secrets)))
+        return try await load(try await secrets.keep(made, as: .authority), from: secrets, under: brought, now: now)
+    }
+
+    /// Reads what is kept, and adds what it lacks.
+    /// - Parameter brought: the root with its key, where the kept one has none.
+    static func load(
+        _ kept: [UInt8],
+        from secrets: any Secrets,
+        under brought: BroughtRoot?,
+        now: Double,
+    ) async throws -> CertificateAuthority {
+        let authority: KeptAuthority = try read(kept, .authority)
+        let administrators: Issuer
+        if let present = authority.administrators {
+            administrators = present
+        } else if let added = try await secrets.secret(.administrators) {
+            administrators = try read(added, .administrators)
+        } else {
+            // One that was lost looks alike: administrators need new certificates then.
+            administrators = try await authority.addAdministrators(to: secrets, under: brought, now: now)
+        }
+        return try CertificateAuthority(secrets: authority.secrets(administrators))
+    }
+
+    private func addAdministrators(
+        to secrets: any Secrets,
+        under brought: BroughtRoot?,
+        now: Double,
+    ) async throws -> Issuer {
+        guard root.key != nil || brought != nil else {
+            throw ServiceError(
+                .trust,
+                "The secret \(SecretName.authority.rawValue) was made before administrators had certificates, and the key of "
+                    + "its root is not kept: start once with authority.certificate and authority.key.")
+        }
+        var random = SystemRandomNumberGenerator()
+        let made = Issuer(
+            try CertificateAuthority.makeAdministrators(
+                under: root.key == nil ? brought : nil, or: root.issuer, now: now, using: &random))
+        // Nothing is kept that does not go with the rest: the root that was brought may be another.
+        _ = try CertificateAuthority(secrets: self.secrets(made))
+        let kept = try await secrets.keep(Array(try JSONEncoder().encode(made)), as: .administrators)
+        return try Self.read(kept, .administrators)
+    }
+
+    private static func read<Value: Decodable>(_ bytes: [UInt8], _ name: SecretName) throws(ServiceError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(bytes))
+        } catch {
+            throw ServiceError(
+                .trust,
+                "The secret \(name.rawValue) is damaged, \(fault(error)): restore it from a backup, or start with a new "
+                    + "folder.")
+        }
+    }
+
+    /// What is wrong, without a word of what is in it.
+    private static func fault(_ error: any Error) -> String {
+        func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
+        return switch error {
+        case DecodingError.keyNotFound(let key, let context): "it has no \(name(context.codingPath + [key]))"
+        case DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty,
+            DecodingError.valueNotFound(_, let context) where !context.codingPath.isEmpty:
+            "its \(name(context.codingPath)) is not what it was"
+        default: "it is no JSON dictionary"
+        }
+    }
+}
+
+extension SecretName {
+    static let authority = SecretName(known: "authority.json")
+    fileprivate static let administrators = SecretName(known: "administrators.json")
+}
