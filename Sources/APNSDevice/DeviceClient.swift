@@ -37,7 +37,7 @@ package struct DeviceClient: Sendable {
         let key = P256.Signing.PrivateKey()
         let request: String
         do {
-            request = try DeviceSigningRequest.pem(for: key)
+            request = try SigningRequest.pem(for: key)
         } catch {
             throw DeviceError(.badIdentity, error.description)
         }

@@ -54,7 +54,7 @@ package final class Courier: HTTP2Service {
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
         // Without a certificate there is nothing to send but a request for one.
-        configuration.maxBodyBytes = peer == nil ? DeviceSigningRequest.maximumBytes : limits.bodyBytes
+        configuration.maxBodyBytes = peer == nil ? SigningRequest.maximumBytes : limits.bodyBytes
         configuration.restsAfter = limits.rest
         return configuration
     }

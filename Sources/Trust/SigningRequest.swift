@@ -1,13 +1,15 @@
+package import Crypto
 import SwiftASN1
 import X509
 
-/// Reads a request for a certificate (PKCS#10, RFC 2986).
+/// A request for a certificate (PKCS#10, RFC 2986), of a device, a provider or an administrator.
 ///
 /// Only the public key is taken from it. A name, an extension or a usage that it asks for is not looked at: what a
 /// certificate says is for the authority to decide.
-enum SigningRequest {
-    /// In bytes of PEM. One with an RSA key of 4096 bits and a long subject takes some 2,000.
-    static let maximumBytes = 8192
+package enum SigningRequest {
+    /// In bytes of PEM: larger ones are refused unread. One with an RSA key of 4096 bits and a long subject takes some
+    /// 2,000.
+    package static let maximumBytes = 8192
 
     private static let accepted: Set<Certificate.SignatureAlgorithm> = [
         .ecdsaWithSHA256, .ecdsaWithSHA384, .ecdsaWithSHA512,
@@ -16,6 +18,20 @@ enum SigningRequest {
 
     /// The header line, and the one that older tools write (RFC 7468, 7).
     private static let discriminators = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
+
+    /// Makes one for a key, in PEM. The name in it is empty.
+    package static func pem(for key: P256.Signing.PrivateKey) throws(TrustError) -> String {
+        try TrustError.wrapping(.failed, "The certificate request could not be made.") {
+            let request = try CertificateSigningRequest(
+                version: .v1,
+                subject: DistinguishedName(),
+                privateKey: Certificate.PrivateKey(key),
+                attributes: CertificateSigningRequest.Attributes(),
+                signatureAlgorithm: .ecdsaWithSHA256,
+            )
+            return try request.serializeAsPEM().pemString + "\n"
+        }
+    }
 
     /// The public key of a request whose signature proves that the sender holds the private key.
     static func publicKey(pem: [UInt8]) throws(TrustError) -> Certificate.PublicKey {

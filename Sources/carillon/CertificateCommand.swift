@@ -61,7 +61,7 @@ struct CertificateCommand: AsyncParsableCommand {
         }
 
         private func signingRequest(_ key: P256.Signing.PrivateKey) throws -> String {
-            guard let request else { return try DeviceSigningRequest.pem(for: key) }
+            guard let request else { return try SigningRequest.pem(for: key) }
             guard let data = FileManager.default.contents(atPath: DataFolder(request).path) else {
                 throw CommandError("The request \(request) cannot be read.")
             }

@@ -51,7 +51,7 @@ struct BadCertificateTests {
         case .provider:
             return try fault.certificate.make(like: listed.chainPEM, by: authority.secrets.providers)
         case .courier:
-            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let good = try authority.issueDeviceCertificate(
                 request: Array(request.utf8), device: DeviceID(rawValue: 7), environment: .development, now: now,
                 using: &random)

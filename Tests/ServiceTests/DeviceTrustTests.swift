@@ -31,7 +31,7 @@ struct DeviceTrustTests {
 
     @Test func `Production takes a code, once, and only its own`() async throws {
         try await TestService.run(environment: .production) { test in
-            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let invitation: AdministrationMessages.Invitation = try await test.administer(
                 "POST", "/invitations", AdministrationMessages.NewInvitation(environment: "production"))
             let other: AdministrationMessages.Invitation = try await test.administer(
@@ -56,7 +56,7 @@ struct DeviceTrustTests {
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
             #expect(try await client.send(activation, body: "nothing").status == 400)
-            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             #expect(try await client.send(activation, body: request).status == 200)
             await client.close()
         }
@@ -69,7 +69,7 @@ struct DeviceTrustTests {
             return invitation.code
         } _: { test, code in
             let client = try await test.connectCourier()
-            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let answer = try await client.send(
                 headers("POST", "/1/activations", ("activation-code", code)), body: request)
             #expect(answer.status == 200)
@@ -86,7 +86,7 @@ struct DeviceTrustTests {
             let token = try await register(client)
             let key = P256.Signing.PrivateKey()
             let renewal = try await client.send(
-                headers("POST", "/1/renewals"), body: try DeviceSigningRequest.pem(for: key))
+                headers("POST", "/1/renewals"), body: try SigningRequest.pem(for: key))
             #expect(renewal.status == 200)
             await client.close()
             let renewed = try await test.connectCourier(
@@ -100,7 +100,7 @@ struct DeviceTrustTests {
         try await TestService.run { test in
             let (one, other) = (try await test.makeDeviceCertificate(), try await test.makeDeviceCertificate())
             let (client, patient) = (try await test.connectCourier(one), try await test.connectCourier(other))
-            let request = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             var statuses: [Int] = []
             for _ in 0..<6 {
                 statuses.append(try await client.send(headers("POST", "/1/renewals"), body: request).status)
@@ -115,7 +115,7 @@ struct DeviceTrustTests {
     @Test(arguments: ["sha1", "weak", "tampered", "none", "long"])
     func `A bad certificate request makes no device`(fault: String) async throws {
         try await TestService.run { test in
-            let good = try DeviceSigningRequest.pem(for: P256.Signing.PrivateKey())
+            let good = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let body =
                 switch fault {
                 case "sha1": try OpenSSLRequest.make(["-newkey", "rsa:2048", "-sha1"])

@@ -38,7 +38,7 @@ enum Fixture {
     }
 
     static func request(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) throws -> [UInt8] {
-        Array(try DeviceSigningRequest.pem(for: key).utf8)
+        Array(try SigningRequest.pem(for: key).utf8)
     }
 
     static func der(_ chainPEM: String) throws -> [[UInt8]] {

@@ -33,7 +33,7 @@ package final class Activator: Sendable {
         let key = P256.Signing.PrivateKey()
         let pem: String
         do {
-            pem = try DeviceSigningRequest.pem(for: key)
+            pem = try SigningRequest.pem(for: key)
         } catch {
             throw DeviceError(.badIdentity, error.description)
         }

@@ -12,7 +12,7 @@ struct RenewalRequest {
         self.old = old
         key = P256.Signing.PrivateKey()
         do {
-            let pem = try DeviceSigningRequest.pem(for: key)
+            let pem = try SigningRequest.pem(for: key)
             request = CourierRequest(.post, "/1/renewals", body: ByteBuffer(string: pem))
         } catch {
             throw DeviceError(.badIdentity, error.description)

@@ -85,7 +85,7 @@ final class ScriptedCourier: Sendable {
         try Data(authority.rootPEM.utf8).write(to: URL(fileURLWithPath: root))
         let key = P256.Signing.PrivateKey()
         let issued = try authority.issueDeviceCertificate(
-            request: Array(DeviceSigningRequest.pem(for: key).utf8), device: DeviceID(rawValue: 7),
+            request: Array(SigningRequest.pem(for: key).utf8), device: DeviceID(rawValue: 7),
             environment: .development, now: now - identityAge, using: &random)
         let identity = APNSDevice.DeviceIdentity(
             environment: APNSDevice.DeviceIdentity.Environment.development, deviceID: "0000000000000007",

@@ -46,7 +46,7 @@ extension TestService {
             "POST", "/certificates",
             AdministrationMessages.NewCertificate(
                 team: try required(description.key).teamID, bundleID: bundleID, environment: environment,
-                request: try DeviceSigningRequest.pem(for: key), listsTopics: listsTopics))
+                request: try SigningRequest.pem(for: key), listsTopics: listsTopics))
         return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
     }
 
