@@ -112,12 +112,15 @@ import Tracing
 
     // MARK: The log
 
-    @Test func theReasonOfAGoAwayReachesTheLog() async throws {
+    /// What the log says of the end of a first connection, after whose answer a GOAWAY follows.
+    private func endLogged(
+        after goAway: @escaping @Sendable (ScriptedConnection) -> Void
+    ) async throws -> [InMemoryLogHandler.Entry] {
+        let log = InMemoryLogHandler()
         try await ScriptedServer.run(script: { request, connection in
             connection.answer(request.stream)
-            if request.connection == 0 { connection.goAway(reason: "IdleTimeout") }
+            if request.connection == 0 { goAway(connection) }
         }) { server in
-            let log = InMemoryLogHandler()
             try await server.withClient(logger: Logger(label: "test") { _ in log }) { client in
                 try await client.accepts(1)
                 // Goes elsewhere, and so the first connection's end is known.
@@ -125,25 +128,18 @@ import Tracing
                 try await client.accepts(1)
                 #expect(server.log.connections == 2)
             }
-            let ends = log.entries.filter { $0.message == "The service ends a connection" }
-            #expect(ends.map(\.level) == [.info])
-            #expect(ends.map(\.metadata) == [["reason": "IdleTimeout", "code": "NO_ERROR"]])
         }
+        return log.entries.filter { $0.message == "The service ends a connection" }
+    }
+
+    @Test func theReasonOfAGoAwayReachesTheLog() async throws {
+        let ends = try await endLogged { $0.goAway(reason: "IdleTimeout") }
+        #expect(ends.map(\.level) == [.info])
+        #expect(ends.map(\.metadata) == [["reason": "IdleTimeout", "code": "NO_ERROR"]])
     }
 
     @Test func whatIsNoJSONInAGoAwayIsLoggedAsText() async throws {
-        try await ScriptedServer.run(script: { request, connection in
-            connection.answer(request.stream)
-            if request.connection == 0 { connection.goAway(debugData: "too_many_pings") }
-        }) { server in
-            let log = InMemoryLogHandler()
-            try await server.withClient(logger: Logger(label: "test") { _ in log }) { client in
-                try await client.accepts(1)
-                await server.log.closed(1)
-                try await client.accepts(1)
-            }
-            let ends = log.entries.filter { $0.message == "The service ends a connection" }
-            #expect(ends.compactMap { $0.metadata["reason"] } == ["too_many_pings"])
-        }
+        let ends = try await endLogged { $0.goAway(debugData: "too_many_pings") }
+        #expect(ends.compactMap { $0.metadata["reason"] } == ["too_many_pings"])
     }
 }
