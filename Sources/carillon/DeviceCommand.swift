@@ -68,17 +68,11 @@ struct DeviceCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register an app on a device; prints its device token.")
 
-        @OptionGroup var common: CommonOptions
-        @OptionGroup var device: DeviceOptions
-
-        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
-        var bundleID: String
+        @OptionGroup var app: AppOnDevice
 
         func run() async throws {
-            let device = try device.device(common)
-            let token = try await device.register(bundleID)
-            await device.close()
-            Output(isJSON: common.json).print(Registered(token: token), token)
+            let token = try await app.ask { device, bundleID in try await device.register(bundleID) }
+            Output(isJSON: app.common.json).print(Registered(token: token), token)
         }
     }
 
@@ -86,18 +80,14 @@ struct DeviceCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove an app from a device; its device token is then no longer active.")
 
-        @OptionGroup var common: CommonOptions
-        @OptionGroup var device: DeviceOptions
-
-        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
-        var bundleID: String
+        @OptionGroup var app: AppOnDevice
 
         func run() async throws {
-            let device = try device.device(common)
-            let token = try await device.unregister(bundleID)
-            await device.close()
-            guard let token else { throw CommandError("\(bundleID) was never registered on this device.") }
-            Output(isJSON: common.json).print(Registered(token: token), "Removed \(bundleID) from the device.")
+            guard let token = try await app.ask({ device, bundleID in try await device.unregister(bundleID) }) else {
+                throw CommandError("\(app.bundleID) was never registered on this device.")
+            }
+            Output(isJSON: app.common.json).print(
+                Registered(token: token), "Removed \(app.bundleID) from the device.")
         }
     }
 
@@ -123,6 +113,23 @@ struct DeviceOptions: ParsableArguments {
         // Beside the identity, which is the device: what was shown in an earlier run is not shown again.
         if listens { configuration.received = try FileIdentifiers(path: identity + ".received") }
         return try Device(file, at: courier, delegate: delegate, configuration: configuration)
+    }
+}
+
+/// Which app on which device it is about.
+struct AppOnDevice: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var device: DeviceOptions
+
+    @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+    var bundleID: String
+
+    /// Makes one request of the device, and closes it.
+    func ask<Answer>(_ request: (Device, String) async throws -> Answer) async throws -> Answer {
+        let device = try device.device(common)
+        let answer = try await request(device, bundleID)
+        await device.close()
+        return answer
     }
 }
 

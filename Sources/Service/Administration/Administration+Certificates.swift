@@ -45,11 +45,7 @@ extension Administration {
 
     func certificate(_ name: String) throws -> AdministrationMessages.Certificate {
         let serial = try serial(name)
-        guard let certificate = accounts.current.certificates[serial] else {
-            throw StoreError(
-                .missing, "There is no certificate \(serial); carillon certificate list shows those that there are.")
-        }
-        return message(certificate)
+        return message(try present(accounts.current.certificates[serial], "certificate", serial))
     }
 
     func message(_ certificate: TeamCertificate) -> AdministrationMessages.Certificate {

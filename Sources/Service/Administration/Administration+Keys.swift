@@ -36,10 +36,7 @@ extension Administration {
 
     func key(_ name: String) throws -> AdministrationMessages.Key {
         let id = try keyID(name)
-        guard let key = accounts.current.keys[id] else {
-            throw StoreError(.missing, "There is no key \(id); carillon key list shows those that there are.")
-        }
-        return message(key)
+        return message(try present(accounts.current.keys[id], "key", id))
     }
 
     func message(_ key: TeamKey) -> AdministrationMessages.Key {

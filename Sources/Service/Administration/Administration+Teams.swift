@@ -27,18 +27,12 @@ extension Administration {
 
     func team(_ name: String) throws -> AdministrationMessages.Team {
         let id = try teamID(name)
-        guard let team = accounts.current.teams[id] else {
-            throw StoreError(.missing, "There is no team \(id); carillon team list shows those that there are.")
-        }
-        return message(team)
+        return message(try present(accounts.current.teams[id], "team", id))
     }
 
     func app(_ name: String) throws -> AdministrationMessages.App {
         let id = try bundleID(name)
-        guard let app = accounts.current.apps[id] else {
-            throw StoreError(.missing, "There is no app \(id); carillon app list shows those that there are.")
-        }
-        return message(app)
+        return message(try present(accounts.current.apps[id], "app", id))
     }
 
     func message(_ team: Team) -> AdministrationMessages.Team {

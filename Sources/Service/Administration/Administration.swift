@@ -120,6 +120,15 @@ final class Administration: HTTP2Service {
 
 // How names in requests are read.
 extension Administration {
+    /// What was asked for, where there is one.
+    /// - Parameter kind: the command that has a list of them.
+    func present<Value>(_ value: Value?, _ kind: String, _ id: some CustomStringConvertible) throws -> Value {
+        guard let value else {
+            throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows those that there are.")
+        }
+        return value
+    }
+
     func teamID(_ name: String) throws -> TeamID {
         guard let id = TeamID(rawValue: name) else {
             throw AdministrationError("\(name.debugDescription) is not a team ID: ten capital letters and digits.")
