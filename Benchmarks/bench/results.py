@@ -5,10 +5,14 @@ import statistics
 
 
 class Result:
-    """One row: samples of ours and of theirs, taken in turn."""
+    """One row: samples of ours and of theirs, taken in turn.
 
-    def __init__(self, work, against, unit, limit=None):
-        self.work, self.against, self.unit, self.limit = work, against, unit, limit
+    `limit` is what the ratio is to be at most. `far_off` is what it is above only where something is broken: at least
+    twice what it usually is, because on a busy machine even a ratio can be off by half.
+    """
+
+    def __init__(self, work, against, unit, limit=None, far_off=None):
+        self.work, self.against, self.unit, self.limit, self.far_off = work, against, unit, limit, far_off
         self.ours, self.theirs = [], []
 
     def add(self, ours, theirs):
