@@ -156,18 +156,20 @@ final class ProviderConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
-        let overdue = requests.streams { $0.began + gateway.limits.requestTimeout < now }
-        for stream in overdue {
+        let timeout = gateway.limits.requestTimeout
+        for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
+            // The table changes meanwhile.
             guard let index = requests.index(of: stream) else { continue }
-            if requests[index].began + gateway.limits.requestTimeout * 2 < now, requests[index].isAnswered {
-                // Not even the reset could be sent: the peer does not read.
+            switch requests[index].overdue(after: timeout, now: now) {
+            case .stuck:
                 return session?.close() ?? ()
-            } else if requests[index].isAnswered {
-                // It does not take its answer, or goes on sending after it.
+            case .answered:
                 session?.reset(stream, .noError)
-            } else if !requests[index].isSettled {
+            case .unanswered where !requests[index].isSettled:
                 gateway.limitLog.struck(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
+            case .unanswered, nil:
+                break
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }

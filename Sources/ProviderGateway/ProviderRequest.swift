@@ -1,4 +1,5 @@
 import Delivery
+import HTTP2
 import NIOCore
 import Notifications
 import Trust
@@ -57,6 +58,11 @@ struct ProviderRequest {
     private var seen: UInt16 = 0
 
     init(began: NIODeadline) { self.began = began }
+
+    /// What is to be done about it now; nil while it is in time.
+    func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
+        OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
+    }
 
     /// What the headers address, once they have passed every check that needs no body.
     struct Addressed {

@@ -1,0 +1,25 @@
+import HTTP2
+import NIOCore
+import Testing
+
+struct OverdueRequestTests {
+    private func overdue(after seconds: Int64, isAnswered: Bool) -> OverdueRequest? {
+        let began = NIODeadline.uptimeNanoseconds(5_000_000_000)
+        return OverdueRequest(
+            began: began, isAnswered: isAnswered, timeout: .seconds(10), now: began + .seconds(seconds))
+    }
+
+    @Test(arguments: [0, 9, 10]) func inTimeThereIsNothingToDo(seconds: Int64) {
+        #expect(overdue(after: seconds, isAnswered: false) == nil)
+        #expect(overdue(after: seconds, isAnswered: true) == nil)
+    }
+
+    @Test(arguments: [(Int64(11), OverdueRequest.answered), (20, .answered), (21, .stuck)])
+    func anAnswerThatIsNotTakenIsResetAndThenEndsTheConnection(seconds: Int64, expected: OverdueRequest) {
+        #expect(overdue(after: seconds, isAnswered: true) == expected)
+    }
+
+    @Test(arguments: [11, 21, 1000]) func aRequestThatDoesNotEndGetsItsAnswer(seconds: Int64) {
+        #expect(overdue(after: seconds, isAnswered: false) == .unanswered)
+    }
+}
