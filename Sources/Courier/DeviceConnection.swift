@@ -94,18 +94,21 @@ final class DeviceConnection: HTTP2Connection {
 
     func tick(now: NIODeadline) {
         second = now
-        let overdue = requests.streams { $0.began + courier.limits.requestTimeout < now }
-        for stream in overdue where stream != listening?.stream && (stream != acknowledging || listening == nil) {
+        let timeout = courier.limits.requestTimeout
+        for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil })
+        where stream != listening?.stream && (stream != acknowledging || listening == nil) {
+            // The table changes meanwhile.
             guard let index = requests.index(of: stream) else { continue }
-            if requests[index].began + courier.limits.requestTimeout * 2 < now, requests[index].isAnswered {
-                // Not even the reset could be sent: the peer does not read.
+            switch requests[index].overdue(after: timeout, now: now) {
+            case .stuck:
                 return session?.close() ?? ()
-            } else if requests[index].isAnswered {
-                // It does not take its answer.
+            case .answered:
                 session?.reset(stream, .noError)
-            } else {
+            case .unanswered:
                 courier.limitLog.struck(.requestTimeout, peer: session?.peerAddress)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
+            case nil:
+                break
             }
         }
         if let listening, lastWrite + courier.limits.keepAlive < now {

@@ -1,3 +1,4 @@
+import HTTP2
 import NIOCore
 import Notifications
 
@@ -17,6 +18,11 @@ struct DeviceRequest {
     var began: NIODeadline
 
     init(began: NIODeadline) { self.began = began }
+
+    /// What is to be done about it now; nil while it is in time.
+    func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
+        OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
+    }
 
     /// What the device wants.
     enum Action: Equatable {
