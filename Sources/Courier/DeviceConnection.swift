@@ -25,6 +25,8 @@ final class DeviceConnection: HTTP2Connection {
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     private var lastWrite = NIODeadline.now()
+    /// Whether something was written that ``flush()`` has to send.
+    private var hasWritten = false
 
     init(courier: Courier, identity: DeviceIdentity?, isLocal: Bool, eventLoop: any EventLoop) {
         self.courier = courier
@@ -136,22 +138,27 @@ final class DeviceConnection: HTTP2Connection {
 
 // What goes out.
 extension DeviceConnection {
-    /// Writes what the switchboard sent.
-    func write(_ sendings: [Sending], end: StreamEnd?, on stream: StreamID) {
-        guard let session, listening?.stream == stream else { return }
-        let accounts = courier.accounts.current
-        let bytes = sendings.reduce(0) { $0 + $1.notification.payload.json.count + NotificationLine.usualBytes }
-        var buffer = ByteBufferAllocator().buffer(capacity: bytes)
-        for sending in sendings {
-            // An app that is gone has no name; nothing is sent to it.
-            guard let app = accounts.app(sending.destination.app) else { continue }
-            NotificationLine.write(sending, bundleID: app.bundleID, to: &buffer)
-        }
+    /// Writes what the switchboard sent; it goes out with ``flush()``.
+    func write(_ sending: Sending, on stream: StreamID) {
+        // An app that is gone has no name; nothing is sent to it.
+        guard let session, listening?.stream == stream,
+            let app = courier.accounts.current.app(sending.destination.app)
+        else { return }
         lastWrite = second
-        if buffer.readableBytes > 0, session.write(stream, buffer) == .closed { return }
-        if let end { endStream(stream, end) }
-        // Now, and not in the event loop's next round: nothing more comes for this device in this one.
-        session.flush()
+        hasWritten = true
+        session.write(stream, NotificationLine.of(sending, bundleID: app.bundleID), schedulesFlush: false)
+    }
+
+    /// Ends the stream after what was written to it.
+    func end(_ stream: StreamID, _ reason: StreamEnd) {
+        if listening?.stream == stream { endStream(stream, reason) }
+    }
+
+    /// Now, and not in the event loop's next round: nothing more comes for this device in this one.
+    func flush() {
+        guard hasWritten else { return }
+        hasWritten = false
+        session?.flush()
     }
 
     private func endStream(_ stream: StreamID, _ reason: StreamEnd) {

@@ -1,22 +1,13 @@
 import Delivery
 import HTTP2
 import NIOCore
-import Synchronization
 
-/// A device's open stream of notifications: takes sendings on any thread, and writes on the connection's event loop,
-/// all that have gathered at once.
+/// A device's open stream of notifications: takes sendings on any thread, and hands them to the outbox of the
+/// connection's event loop, where they are written.
 final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
     private let outbox: Outbox
     private let stream: StreamID
-    private let queue = Mutex(Queue())
-
-    private struct Queue {
-        var sendings: [Sending] = []
-        var end: StreamEnd?
-        /// Whether ``write()`` will be called.
-        var isScheduled = false
-    }
 
     init(connection: NIOLoopBound<DeviceConnection>, outbox: Outbox, stream: StreamID) {
         self.connection = connection
@@ -24,29 +15,18 @@ final class DeviceStream: NotificationStream {
         self.stream = stream
     }
 
-    func send(_ sending: Sending) {
-        schedule { $0.sendings.append(sending) }
-    }
+    func send(_ sending: Sending) { outbox.add(.sending(sending), to: self) }
 
-    func end(_ reason: StreamEnd) {
-        schedule { $0.end = $0.end ?? reason }
-    }
+    func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
-    private func schedule(_ change: (inout Queue) -> Void) {
-        let isFirst = queue.withLock { queue in
-            change(&queue)
-            defer { queue.isScheduled = true }
-            return !queue.isScheduled
+    /// On the event loop. What is written goes out with ``flush()``.
+    func write(_ item: Outbox.Item) {
+        switch item {
+        case .sending(let sending): connection.value.write(sending, on: stream)
+        case .end(let reason): connection.value.end(stream, reason)
         }
-        if isFirst { outbox.add(self) }
     }
 
     /// On the event loop.
-    func write() {
-        let (sendings, end) = queue.withLock { queue in
-            defer { queue = Queue() }
-            return (queue.sendings, queue.end)
-        }
-        connection.value.write(sendings, end: end, on: stream)
-    }
+    func flush() { connection.value.flush() }
 }

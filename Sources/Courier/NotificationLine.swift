@@ -8,38 +8,41 @@ enum NotificationLine {
     static let keepAlive = ByteBuffer(string: "\n")
 
     /// In bytes, without the payload: as long as a line is with a topic and a bundle ID of thirty characters.
-    static let usualBytes = 256
+    private static let usualBytes = 256
 
-    /// Adds a notification's line. What the provider did not say is left out.
-    static func write(_ sending: Sending, bundleID: BundleID, to buffer: inout ByteBuffer) {
+    /// A notification's line. What the provider did not say is left out.
+    static func of(_ sending: Sending, bundleID: BundleID) -> ByteBuffer {
         let notification = sending.notification
-        buffer.writeStaticString(#"{"sending":"#)
-        buffer.write(decimal: sending.number)
-        buffer.writeStaticString(#","id":""#)
-        buffer.write(notification.id)
+        let payload = notification.payload.json
+        var line = ByteBufferAllocator().buffer(capacity: usualBytes + payload.count)
+        line.writeStaticString(#"{"sending":"#)
+        line.write(decimal: sending.number)
+        line.writeStaticString(#","id":""#)
+        line.write(notification.id)
         // A topic consists of characters that JSON does not escape.
-        buffer.writeStaticString(#"","topic":""#)
-        buffer.writeString(notification.topic)
-        buffer.writeStaticString(#"","bundleID":""#)
-        buffer.writeString(bundleID.rawValue)
-        buffer.writeStaticString(#"","priority":"#)
-        buffer.write(decimal: UInt64(notification.priority.rawValue))
+        line.writeStaticString(#"","topic":""#)
+        line.writeString(notification.topic)
+        line.writeStaticString(#"","bundleID":""#)
+        line.writeString(bundleID.rawValue)
+        line.writeStaticString(#"","priority":"#)
+        line.write(decimal: UInt64(notification.priority.rawValue))
         if let seconds = notification.expiration.seconds {
-            buffer.writeStaticString(#","expiration":"#)
-            buffer.write(decimal: seconds)
+            line.writeStaticString(#","expiration":"#)
+            line.write(decimal: seconds)
         }
         if let collapseID = notification.collapseID {
-            buffer.writeStaticString(#","collapseID":"#)
-            buffer.writeString(JSONString.quoted(collapseID.rawValue))
+            line.writeStaticString(#","collapseID":"#)
+            line.writeString(JSONString.quoted(collapseID.rawValue))
         }
         if let type = notification.pushType {
-            buffer.writeStaticString(#","pushType":""#)
-            buffer.writeString(type.rawValue)
-            buffer.writeStaticString(#"""#)
+            line.writeStaticString(#","pushType":""#)
+            line.writeString(type.rawValue)
+            line.writeStaticString(#"""#)
         }
-        buffer.writeStaticString(#","payload":"#)
-        buffer.writeBytes(notification.payload.json)
-        buffer.writeStaticString("}\n")
+        line.writeStaticString(#","payload":"#)
+        line.writeBytes(payload)
+        line.writeStaticString("}\n")
+        return line
     }
 
     /// The last line of a stream, which says why it ends.
@@ -55,7 +58,7 @@ enum NotificationLine {
     }
 }
 
-// Without a string for each number and identifier: lines are written with every push.
+// Without a string for each number and identifier, and in one piece: lines are written with every push.
 extension ByteBuffer {
     fileprivate mutating func write(decimal number: UInt64) {
         // 2^64 has twenty digits.
@@ -66,10 +69,16 @@ extension ByteBuffer {
             digits[first] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         } while rest > 0
-        for index in first..<20 { writeInteger(digits[index]) }
+        writeBytes(digits.span.extracting(first..<20).bytes)
     }
 
     fileprivate mutating func write(_ id: NotificationID) {
-        id.forEachByte { writeInteger($0) }
+        var text = InlineArray<36, UInt8>(repeating: 0)
+        var index = 0
+        id.forEachByte {
+            text[index] = $0
+            index += 1
+        }
+        writeBytes(text.span.bytes)
     }
 }

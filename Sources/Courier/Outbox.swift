@@ -1,30 +1,40 @@
+import Delivery
 import NIOCore
 import Synchronization
 
-/// The streams of one event loop that have something to write: one task of the loop for all that have gathered.
+/// What the streams of one event loop have to write: one task of the loop for all that has gathered.
 ///
 /// The pushes of one read go to as many devices, and to hand each to its event loop by itself cost as much as to write
 /// its line.
 final class Outbox: Sendable {
+    enum Item: Sendable {
+        case sending(Sending)
+        case end(StreamEnd)
+    }
+
     private let eventLoop: any EventLoop
-    private let waiting = Mutex<[DeviceStream]>([])
+    private let waiting = Mutex<[(stream: DeviceStream, item: Item)]>([])
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Has the stream write what it has, soon, on the event loop.
-    func add(_ stream: DeviceStream) {
+    /// Has the stream write the item, soon, on the event loop; one stream's items in the order in which they came.
+    func add(_ item: Item, to stream: DeviceStream) {
         let isFirst = waiting.withLock { waiting in
-            waiting.append(stream)
+            waiting.append((stream, item))
             return waiting.count == 1
         }
-        guard isFirst else { return }
-        eventLoop.execute {
-            let streams = self.waiting.withLock { waiting in
-                defer { waiting = [] }
-                return waiting
-            }
-            for stream in streams { stream.write() }
+        if isFirst { eventLoop.execute { self.writeAll() } }
+    }
+
+    private func writeAll() {
+        let items = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
         }
+        for (stream, item) in items { stream.write(item) }
+        // All is written before the first of it is encrypted and sent: what goes to one device goes in one write, and the
+        // processor does the same thing many times.
+        for (stream, _) in items { stream.flush() }
     }
 }
 

@@ -165,18 +165,19 @@ extension Delivery {
             if switchboard.offer(offer, now: now) == .returned { record(.discarded(.oneAttempt), submission, now) }
             return answers.answer(submission.ticket, with: .accepted)
         }
-        var isWaiting = false
+        var isFirst = false
         advance(shard, now) { acceptances in
             let id = acceptances.nextOffer()
             // Under the lock, so that two notifications to one destination are offered in the order of acceptance;
             // the switchboard never calls back while it is asked.
             let offer = Offer(id: id, destination: destination, notification: notification)
             let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer, now: now)
-            isWaiting = answer == .taken
+            // The deadlines are looked at already where something else waits.
+            isFirst = answer == .taken && !acceptances.isWaiting
             return acceptances.accept(
                 submission, answers: answers, offer: id, answered: answer, expires: expires, now: now.uptime)
         }
-        if isWaiting { wake.yield() }
+        if isFirst { wake.yield() }
     }
 
     /// Why a notification is not accepted, where it is not.

@@ -1,19 +1,34 @@
 package import Notifications
 
 /// The accounts at one version.
+///
+/// One reference, whatever is in it: it is handed out with every batch of requests and every line to a device.
 package struct AccountsSnapshot: Sendable, Hashable {
-    /// Grows with every change.
-    package private(set) var version: UInt64
-    package internal(set) var teams: [TeamID: Team] = [:]
-    package private(set) var apps: [BundleID: App] = [:]
-    package internal(set) var keys: [KeyID: TeamKey] = [:]
-    package internal(set) var certificates: [CertificateSerial: TeamCertificate] = [:]
-    /// The devices that are trusted no more, and since when.
-    package internal(set) var revokedDevices: [DeviceKey: Timestamp] = [:]
-    private var appsByID: [AppID: App] = [:]
+    private var box: Box
+
+    /// What never changes once somebody has it.
+    private final class Box: Sendable {
+        let contents: Contents
+        init(_ contents: Contents) { self.contents = contents }
+    }
+
+    private struct Contents: Sendable, Hashable {
+        var version: UInt64 = 0
+        var teams: [TeamID: Team] = [:]
+        var apps: [BundleID: App] = [:]
+        var keys: [KeyID: TeamKey] = [:]
+        var certificates: [CertificateSerial: TeamCertificate] = [:]
+        var revokedDevices: [DeviceKey: Timestamp] = [:]
+        var appsByID: [AppID: App] = [:]
+
+        mutating func insert(_ app: App) {
+            apps[app.bundleID] = app
+            appsByID[app.id] = app
+        }
+    }
 
     /// No accounts at all.
-    package init() { version = 0 }
+    package init() { box = Box(Contents()) }
 
     package init(
         version: UInt64,
@@ -23,15 +38,57 @@ package struct AccountsSnapshot: Sendable, Hashable {
         certificates: [TeamCertificate] = [],
         revokedDevices: [DeviceKey: Timestamp] = [:],
     ) {
-        self.version = version
-        self.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        self.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        self.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
-        self.revokedDevices = revokedDevices
-        for app in apps { insert(app) }
+        var contents = Contents()
+        contents.version = version
+        contents.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        contents.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        contents.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
+        contents.revokedDevices = revokedDevices
+        for app in apps { contents.insert(app) }
+        box = Box(contents)
     }
 
-    package func app(_ id: AppID) -> App? { appsByID[id] }
+    package static func == (left: AccountsSnapshot, right: AccountsSnapshot) -> Bool {
+        left.box === right.box || left.box.contents == right.box.contents
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(box.contents) }
+
+    private mutating func change(_ change: (inout Contents) -> Void) {
+        var contents = box.contents
+        change(&contents)
+        box = Box(contents)
+    }
+}
+
+extension AccountsSnapshot {
+    /// Grows with every change.
+    package var version: UInt64 { box.contents.version }
+
+    package internal(set) var teams: [TeamID: Team] {
+        get { box.contents.teams }
+        set { change { $0.teams = newValue } }
+    }
+
+    package var apps: [BundleID: App] { box.contents.apps }
+
+    package internal(set) var keys: [KeyID: TeamKey] {
+        get { box.contents.keys }
+        set { change { $0.keys = newValue } }
+    }
+
+    package internal(set) var certificates: [CertificateSerial: TeamCertificate] {
+        get { box.contents.certificates }
+        set { change { $0.certificates = newValue } }
+    }
+
+    /// The devices that are trusted no more, and since when.
+    package internal(set) var revokedDevices: [DeviceKey: Timestamp] {
+        get { box.contents.revokedDevices }
+        set { change { $0.revokedDevices = newValue } }
+    }
+
+    package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
     /// The app that a topic addresses, and which of its services: the app whose bundle ID it is, else the one whose
     /// bundle ID and suffix it is.
@@ -51,10 +108,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         certificates[serial].map { $0.revoked == nil } ?? false
     }
 
-    mutating func insert(_ app: App) {
-        apps[app.bundleID] = app
-        appsByID[app.id] = app
-    }
+    mutating func insert(_ app: App) { change { $0.insert(app) } }
 
-    mutating func advance() { version += 1 }
+    mutating func advance() { change { $0.version += 1 } }
 }

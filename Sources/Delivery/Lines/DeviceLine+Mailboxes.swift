@@ -70,7 +70,8 @@ extension DeviceLine {
         }
         phase = .open
         actions += sendHeld(after: reading, now, &silents)
-        return actions + readForRoom()
+        if let again = readForRoom() { actions.append(again) }
+        return actions
     }
 
     /// Whether a mailbox's content is newer than all of it that this line has sent.

@@ -94,12 +94,11 @@ struct DeviceLine: ~Copyable {
             NotificationSubject(id: id, address: .destination(destination, generation: 0), topic: topic)
         }
 
-        /// What follows when the device has taken it.
-        func acknowledgement(now: Moment) -> [Action] {
-            var actions = [Action.note(.acknowledged(after: now.uptime.microseconds(since: sent)), subject)]
+        /// Adds what follows when the device has taken it.
+        func acknowledge(now: Moment, _ actions: inout [Action]) {
+            actions.append(.note(.acknowledged(after: now.uptime.microseconds(since: sent)), subject))
             if let offer { actions.append(.acknowledged(offer, destination)) }
             if let version { actions.append(.remove(MailboxReference(destination: destination, version: version))) }
-            return actions
         }
     }
 
@@ -177,19 +176,18 @@ extension DeviceLine {
     /// The device has taken these sendings; numbers that are not under way, as those of an older stream, mean nothing.
     mutating func acknowledged(_ numbers: [UInt64], now: Moment) -> [Action] {
         var actions: [Action] = []
-        for number in numbers {
-            guard let sending = underWay.removeValue(forKey: number) else { continue }
-            actions += sending.acknowledgement(now: now)
-        }
-        return actions + readForRoom()
+        actions.reserveCapacity(2 * min(numbers.count, underWay.count))
+        for number in numbers { underWay.removeValue(forKey: number)?.acknowledge(now: now, &actions) }
+        if let reading = readForRoom() { actions.append(reading) }
+        return actions
     }
 
     /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
     /// cost a reading each.
-    mutating func readForRoom() -> [Action] {
+    mutating func readForRoom() -> Action? {
         guard case .open = phase, underWay.count <= limit / 2, waiting.values.contains(where: { $0.reason == .room })
-        else { return [] }
-        return readAgain(releases: false).map { [$0] } ?? []
+        else { return nil }
+        return readAgain(releases: false)
     }
 
     /// The device says how it stands.

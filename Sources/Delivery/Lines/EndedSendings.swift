@@ -21,10 +21,7 @@ struct EndedSendings {
     }
 
     /// The device has taken these after all: their offers hear of it, and their mailboxes are emptied.
-    mutating func acknowledged(_ numbers: [UInt64], now: Moment) -> [DeviceLine.Action] {
-        numbers.flatMap { number -> [DeviceLine.Action] in
-            guard let sending = sendings.removeValue(forKey: number) else { return [] }
-            return sending.acknowledgement(now: now)
-        }
+    mutating func acknowledged(_ numbers: [UInt64], now: Moment, _ actions: inout [DeviceLine.Action]) {
+        for number in numbers { sendings.removeValue(forKey: number)?.acknowledge(now: now, &actions) }
     }
 }

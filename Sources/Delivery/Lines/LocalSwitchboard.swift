@@ -83,9 +83,10 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
-        let now = advance(device) { line, _, now in line.acknowledged(sendings, now: now) }
-        let late = shard(device).lines.withLock { $0.acknowledgedLate(sendings, by: device, now: now) }
-        perform(late, for: device, now)
+        let now = clock()
+        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(sendings, by: device, now: now) }
+        if isFirstDue { wake.yield() }
+        perform(actions, for: device, now)
     }
 
     package func changePower(of device: DeviceKey, to power: DevicePower) {
@@ -154,12 +155,10 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     /// Lets something happen to a device's line, if it has one, and does what the line then wants done.
-    /// - Returns: When it was.
-    @discardableResult
     private func advance(
         _ device: DeviceKey,
         _ event: (inout DeviceLine, inout DeviceLine.Silents, Moment) -> [DeviceLine.Action],
-    ) -> Moment {
+    ) {
         let now = clock()
         let (actions, isFirstDue) = shard(device).lines.withLock { lines -> ([DeviceLine.Action], Bool) in
             guard let attached = lines.attached[device] else { return ([], false) }
@@ -169,7 +168,6 @@ package final class LocalSwitchboard: Switchboard {
         }
         if isFirstDue { wake.yield() }
         perform(actions, for: device, now)
-        return now
     }
 
     private func send(_ sending: Sending, on attached: AttachedLine, _ now: Moment) {
@@ -306,8 +304,20 @@ private struct Lines {
         ended[device]?.stored(reference, offer: offer)
     }
 
-    mutating func acknowledgedLate(_ numbers: [UInt64], by device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
-        ended[device]?.acknowledged(numbers, now: now) ?? []
+    /// - Returns: What follows, and whether nothing waited for a time before.
+    mutating func acknowledged(
+        _ numbers: [UInt64],
+        by device: DeviceKey,
+        now: Moment,
+    ) -> (actions: [DeviceLine.Action], isFirstDue: Bool) {
+        var (actions, isFirstDue): ([DeviceLine.Action], Bool) = ([], false)
+        if let attached = attached[device] {
+            actions = attached.line.acknowledged(numbers, now: now)
+            isFirstDue = schedule(attached, of: device)
+        }
+        // Those of the device's last stream. Hardly any device has one that ended lately.
+        if !ended.isEmpty { ended[device]?.acknowledged(numbers, now: now, &actions) }
+        return (actions, isFirstDue)
     }
 }
 

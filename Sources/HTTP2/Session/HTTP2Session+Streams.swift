@@ -100,8 +100,11 @@ extension HTTP2Session {
     }
 
     /// Sends bytes of a body that was begun with `endStream: false`.
+    ///
+    /// - Parameter schedulesFlush: false where the caller calls ``flush()`` itself once it has written all it has: that
+    ///   saves a task of the event loop.
     @discardableResult
-    package func write(_ stream: StreamID, _ bytes: ByteBuffer) -> WriteResult {
+    package func write(_ stream: StreamID, _ bytes: ByteBuffer, schedulesFlush: Bool = true) -> WriteResult {
         guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else {
             return .closed
         }
@@ -115,6 +118,7 @@ extension HTTP2Session {
             body.append(bytes)
             bufferedBytes += bytes.readableBytes
             resume(body, library)
+            if schedulesFlush { scheduleFlush() }
         }
         if body.bytes >= configuration.streamHighMark { body.isAboveMark = true }
         return body.isAboveMark ? .wait : .more
@@ -127,6 +131,7 @@ extension HTTP2Session {
         body.isFinished = true
         localEnded(index)
         resume(body, library)
+        scheduleFlush()
     }
 
     /// Body bytes of one stream that wait to be sent; 0 for a stream that is gone.
@@ -172,11 +177,9 @@ extension HTTP2Session {
     }
 
     private func resume(_ body: OutboundBody, _ library: OpaquePointer) {
-        if body.isDeferred {
-            body.isDeferred = false
-            nghttp2_session_resume_data(library, body.stream.rawValue)
-        }
-        scheduleFlush()
+        guard body.isDeferred else { return }
+        body.isDeferred = false
+        nghttp2_session_resume_data(library, body.stream.rawValue)
     }
 
     /// Nil where there is nothing to send after the headers.

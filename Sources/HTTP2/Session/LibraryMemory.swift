@@ -36,18 +36,24 @@ final class LibraryMemory {
             mem_user_data: Unmanaged.passUnretained(memory).toOpaque(),
             malloc: { count, _ in malloc(count) },
             free: { piece, owner in
-                if let owner { Unmanaged<LibraryMemory>.fromOpaque(owner).takeUnretainedValue().forget(piece) }
+                if let owner { LibraryMemory.call(owner) { $0.forget(piece) } }
                 free(piece)
             },
             calloc: { count, size, _ in calloc(count, size) },
             realloc: { piece, count, owner in
                 guard let owner else { return realloc(piece, count) }
-                return Unmanaged<LibraryMemory>.fromOpaque(owner).takeUnretainedValue().change(piece, to: count)
+                return LibraryMemory.call(owner) { $0.change(piece, to: count) }
             },
         )
         memory.isMaking = true
         defer { memory.isMaking = false }
         return body(&functions)
+    }
+
+    /// Calls with the owner that libnghttp2 was given, without counting a reference to it: several times for each frame.
+    @inline(__always)
+    private static func call<Result>(_ owner: UnsafeMutableRawPointer, _ body: (LibraryMemory) -> Result) -> Result {
+        Unmanaged<LibraryMemory>.fromOpaque(owner)._withUnsafeGuaranteedRef(body)
     }
 
     private func change(_ piece: UnsafeMutableRawPointer?, to count: Int) -> UnsafeMutableRawPointer? {

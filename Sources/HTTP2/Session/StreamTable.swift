@@ -61,8 +61,11 @@ public struct StreamTable<Element> {
     }
 
     /// The streams whose element is chosen: to go over them while the table may change.
+    @inlinable
     public func streams(where isChosen: (Element) -> Bool) -> [StreamID] {
-        zip(ids, elements).compactMap { isChosen($1) ? StreamID($0) : nil }
+        var chosen: [StreamID] = []
+        for index in ids.indices where isChosen(elements[index]) { chosen.append(StreamID(ids[index])) }
+        return chosen
     }
 
     /// Changes a stream's element in place; nil if it is not in the table. What `change` does must not come back here.
