@@ -42,16 +42,14 @@ extension DeviceID {
 
 extension NotificationID {
     /// 16 bytes in the order in which a UUID is written.
-    var column: Data {
-        Data((0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> (56 - 8 * ($0 & 7))) })
-    }
+    var column: Data { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) } }
 
     init?(column: Data) {
         guard column.count == 16 else { return nil }
-        self.init(
-            high: column.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
-            low: column.suffix(8).reduce(0) { $0 << 8 | UInt64($1) },
-        )
+        let (high, low) = column.withUnsafeBytes { bytes in
+            (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+        self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
     }
 }
 

@@ -14,10 +14,9 @@ extension SQLiteStore: Mailboxes {
             if let reservation = taken.reservation {
                 try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
             }
-            var ended: [EndedNotification] = []
-            let results = try Self.store(
-                entries.prefix(accepted), firstVersion: taken.first, ended: &ended, in: database)
-            return (results, ended, taken.reservation)
+            var writing = try MailboxWriting(database)
+            let results = try writing.store(entries.prefix(accepted), firstVersion: taken.first)
+            return (results, writing.ended, taken.reservation)
         } committed: { results, ended, reservation in
             if let reservation { versions.committed(reservation) }
             journal.record(ended)
@@ -71,84 +70,6 @@ extension SQLiteStore: Mailboxes {
 // MARK: - Rows
 
 extension SQLiteStore {
-    /// Stores what it can: an entry whose values SQLite refuses has its own result.
-    private static func store(
-        _ entries: ArraySlice<MailboxEntry>,
-        firstVersion: UInt64,
-        ended: inout [EndedNotification],
-        in database: Database,
-    ) throws(SQLiteFailure) -> [Result<MailboxVersion, StoreError>] {
-        var results: [Result<MailboxVersion, StoreError>] = []
-        results.reserveCapacity(entries.count)
-        var version = firstVersion
-        for entry in entries {
-            do throws(SQLiteFailure) {
-                let replaced = try replaced(by: entry, in: database)
-                try store(entry, version: version, in: database)
-                if let replaced { ended.append(replaced) }
-                results.append(.success(MailboxVersion(rawValue: version)))
-            } catch  where !error.endsTransaction {
-                results.append(.failure(error.storeError))
-            }
-            version += 1
-        }
-        return results
-    }
-
-    /// What a mailbox holds that is about to be replaced; nil where that is nothing, or the same notification.
-    private static func replaced(
-        by entry: MailboxEntry,
-        in database: Database,
-    ) throws(SQLiteFailure) -> EndedNotification? {
-        let newer = entry.notification
-        return try database.firstRow(
-            "SELECT id, topic, collapse_id FROM mailbox WHERE environment = ? AND device = ? AND app = ?",
-            entry.destination.arguments,
-        ) { row throws(SQLiteFailure) -> EndedNotification? in
-            guard let id = NotificationID(column: row.blob(0)), id != newer.id else { return nil }
-            let isCoalesced = newer.collapseID.map { Data($0.rawValue.utf8) == row.blob(2) } ?? false
-            return EndedNotification(
-                id: id,
-                destination: entry.destination,
-                topic: row.text(1),
-                step: isCoalesced ? .coalesced(into: newer.id) : .replaced(by: newer.id),
-            )
-        } ?? nil
-    }
-
-    /// Texts that come from outside are passed as bytes, for ``Database/run(_:_:)`` would end them at a NUL.
-    private static func store(
-        _ entry: MailboxEntry,
-        version: UInt64,
-        in database: Database,
-    ) throws(SQLiteFailure) {
-        let notification = entry.notification
-        try database.run(
-            """
-            REPLACE INTO mailbox (
-                environment, device, app, version, expires, id, priority, expiration, contents, push_type, topic,
-                collapse_id, payload
-            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), CAST(? AS TEXT), ?)
-            """,
-            [
-                entry.destination.environment.column,
-                entry.destination.device.column,
-                entry.destination.app.rawValue,
-                Int64(clamping: version),
-                entry.expires.column,
-                notification.id.column,
-                notification.priority.rawValue,
-                // The same 64 bits: it goes to the device as the provider wrote it.
-                notification.expiration.seconds.map { Int64(bitPattern: $0) },
-                notification.payload.contents.rawValue,
-                notification.pushType?.rawValue,
-                Data(notification.topic.utf8),
-                (notification.collapseID?.rawValue.utf8).map { Data($0) },
-                Data(notification.payload.json),
-            ],
-        )
-    }
-
     private static func remove(
         _ references: ArraySlice<MailboxReference>,
         in database: Database,

@@ -1,0 +1,171 @@
+import Delivery
+import GRDB
+import Notifications
+
+import struct Foundation.Data
+
+/// Puts notifications into mailboxes, within a transaction.
+///
+/// What a mailbox holds is looked at first, since the delivery log tells what is replaced. Its row is then changed where
+/// it is; SQLite's REPLACE would take it out of the table and put it in again.
+struct MailboxWriting {
+    private let database: Database
+    private var statements: Statements
+    /// What was replaced.
+    private(set) var ended: [EndedNotification] = []
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        self.database = database
+        statements = try Statements(database)
+    }
+
+    /// Stores what it can: an entry whose values SQLite refuses has its own result.
+    ///
+    /// - Parameter firstVersion: the first entry's; each of the others has the next.
+    mutating func store(
+        _ entries: ArraySlice<MailboxEntry>,
+        firstVersion: UInt64,
+    ) throws(SQLiteFailure) -> [Result<MailboxVersion, StoreError>] {
+        var results = (0..<UInt64(entries.count)).map { number -> Result<MailboxVersion, StoreError> in
+            .success(MailboxVersion(rawValue: firstVersion + number))
+        }
+        for place in Self.places(of: entries) {
+            let number = place.index - entries.startIndex
+            do throws(SQLiteFailure) {
+                try store(entries[place.index], version: firstVersion + UInt64(number))
+            } catch  where !error.endsTransaction {
+                results[number] = .failure(error.storeError)
+                // One of them has failed, and cannot be run again.
+                statements = try Statements(database)
+            }
+        }
+        return results
+    }
+
+    private mutating func store(_ entry: MailboxEntry, version: UInt64) throws(SQLiteFailure) {
+        let held = try held(before: entry)
+        let statement = held == nil ? statements.insertion : statements.update
+        try statement.bind(entry, version: version)
+        try statement.run(in: database)
+        if let replaced = held?.replaced { ended.append(replaced) }
+    }
+
+    /// What a mailbox holds before an entry comes; nil where that is nothing.
+    private func held(before entry: MailboxEntry) throws(SQLiteFailure) -> Held? {
+        let newer = entry.notification
+        statements.held.reset()
+        try statements.held.bind(entry.destination)
+        return try statements.held.firstRow(in: database) { row in
+            guard let id = NotificationID(column: row.bytes(0)), id != newer.id else { return Held(replaced: nil) }
+            let isCoalesced = newer.collapseID.map { Data($0.rawValue.utf8) == row.bytes(2) } ?? false
+            return Held(
+                replaced: EndedNotification(
+                    id: id,
+                    destination: entry.destination,
+                    topic: String(decoding: row.bytes(1), as: UTF8.self),
+                    step: isCoalesced ? .coalesced(into: newer.id) : .replaced(by: newer.id),
+                ))
+        }
+    }
+
+    private struct Held {
+        /// Nil where it is the same notification.
+        let replaced: EndedNotification?
+    }
+}
+
+// MARK: - The order
+
+extension MailboxWriting {
+    /// Where in the table an entry belongs.
+    private struct Place {
+        let index: Int
+        let environment: Int64
+        let device: Int64
+        let app: UInt32
+    }
+
+    /// The entries in the table's order, so that those on one page are written one after the other, and those of one
+    /// mailbox in the order in which they came.
+    private static func places(of entries: ArraySlice<MailboxEntry>) -> [Place] {
+        var places: [Place] = []
+        places.reserveCapacity(entries.count)
+        for index in entries.indices {
+            let destination = entries[index].destination
+            places.append(
+                Place(
+                    index: index,
+                    environment: destination.environment.column,
+                    device: destination.device.column,
+                    app: destination.app.rawValue,
+                ))
+        }
+        places.sort { lhs, rhs in
+            // Two devices are seldom the same.
+            guard lhs.device == rhs.device, lhs.environment == rhs.environment else {
+                return (lhs.environment, lhs.device) < (rhs.environment, rhs.device)
+            }
+            return (lhs.app, lhs.index) < (rhs.app, rhs.index)
+        }
+        return places
+    }
+}
+
+// MARK: - The statements
+
+extension MailboxWriting {
+    private struct Statements {
+        let held: BoundStatement
+        let insertion: BoundStatement
+        let update: BoundStatement
+
+        init(_ database: Database) throws(SQLiteFailure) {
+            held = try BoundStatement(
+                "SELECT id, topic, collapse_id FROM mailbox WHERE environment = ?1 AND device = ?2 AND app = ?3",
+                in: database)
+            insertion = try BoundStatement(
+                """
+                INSERT INTO mailbox (
+                    environment, device, app, version, expires, id, priority, expiration, contents, push_type, topic,
+                    collapse_id, payload
+                ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, CAST(?11 AS TEXT), CAST(?12 AS TEXT), ?13)
+                """,
+                in: database)
+            update = try BoundStatement(
+                """
+                UPDATE mailbox SET
+                    version = ?4, expires = ?5, id = ?6, priority = ?7, expiration = ?8, contents = ?9,
+                    push_type = ?10, topic = CAST(?11 AS TEXT), collapse_id = CAST(?12 AS TEXT), payload = ?13
+                WHERE environment = ?1 AND device = ?2 AND app = ?3
+                """,
+                in: database)
+        }
+    }
+}
+
+extension BoundStatement {
+    /// The columns `environment`, `device` and `app`.
+    fileprivate func bind(_ destination: Destination) throws(SQLiteFailure) {
+        try bind(destination.environment.column, at: 1)
+        try bind(destination.device.column, at: 2)
+        try bind(Int64(destination.app.rawValue), at: 3)
+    }
+
+    /// All columns of a mailbox.
+    fileprivate func bind(_ entry: MailboxEntry, version: UInt64) throws(SQLiteFailure) {
+        let notification = entry.notification
+        reset()
+        try bind(entry.destination)
+        try bind(Int64(clamping: version), at: 4)
+        try bind(entry.expires.column, at: 5)
+        try bind(notification.id.column, at: 6)
+        try bind(Int64(notification.priority.rawValue), at: 7)
+        // The same 64 bits: it goes to the device as the provider wrote it.
+        try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
+        try bind(Int64(notification.payload.contents.rawValue), at: 9)
+        try bind(notification.pushType?.rawValue, at: 10)
+        try bind(Data(notification.topic.utf8), at: 11)
+        try bind((notification.collapseID?.rawValue.utf8).map { Data($0) }, at: 12)
+        try bind(Data(notification.payload.json), at: 13)
+    }
+}
