@@ -15,6 +15,7 @@ package final class Delivery: OfferOutcomes {
     private let struck: @Sendable (DeliveryLimit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
+    private let storeQueue = StoreQueue()
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     /// How many batches of submissions wait for their registrations.
@@ -43,18 +44,20 @@ package final class Delivery: OfferOutcomes {
         self.limits = limits
         self.struck = struck
         self.clock = clock
-        shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
+        shards = (0..<DeliveryLimits.shards).map { Shard(number: $0, limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         switchboard.report(to: self)
     }
 
     private final class Shard: Sendable {
+        let number: Int
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
         /// How many threads carry out what was decided, which they do once they have given the lock back.
         let performing = Atomic(0)
 
-        init(limits: DeliveryLimits) {
+        init(number: Int, limits: DeliveryLimits) {
+            self.number = number
             acceptances = Mutex(Acceptances(limits: limits))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
@@ -232,33 +235,93 @@ extension Delivery {
         _ now: Moment? = nil,
         _ event: (inout Acceptances) -> [Acceptances.Action],
     ) {
-        let actions = shard.acceptances.withLock { acceptances in
+        let (actions, batch) = shard.acceptances.withLock { acceptances in
             shard.performing.add(1, ordering: .relaxed)
-            let actions = event(&acceptances)
-            return actions + acceptances.nextBatch()
+            return (event(&acceptances), acceptances.nextBatch())
         }
         defer { shard.performing.subtract(1, ordering: .releasing) }
-        for action in actions {
-            switch action {
-            case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
-            case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
-            case .remove(let reference): remove([reference])
-            case .store(let offers, let entries): store(offers, entries, in: shard)
-            case .struck(let limit): struck(limit)
-            case .note(let step, let subject):
-                let time = now?.time ?? clock().time
-                log.record(DeliveryEvent(time: time, step: step, subject: subject))
+        for action in actions { perform(action, of: shard, now) }
+        for action in batch { perform(action, of: shard, now) }
+    }
+
+    private func perform(_ action: Acceptances.Action, of shard: Shard, _ now: Moment?) {
+        switch action {
+        case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
+        case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
+        case .remove(let reference): remove([reference])
+        case .store(let offers, let entries):
+            store(StoreQueue.Batch(shard: shard.number, offers: offers, entries: entries))
+        case .struck(let limit): struck(limit)
+        case .note(let step, let subject):
+            let time = now?.time ?? clock().time
+            log.record(DeliveryEvent(time: time, step: step, subject: subject))
+        }
+    }
+
+    private func store(_ batch: StoreQueue.Batch) {
+        guard storeQueue.add(batch) else { return }
+        Task {
+            while true {
+                let batches = storeQueue.next()
+                guard !batches.isEmpty else { break }
+                stored(batches, await mailboxes.store(batches.flatMap(\.entries)))
             }
         }
     }
 
-    private func store(_ offers: [OfferID], _ entries: [MailboxEntry], in shard: Shard) {
+    /// Tells the shards what the store said, and the providers once all shards know: each connection is woken once.
+    private func stored(_ batches: [StoreQueue.Batch], _ results: [Result<MailboxVersion, StoreError>]) {
+        let now = clock()
+        var results = results[...]
+        var answers = GatheredAnswers()
+        // What is not yet answered is not yet done.
+        for batch in batches { shards[batch.shard].performing.add(1, ordering: .relaxed) }
+        for batch in batches {
+            let batchResults = Array(results.prefix(batch.offers.count))
+            results = results.dropFirst(batch.offers.count)
+            if isFinal(batch, batchResults) {
+                stored(batch, batchResults, now, &answers)
+            } else {
+                finish(batch, batchResults)
+            }
+        }
+        answers.give()
+        for batch in batches { shards[batch.shard].performing.subtract(1, ordering: .releasing) }
+    }
+
+    private func stored(
+        _ batch: StoreQueue.Batch,
+        _ results: [Result<MailboxVersion, StoreError>],
+        _ now: Moment,
+        _ answers: inout GatheredAnswers,
+    ) {
+        let shard = shards[batch.shard]
+        let (actions, next) = shard.acceptances.withLock { acceptances in
+            (acceptances.stored(batch.offers, results: results, now: now.uptime), acceptances.nextBatch())
+        }
+        for action in actions {
+            if case .answer(let receiver, let ticket, let outcome) = action {
+                answers.append((ticket, outcome), for: receiver)
+            } else {
+                perform(action, of: shard, now)
+            }
+        }
+        for action in next { perform(action, of: shard, now) }
+    }
+
+    /// Whether nothing more is to be done with a batch: it is certain what was stored, and still wanted.
+    private func isFinal(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) -> Bool {
+        !results.contains(where: \.isUnknown)
+            && registrations.known(batch.entries.map(\.destination)).allSatisfy { $0?.registration?.isActive ?? true }
+    }
+
+    /// In a task of its own, since it may take as long as the disk is out of order.
+    private func finish(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
-            var results = await mailboxes.store(entries)
-            results = await settle(entries, results)
-            results = await withdraw(entries, results)
+            var results = await settle(batch.entries, results)
+            results = await withdraw(batch.entries, results)
             let now = clock()
-            advance(shard, now) { $0.stored(offers, results: results, now: now.uptime) }
+            advance(shards[batch.shard], now) { $0.stored(batch.offers, results: results, now: now.uptime) }
         }
     }
 

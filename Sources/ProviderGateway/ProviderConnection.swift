@@ -34,7 +34,7 @@ final class ProviderConnection: HTTP2Connection {
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     /// Answers that came on another thread and wait for the event loop.
-    private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
+    private let late = Mutex<[SubmissionAnswer]>([])
 
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, channel: any Channel) {
         self.gateway = gateway
@@ -322,7 +322,7 @@ extension ProviderConnection {
 
     private func answerLate() {
         let answers = late.withLock { late in
-            defer { late.removeAll(keepingCapacity: true) }
+            defer { late = [] }
             return late
         }
         for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
@@ -336,9 +336,22 @@ extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
         if eventLoop.inEventLoop {
             return answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome)
         }
+        answerLater { $0.append((ticket, outcome)) }
+    }
+
+    func answer(_ answers: [SubmissionAnswer]) {
+        if eventLoop.inEventLoop {
+            for (ticket, outcome) in answers { answer(ticket, with: outcome) }
+        } else {
+            answerLater { $0.append(contentsOf: answers) }
+        }
+    }
+
+    /// - Parameter add: adds at least one to those that wait for the event loop.
+    private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
         let isFirst = late.withLock { late in
-            late.append((ticket, outcome))
-            return late.count == 1
+            defer { add(&late) }
+            return late.isEmpty
         }
         if isFirst { eventLoop.execute { self.answerLate() } }
     }

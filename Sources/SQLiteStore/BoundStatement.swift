@@ -9,7 +9,7 @@ import struct Foundation.Data
 /// bind themselves (`StatementBinding`) and columns read themselves (`StatementColumnConvertible`). The pointer that
 /// both want comes from GRDB and goes back to GRDB.
 ///
-/// One that failed cannot be run again, as ``GRDB/Database`` says where it has its statements from.
+/// One that failed cannot be run again: GRDB removes it from the connection's cache, where the next comes from.
 struct BoundStatement {
     private let statement: Statement
     private let steps: Steps
@@ -59,10 +59,11 @@ struct BoundRow {
 }
 
 /// Has GRDB take a statement from row to row.
+// swift-format-ignore: NoLeadingUnderscores
 private final class Steps: DatabaseCursor {
     typealias Element = BoundRow
 
-    // Both are named by the protocol.
+    // The protocol names them so.
     let _statement: Statement
     var _isDone = false
 

@@ -8,6 +8,8 @@ import struct Foundation.Data
 ///
 /// What a mailbox holds is looked at first, since the delivery log tells what is replaced. Its row is then changed where
 /// it is; SQLite's REPLACE would take it out of the table and put it in again.
+///
+/// Texts that come from outside are bound as bytes, since ``BoundStatement/bind(_:at:)`` ends a text at a NUL.
 struct MailboxWriting {
     private let database: Database
     private var statements: Statements

@@ -19,7 +19,7 @@ struct Acceptances: ~Copyable {
 
     init(limits: DeliveryLimits) { self.limits = limits }
 
-    private struct Acceptance {
+    fileprivate struct Acceptance {
         let submission: Submission
         let answers: any SubmissionAnswers
         let expires: Timestamp
@@ -35,7 +35,7 @@ struct Acceptances: ~Copyable {
         }
     }
 
-    private enum State {
+    fileprivate enum State {
         /// A device has it and has not acknowledged it.
         case offered
         /// It goes to the mailbox; `isOut` while a device has it too.
@@ -98,39 +98,38 @@ struct Acceptances: ~Copyable {
         acceptances[offer] = Acceptance(
             submission: submission, answers: answers, expires: expires, accepted: now, state: .offered)
         orders[submission.destination, default: Order()].underWay += 1
+        var actions: [Action] = []
         switch answer {
-        case .taken:
-            deadlines.append((now.advanced(by: limits.acknowledgementGrace), offer))
-            return []
-        case .returned:
-            return store(offer, isOut: false)
+        case .taken: deadlines.append((now.advanced(by: limits.acknowledgementGrace), offer))
+        case .returned: store(offer, isOut: false, &actions)
         }
+        return actions
     }
 
     /// The device has taken the notification.
     mutating func acknowledged(_ offer: OfferID) -> [Action] {
+        var actions: [Action] = []
         switch acceptances[offer]?.state {
         case .offered, .replaced:
-            return finish(offer, .accepted)
+            finish(offer, .accepted, &actions)
         case .storing:
             acceptances[offer]?.state = .acknowledgedWhileStoring
-            return answer(offer, .accepted)
+            acceptances[offer]?.answer(.accepted, &actions)
         case .acknowledgedWhileStoring, nil:
-            return []
+            break
         }
+        return actions
     }
 
     /// The device may not have got the notification.
     mutating func returned(_ offer: OfferID) -> [Action] {
+        var actions: [Action] = []
         switch acceptances[offer]?.state {
-        case .offered:
-            return store(offer, isOut: false)
-        case .storing:
-            acceptances[offer]?.state = .storing(isOut: false)
-            return []
-        case .acknowledgedWhileStoring, .replaced, nil:
-            return []
+        case .offered: store(offer, isOut: false, &actions)
+        case .storing: acceptances[offer]?.state = .storing(isOut: false)
+        case .acknowledgedWhileStoring, .replaced, nil: break
         }
+        return actions
     }
 
     /// Stores what no device acknowledged in time.
@@ -138,7 +137,7 @@ struct Acceptances: ~Copyable {
         var actions: [Action] = []
         while let first = deadlines.first, first.moment <= now {
             deadlines.removeFirst()
-            if case .offered = acceptances[first.offer]?.state { actions += store(first.offer, isOut: true) }
+            if case .offered = acceptances[first.offer]?.state { store(first.offer, isOut: true, &actions) }
         }
         return actions
     }
@@ -154,29 +153,34 @@ struct Acceptances: ~Copyable {
     ) -> [Action] {
         storing = 0
         var actions: [Action] = []
+        actions.reserveCapacity(3 * offers.count)
         for (offer, result) in zip(offers, results) {
             guard let acceptance = acceptances[offer] else { continue }
-            let destination = acceptance.submission.destination
-            if orders[destination]?.storing == offer { orders[destination]?.storing = nil }
+            noteStored(offer, acceptance, result)
             switch result {
             case .success(let version):
-                if orders[destination]?.stored.map({ $0.offer < offer }) ?? true {
-                    orders[destination]?.stored = (offer, acceptance.submission.notification)
-                }
-                actions += storedSafely(offer, acceptance, version, now)
+                storedSafely(offer, acceptance, version, now, &actions)
             case .failure(let error):
-                actions += notStored(offer, acceptance, error)
+                let isAcknowledged = if case .acknowledgedWhileStoring = acceptance.state { true } else { false }
+                finish(offer, isAcknowledged ? .accepted : .rejected(Rejection(error)), &actions)
             }
         }
         return actions
     }
 
-    private func entry(_ acceptance: Acceptance) -> MailboxEntry {
-        MailboxEntry(
-            destination: acceptance.submission.destination,
-            notification: acceptance.submission.notification,
-            expires: acceptance.expires,
-        )
+    /// Keeps what the store said for the others to the same destination, if any are under way.
+    private mutating func noteStored(
+        _ offer: OfferID,
+        _ acceptance: Acceptance,
+        _ result: Result<MailboxVersion, StoreError>,
+    ) {
+        let submission = acceptance.submission
+        guard var order = orders[submission.destination], order.underWay > 1 else { return }
+        if order.storing == offer { order.storing = nil }
+        if case .success = result, order.stored.map({ $0.offer < offer }) ?? true {
+            order.stored = (offer, submission.notification)
+        }
+        orders[submission.destination] = order
     }
 
     private mutating func storedSafely(
@@ -184,56 +188,55 @@ struct Acceptances: ~Copyable {
         _ acceptance: Acceptance,
         _ version: MailboxVersion,
         _ now: Uptime,
-    ) -> [Action] {
+        _ actions: inout [Action],
+    ) {
         let note = Action.note(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
-        let stored = StoredMailboxEntry(entry: entry(acceptance), version: version)
-        let answers = finish(offer, .accepted)
         switch acceptance.state {
         case .acknowledgedWhileStoring:
-            let reference = MailboxReference(destination: stored.entry.destination, version: version)
-            return answers + [.remove(reference)]
+            finish(offer, .accepted, &actions)
+            let destination = acceptance.submission.destination
+            actions.append(.remove(MailboxReference(destination: destination, version: version)))
         case .storing:
             // Before the answer, so that what the provider sends once it has that comes after this on the stream.
             // With its offer even where that came back: a late acknowledgement may still mean it.
-            return [note, .announce(stored, offer: offer)] + answers
+            actions.append(note)
+            actions.append(.announce(StoredMailboxEntry(entry: acceptance.entry, version: version), offer: offer))
+            finish(offer, .accepted, &actions)
         case .offered, .replaced:
-            return [note] + answers
+            actions.append(note)
+            finish(offer, .accepted, &actions)
         }
-    }
-
-    private mutating func notStored(_ offer: OfferID, _ acceptance: Acceptance, _ error: StoreError) -> [Action] {
-        if case .acknowledgedWhileStoring = acceptance.state { return finish(offer, .accepted) }
-        return finish(offer, .rejected(Rejection(error)))
     }
 
     /// Puts a notification in the queue for the mailbox, unless a newer one to the same destination has gone before
     /// it, as it happens when a connection breaks: then the newer one is what the mailbox is to hold.
-    private mutating func store(_ offer: OfferID, isOut: Bool) -> [Action] {
-        guard let acceptance = acceptances[offer] else { return [] }
+    private mutating func store(_ offer: OfferID, isOut: Bool, _ actions: inout [Action]) {
+        guard let acceptance = acceptances[offer] else { return }
         let destination = acceptance.submission.destination
         let order = orders[destination] ?? Order()
-        if let newer = order.storing, newer > offer { return replace(offer, by: newer) }
+        if let newer = order.storing, newer > offer { return replace(offer, by: newer, &actions) }
         if let newer = order.stored, newer.offer > offer {
             let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
-            return [.note(step, acceptance.subject)] + finish(offer, .accepted)
+            actions.append(.note(step, acceptance.subject))
+            return finish(offer, .accepted, &actions)
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
             let detail = "The service has more to store than its disk takes."
-            return [.struck(.pendingStores)] + finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)))
+            actions.append(.struck(.pendingStores))
+            return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
         }
         acceptances[offer]?.state = .storing(isOut: isOut)
         orders[destination]?.storing = offer
         waitingForStore.append(offer)
-        return []
     }
 
     /// A newer notification, which is on its way to the mailbox, stands for this one from now on.
-    private mutating func replace(_ offer: OfferID, by newer: OfferID) -> [Action] {
-        guard let older = acceptances[offer], let replacement = acceptances[newer] else { return [] }
+    private mutating func replace(_ offer: OfferID, by newer: OfferID, _ actions: inout [Action]) {
+        guard let older = acceptances[offer], let replacement = acceptances[newer] else { return }
         acceptances[offer]?.state = .replaced
         acceptances[newer]?.replaced.append(offer)
         let step = older.submission.notification.step(onReplacementBy: replacement.submission.notification)
-        return [.note(step, older.subject)]
+        actions.append(.note(step, older.subject))
     }
 
     /// What is to be stored next, when nothing is being stored; called after every event.
@@ -243,35 +246,30 @@ struct Acceptances: ~Copyable {
         waitingForStore.removeAll()
         var actions: [Action] = []
         var batch: (offers: [OfferID], entries: [MailboxEntry]) = ([], [])
+        batch.offers.reserveCapacity(offers.count)
+        batch.entries.reserveCapacity(offers.count)
         for offer in offers {
             guard let acceptance = acceptances[offer] else { continue }
             if case .acknowledgedWhileStoring = acceptance.state {
-                actions += finish(offer, .accepted)
+                finish(offer, .accepted, &actions)
             } else if let newer = orders[acceptance.submission.destination]?.storing, newer > offer {
                 // The newer one goes in this batch, and would replace it at once: only that is stored. So a batch has
                 // one entry for a destination, and storing an entry again never sets a mailbox back.
-                actions += replace(offer, by: newer)
+                replace(offer, by: newer, &actions)
             } else {
                 batch.offers.append(offer)
-                batch.entries.append(entry(acceptance))
+                batch.entries.append(acceptance.entry)
             }
         }
         guard !batch.offers.isEmpty else { return actions }
         storing = batch.offers.count
-        return actions + [.store(batch.offers, batch.entries)]
+        actions.append(.store(batch.offers, batch.entries))
+        return actions
     }
 
-    private mutating func answer(_ offer: OfferID, _ outcome: Outcome) -> [Action] {
-        guard let acceptance = acceptances[offer], !acceptance.isAnswered else { return [] }
-        acceptances[offer]?.isAnswered = true
-        let answer = Action.answer(acceptance.answers, acceptance.submission.ticket, outcome)
-        guard case .rejected(let rejection) = outcome else { return [answer] }
-        return [.note(.rejected(rejection.reason), acceptance.subject), answer]
-    }
-
-    private mutating func finish(_ offer: OfferID, _ outcome: Outcome) -> [Action] {
-        let answer = answer(offer, outcome)
-        guard let acceptance = acceptances.removeValue(forKey: offer) else { return answer }
+    private mutating func finish(_ offer: OfferID, _ outcome: Outcome, _ actions: inout [Action]) {
+        guard var acceptance = acceptances.removeValue(forKey: offer) else { return }
+        acceptance.answer(outcome, &actions)
         let destination = acceptance.submission.destination
         if let order = orders[destination] {
             if order.underWay <= 1 {
@@ -281,9 +279,21 @@ struct Acceptances: ~Copyable {
                 if order.storing == offer { orders[destination]?.storing = nil }
             }
         }
-        return acceptance.replaced.reduce(into: answer) { actions, older in
-            actions += finish(older, outcome)
-        }
+        for older in acceptance.replaced { finish(older, outcome, &actions) }
+    }
+}
+
+extension Acceptances.Acceptance {
+    fileprivate var entry: MailboxEntry {
+        MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)
+    }
+
+    /// Answers the provider, unless it has its answer.
+    fileprivate mutating func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
+        guard !isAnswered else { return }
+        isAnswered = true
+        if case .rejected(let rejection) = outcome { actions.append(.note(.rejected(rejection.reason), subject)) }
+        actions.append(.answer(answers, submission.ticket, outcome))
     }
 }
 

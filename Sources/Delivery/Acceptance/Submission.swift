@@ -33,10 +33,16 @@ package enum Outcome: Sendable, Hashable {
     case rejected(Rejection)
 }
 
+/// What became of the submission with a ticket.
+package typealias SubmissionAnswer = (ticket: UInt64, outcome: Outcome)
+
 /// Takes the answers to submissions: a gateway's connection.
 package protocol SubmissionAnswers: AnyObject, Sendable {
     /// Called once for each submission, on any thread; during ``Delivery/submit(_:answers:)`` or later.
     func answer(_ ticket: UInt64, with outcome: Outcome)
+
+    /// The same for several that are known together.
+    func answer(_ answers: [SubmissionAnswer])
 
     /// Asked after a submission was rejected at once, on the same thread: whether those that follow it in its batch are
     /// to be taken. Those that are not get no answer.
@@ -44,5 +50,9 @@ package protocol SubmissionAnswers: AnyObject, Sendable {
 }
 
 extension SubmissionAnswers {
+    package func answer(_ answers: [SubmissionAnswer]) {
+        for (ticket, outcome) in answers { answer(ticket, with: outcome) }
+    }
+
     package var takesMore: Bool { true }
 }
