@@ -11,6 +11,7 @@ struct MailboxWritingTests {
     /// Notifications that differ in every column.
     private static func entries() throws -> [MailboxEntry] {
         let destination = Example.destination()
+        let collapseID: CollapseIdentifier = try #require(CollapseIdentifier(rawValue: "a\0b"))
         let bare = Example.entry(destination, id: 1)
         var full = Example.entry(destination, id: 2, bytes: 4000)
         full.notification = Notification(
@@ -19,7 +20,7 @@ struct MailboxWritingTests {
             pushType: .alert,
             priority: .low,
             expiration: Expiration(seconds: .max),
-            collapseID: try #require(CollapseIdentifier(rawValue: "a\0b")),
+            collapseID: collapseID,
             payload: Payload(stored: [UInt8](repeating: 0x31, count: 4000), contents: [.aps, .alert, .sound]),
         )
         full.expires = Example.moment.advanced(by: .seconds(60))
