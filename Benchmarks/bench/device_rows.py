@@ -48,7 +48,8 @@ def delivered(bench):
     service = bench.connected_service()
     sides = Sides(bench, service)
     count = bench.requests // 2
-    with service.serve() as ours, peers.mosquitto(bench.tools, bench.work) as theirs:
+    # One event loop, because mosquitto has one thread.
+    with service.serve(event_loops=1) as ours, peers.mosquitto(bench.tools, bench.work) as theirs:
         with sides.fleet("carillon", ours, FLEET) as devices, sides.fleet("mqtt", theirs, FLEET) as clients:
             parties = [("carillon", ours, devices), ("mqtt", theirs, clients)]
 

@@ -44,9 +44,10 @@ struct BoundStatement {
     /// What `body` makes of the first row that the statement gives; nil where it gives none. The row is good during the
     /// call only.
     func firstRow<Value>(in database: Database, _ body: (BoundRow) -> Value) throws(SQLiteFailure) -> Value? {
+        // Not where this fails: GRDB ends the process when a failed statement is set back.
+        let row = try database.perform { _ in try steps.next() }
         defer { reset() }
-        guard let row = try database.perform({ _ in try steps.next() }) else { return nil }
-        return body(row)
+        return row.map(body)
     }
 }
 
