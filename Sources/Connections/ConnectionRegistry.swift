@@ -5,14 +5,20 @@ package import NIOCore
 /// A timer for each of ten thousand idle connections would cost more than the connections do; their limits are whole
 /// seconds, and one look a second is exact enough.
 package final class ConnectionRegistry {
-    /// How often connections are looked at.
+    /// How often each connection is looked at.
     static let interval = TimeAmount.seconds(1)
+
+    /// In how many parts the connections are looked at, one after the other: all at once, ten thousand of them would hold
+    /// up what comes meanwhile for some ten milliseconds.
+    static let parts = 16
 
     /// How long the last words of a connection that is given up may take to go out.
     static let lastWords = TimeAmount.seconds(1)
 
     private let eventLoop: any EventLoop
-    private var connections: [ObjectIdentifier: any ConnectionHandlerProtocol] = [:]
+    private var connections = Array(repeating: [ObjectIdentifier: any ConnectionHandlerProtocol](), count: parts)
+    /// Which part is looked at next.
+    private var next = 0
     private var clock: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 
@@ -27,28 +33,36 @@ package final class ConnectionRegistry {
 
     /// A connection has begun.
     package func add(_ connection: any ConnectionHandlerProtocol) {
-        connections[ObjectIdentifier(connection)] = connection
+        connections[Self.part(of: connection)][ObjectIdentifier(connection)] = connection
         // What arrives while the listener goes down leaves with it.
         if whenEmpty != nil { connection.drain() }
         guard clock == nil else { return }
         let registry = NIOLoopBound(self, eventLoop: eventLoop)
-        clock = eventLoop.scheduleRepeatedTask(initialDelay: Self.interval, delay: Self.interval) { _ in
-            registry.value.tick()
-        }
+        let delay = TimeAmount.nanoseconds(Self.interval.nanoseconds / Int64(Self.parts))
+        clock = eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in registry.value.tick() }
     }
 
     /// A connection has ended.
     package func remove(_ connection: any ConnectionHandlerProtocol) {
-        connections[ObjectIdentifier(connection)] = nil
-        guard connections.isEmpty else { return }
+        connections[Self.part(of: connection)][ObjectIdentifier(connection)] = nil
+        guard isEmpty else { return }
         clock?.cancel()
         clock = nil
         whenEmpty?.succeed()
     }
 
+    private var isEmpty: Bool { connections.allSatisfy(\.isEmpty) }
+
+    private var all: [any ConnectionHandlerProtocol] { connections.flatMap(\.values) }
+
+    private static func part(of connection: any ConnectionHandlerProtocol) -> Int {
+        Int(UInt(bitPattern: ObjectIdentifier(connection).hashValue) % UInt(parts))
+    }
+
     private func tick() {
         let now = NIODeadline.now()
-        for connection in connections.values { connection.tick(now: now) }
+        for connection in connections[next].values { connection.tick(now: now) }
+        next = (next + 1) % Self.parts
     }
 
     /// Lets every connection finish, and closes what is left after `limit`.
@@ -58,13 +72,13 @@ package final class ConnectionRegistry {
             let registry = bound.value
             let promise = eventLoop.makePromise(of: Void.self)
             registry.whenEmpty = promise
-            for connection in registry.connections.values { connection.drain() }
-            if registry.connections.isEmpty { promise.succeed() }
+            for connection in registry.all { connection.drain() }
+            if registry.isEmpty { promise.succeed() }
             let deadline = eventLoop.scheduleTask(in: limit) {
-                for connection in bound.value.connections.values { connection.abandon() }
+                for connection in bound.value.all { connection.abandon() }
             }
             let end = eventLoop.scheduleTask(in: limit + lastWords) {
-                for connection in bound.value.connections.values { connection.close() }
+                for connection in bound.value.all { connection.close() }
             }
             return promise.futureResult.always { _ in
                 deadline.cancel()
