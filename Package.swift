@@ -181,7 +181,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, logging],
             swiftSettings: settings,
         ),
         .testTarget(

@@ -43,7 +43,8 @@ def delivered(bench):
     """Pushes to connected devices that acknowledge them: what each costs, and how long it is under way."""
     peer = "mosquitto, QoS 1, mutual TLS"
     cpu = Result("CPU per push delivered and acknowledged", peer, "s/100k", 1.0, far_off=3.5)
-    median = Result("its latency at half of full load, median", peer, "ms", 1.0, far_off=4.0)
+    # No bound for latencies: in few numbers, on a machine that others use, they are the machine's.
+    median = Result("its latency at half of full load, median", peer, "ms", 1.0)
     p99 = Result("its latency at half of full load, 99th percentile", peer, "ms", 1.0)
     service = bench.connected_service()
     sides = Sides(bench, service)

@@ -65,6 +65,11 @@ const (
 	methodPost  = 0x83
 	schemeHTTPS = 0x87
 	status200   = 0x88
+
+	// Where names stand in the static table.
+	indexPath          = 4
+	indexAuthorization = 23
+	staticEntries      = 61
 )
 
 func appendText(to []byte, text string) []byte {
@@ -80,14 +85,45 @@ func appendText(to []byte, text string) []byte {
 	return append(append(to, byte(rest)), text...)
 }
 
-func appendField(to []byte, name, value string) []byte {
-	return appendText(appendText(append(to, 0), name), value)
-}
-
 func appendRequest(to []byte, method byte, path string) []byte {
-	to = append(to, method, schemeHTTPS, 0x04)
+	to = append(to, method, schemeHTTPS, indexPath)
 	to = appendText(to, path)
 	return appendText(append(to, 0x01), "localhost")
+}
+
+// headerTable knows what is in the dynamic table (RFC 7541, 2.3.2), which is never so full that something leaves it.
+type headerTable struct{ names []string }
+
+// index is where a name stands, in one table behind the other; 0 for one that is not there yet.
+func (t *headerTable) index(name string) byte {
+	for i, known := range t.names {
+		if known == name {
+			return byte(staticEntries + len(t.names) - i)
+		}
+	}
+	return 0
+}
+
+// enter adds a field to the table (RFC 7541, 6.2.1).
+func (t *headerTable) enter(to []byte, name, value string) []byte {
+	t.names = append(t.names, name)
+	return appendText(appendText(append(to, 0x40), name), value)
+}
+
+// appendKnown names a field whose value is always the same.
+func (t *headerTable) appendKnown(to []byte, name, value string) []byte {
+	if index := t.index(name); index > 0 {
+		return append(to, 0x80|index)
+	}
+	return t.enter(to, name, value)
+}
+
+// appendNamed has the name in the table, and the value as a literal that does not enter it (RFC 7541, 6.2.2).
+func (t *headerTable) appendNamed(to []byte, name, value string) []byte {
+	if index := t.index(name); index > 0 {
+		return appendText(append(to, 0x0f, index-0x0f), value)
+	}
+	return t.enter(to, name, value)
 }
 
 // housekeeping answers what the connection itself asks; what it returns is to be written.

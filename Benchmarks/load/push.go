@@ -64,6 +64,7 @@ type sender struct {
 	room       int
 	roomMutex  sync.Mutex
 	roomGrown  *sync.Cond
+	table      headerTable
 	writeMutex sync.Mutex
 }
 
@@ -164,15 +165,7 @@ func (s *sender) appendNotification(out []byte, path string, device, number int)
 	}
 	s.room -= len(body)
 	s.roomMutex.Unlock()
-	headers := appendRequest(nil, methodPost, path)
-	headers = appendField(headers, "authorization", "bearer "+s.options.token)
-	headers = appendField(headers, "apns-topic", "com.example.app")
-	headers = appendField(headers, "apns-id", fmt.Sprintf("123e4567-e89b-12d3-a456-%012x", number))
-	headers = appendField(headers, "apns-push-type", "alert")
-	headers = appendField(headers, "apns-priority", "10")
-	if s.options.expiration != "" {
-		headers = appendField(headers, "apns-expiration", s.options.expiration)
-	}
+	headers := s.appendHeaders(nil, path, fmt.Sprintf("123e4567-e89b-12d3-a456-%012x", number))
 	stream := uint32(2*number + 1)
 	out = appendFrame(out, frameHeaders, flagEndHeaders, stream, headers)
 	return appendFrame(out, frameData, flagEndStream, stream, body)
@@ -223,4 +216,23 @@ func (s *sender) readMQTT(count int) error {
 		}
 	}
 	return nil
+}
+
+// appendHeaders encodes a request as the Guide tells providers to (2.3.4.1, HPACK): path and authorization as literals that
+// enter no table, the name of apns-id and apns-expiration in the table, everything else in the table whole.
+func (s *sender) appendHeaders(to []byte, path, id string) []byte {
+	table := &s.table
+	to = append(to, methodPost, schemeHTTPS)
+	to = appendText(append(to, indexPath), path)
+	to = table.appendKnown(to, ":authority", "localhost")
+	// The literal's index is more than four bits hold.
+	to = appendText(append(to, 0x0f, indexAuthorization-0x0f), "bearer "+s.options.token)
+	to = table.appendKnown(to, "apns-topic", "com.example.app")
+	to = table.appendNamed(to, "apns-id", id)
+	to = table.appendKnown(to, "apns-push-type", "alert")
+	to = table.appendKnown(to, "apns-priority", "10")
+	if s.options.expiration != "" {
+		to = table.appendNamed(to, "apns-expiration", s.options.expiration)
+	}
+	return to
 }

@@ -1,0 +1,46 @@
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import Connections
+
+@Suite("The clock of a listener's connections")
+struct ConnectionRegistryTests {
+    /// Counts how often it is looked at.
+    private final class Connection: ConnectionHandlerProtocol, Sendable {
+        let ticks = Atomic(0)
+        var count: Int { ticks.load(ordering: .relaxed) }
+
+        func tick(now: NIODeadline) { ticks.add(1, ordering: .relaxed) }
+        func drain() {}
+        func abandon() {}
+        func close() {}
+    }
+
+    @Test("each is looked at once a second, and not all of them at the same moment")
+    func eachOnceASecond() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let registry = try await ConnectionRegistry.make(on: loop)
+        // So many that no part of them is empty.
+        let connections = (0..<1000).map { _ in Connection() }
+        try await loop.executeInContext {
+            for connection in connections { registry.value.add(connection) }
+        }
+
+        await loop.advanceTime(by: .milliseconds(500))
+        let early = connections.count { $0.count == 1 }
+        #expect(early > 0)
+        #expect(early < connections.count)
+
+        await loop.advanceTime(by: .milliseconds(500))
+        #expect(connections.allSatisfy { $0.count == 1 })
+
+        try await loop.executeInContext {
+            for connection in connections { registry.value.remove(connection) }
+        }
+        await loop.advanceTime(by: .seconds(2))
+        #expect(connections.allSatisfy { $0.count == 1 })
+        await loop.shutdownGracefully()
+    }
+}
