@@ -23,23 +23,28 @@ struct SendBatch: Sendable {
         environment: APNSEnvironment,
         configuration: ProviderClient.Configuration,
     ) async throws {
-        let progress = try await ProviderClient.withClient(
+        let (progress, isThere) = try await ProviderClient.withClient(
             credentials: credentials, environment: environment, configuration: configuration
         ) { client in
-            do throws(ProviderError) { try await client.connect() } catch { return try await answerAll(with: error) }
+            do throws(ProviderError) {
+                try await client.connect()
+            } catch {
+                return (try await answerAll(with: error), false)
+            }
             let outcomes = client.send(requests: lines.notifications(tellingOthers: tell))
             for try await outcome in outcomes {
                 tell(outcome.item, outcome.result)
                 bar.show(outcomes.progress, read: lines.read)
             }
             bar.end(outcomes.progress)
-            return outcomes.progress
+            return (outcomes.progress, true)
         }
         if !output.isJSON {
             let bad = lines.bad > 0 ? ", \(lines.bad) lines were no notifications" : ""
             Output.note("\(progress.accepted) accepted, \(progress.failed) failed\(bad).")
         }
-        guard progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
+        // Without the server not even an empty batch is a success.
+        guard isThere, progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
     /// The server is not there: standard error is told once, each notification on its line, and nothing is sent.

@@ -150,4 +150,14 @@ import Testing
         #expect(lines.allSatisfy { $0.contains("  failed: No connection to 127.0.0.1, port 1") })
         #expect(sent.errors.hasSuffix("0 accepted, 2 failed.\n"))
     }
+
+    @Test func anEmptyBatchFailsWithoutTheServerAsWell() async throws {
+        let key = try CarillonProcess.current.developmentKey
+        let sent = try await BuiltCommand.run(
+            [
+                "send", "--batch", "-", "--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID, "--url",
+                "https://127.0.0.1:1",
+            ], input: [])
+        #expect(sent.status == 1)
+    }
 }
