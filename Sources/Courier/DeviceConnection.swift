@@ -154,7 +154,7 @@ extension DeviceConnection {
         if listening?.stream == stream { endStream(stream, reason) }
     }
 
-    /// Now, and not in the event loop's next round: nothing more comes for this device in this one.
+    /// Now, and not in the event loop's next round: nothing more of this batch comes for this device.
     func flush() {
         guard hasWritten else { return }
         hasWritten = false

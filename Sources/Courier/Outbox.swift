@@ -1,11 +1,13 @@
+import Connections
 import Delivery
 import NIOCore
 import Synchronization
 
-/// What the streams of one event loop have to write: one task of the loop for all that has gathered.
+/// What the streams of one event loop have to write: all that has gathered in one go.
 ///
 /// The pushes of one read go to as many devices, and to hand each to its event loop by itself cost as much as to write
-/// its line.
+/// its line. Where the read was on the same event loop, they go out as soon as it has been handed on, and otherwise in one
+/// task.
 final class Outbox: Sendable {
     enum Item: Sendable {
         case sending(Sending)
@@ -23,7 +25,7 @@ final class Outbox: Sendable {
             waiting.append((stream, item))
             return waiting.count == 1
         }
-        if isFirst { eventLoop.execute { self.writeAll() } }
+        if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
     }
 
     private func writeAll() {

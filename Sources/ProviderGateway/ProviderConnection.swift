@@ -147,7 +147,7 @@ final class ProviderConnection: HTTP2Connection {
         guard !batch.isEmpty else { return }
         let submissions = batch
         batch.removeAll(keepingCapacity: true)
-        gateway.delivery.submit(submissions, answers: self)
+        AfterBatch.handOn { gateway.delivery.submit(submissions, answers: self) }
     }
 
     func sessionClosed(_ end: SessionEnd) {
