@@ -28,6 +28,8 @@ final class BinaryConnection: CertifiedConnection {
     private var partialSince: NIODeadline?
     /// Whether nothing more is read until half of what is unanswered has its answer.
     private var isHeld = false
+    /// Whether ``process()`` will run because there is room again.
+    private var isResuming = false
     /// Whether a notification was refused: the only thing that other threads look at.
     private let hasFailed = Atomic(false)
     /// Answers that came on another thread and wait for the event loop.
@@ -154,7 +156,7 @@ extension BinaryConnection {
         guard !batch.isEmpty else { return }
         let submissions = batch
         batch.removeAll(keepingCapacity: true)
-        gateway.delivery.submit(submissions, answers: self)
+        AfterBatch.handOn { gateway.delivery.submit(submissions, answers: self) }
     }
 
     private func readAccounts() {
@@ -193,6 +195,16 @@ extension BinaryConnection {
         }
     }
 
+    /// What makes room on this event loop does so in the middle of another connection's read: reading goes on after it.
+    private func resume() {
+        guard isHeld, !isProcessing, !isResuming, exchange.openCount <= gateway.limits.unanswered / 2 else { return }
+        isResuming = true
+        eventLoop.execute {
+            self.isResuming = false
+            self.process()
+        }
+    }
+
     private func answerLate() {
         let answers = late.withLock { late in
             defer { late.removeAll(keepingCapacity: true) }
@@ -207,7 +219,10 @@ extension BinaryConnection {
 /// class cannot show to the compiler; ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
 extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
-        if eventLoop.inEventLoop { return answer(ticket, outcome) }
+        if eventLoop.inEventLoop {
+            answer(ticket, outcome)
+            return resume()
+        }
         if case .rejected(let rejection) = outcome, rejection.binaryStatus != nil {
             hasFailed.store(true, ordering: .releasing)
         }

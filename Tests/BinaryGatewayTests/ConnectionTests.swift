@@ -253,6 +253,27 @@ struct ConnectionTests {
         }
     }
 
+    @Test("Answers that come on the connection's own event loop make room as well")
+    func roomOnOwnEventLoop() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        try await GatewayRig.run {
+            $0.limits.unanswered = 4
+            $0.group = group
+            // Only the device answers, nothing is stored meanwhile.
+            $0.delivery.acknowledgementGrace = .seconds(3600)
+        } _: { rig in
+            let token = try await rig.register()
+            let device = rig.online(on: group.next())
+            let client = try await rig.connect()
+            let numbers = 1...200
+            try await client.write(
+                numbers.flatMap { Packet.items(UInt32($0), token: token, payload: Self.payload($0)) })
+            #expect(await device.first(numbers.count).map(\.text) == numbers.map(Self.text))
+            try await Self.probe(client)
+        }
+        try await group.shutdownGracefully()
+    }
+
     // MARK: Patience
 
     @Test("A notification that does not end in time ends the connection, with the last that was accepted")

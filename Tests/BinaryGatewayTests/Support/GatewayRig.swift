@@ -35,6 +35,7 @@ struct GatewayRig: Sendable {
         var delivery = DeliveryLimits()
         /// Stands between the feedback service and the store.
         var feedback: (@Sendable (InMemoryStore) -> any Feedback)?
+        var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
     /// Has both services running meanwhile.
@@ -79,10 +80,10 @@ struct GatewayRig: Sendable {
             environment: environment, authority: authority, accounts: store, clock: time)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let tls = try Self.serverTLS(authority)
+        let group = options.group
         func listen(_ service: any CertifiedService) async throws -> Listener {
             try await CertifiedListener.bind(
-                .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls },
-                group: MultiThreadedEventLoopGroup.singleton, logger: logger)
+                .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, group: group, logger: logger)
         }
         binary = try await listen(
             BinaryGateway(
@@ -205,9 +206,10 @@ extension GatewayRig {
     }
 
     /// Connects the device.
-    func online(_ device: UInt64 = 1) -> RecordingDevice {
+    /// - Parameter eventLoop: where it acknowledges; nil for a task.
+    func online(_ device: UInt64 = 1, on eventLoop: (any EventLoop)? = nil) -> RecordingDevice {
         let key = destination(device).deviceKey
-        let stream = RecordingDevice(key, on: switchboard)
+        let stream = RecordingDevice(key, on: switchboard, eventLoop: eventLoop)
         switchboard.attach(stream, of: key, power: .low)
         return stream
     }

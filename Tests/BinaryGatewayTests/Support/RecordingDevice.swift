@@ -1,4 +1,5 @@
 import Delivery
+import NIOCore
 import Notifications
 import Synchronization
 
@@ -6,6 +7,7 @@ import Synchronization
 final class RecordingDevice: NotificationStream {
     private let key: DeviceKey
     private let switchboard: any Switchboard
+    private let eventLoop: (any EventLoop)?
     private let state = Mutex(State())
 
     private struct State {
@@ -13,9 +15,11 @@ final class RecordingDevice: NotificationStream {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    init(_ key: DeviceKey, on switchboard: any Switchboard) {
+    /// - Parameter eventLoop: where it acknowledges; nil for a task.
+    init(_ key: DeviceKey, on switchboard: any Switchboard, eventLoop: (any EventLoop)? = nil) {
         self.key = key
         self.switchboard = switchboard
+        self.eventLoop = eventLoop
     }
 
     func send(_ sending: Sending) {
@@ -27,7 +31,10 @@ final class RecordingDevice: NotificationStream {
             return met
         }
         // Not from here: the line that sends is still busy with it.
-        Task { switchboard.acknowledge([sending.number], by: key) }
+        let acknowledge: @Sendable () -> Void = { [switchboard, key] in
+            switchboard.acknowledge([sending.number], by: key)
+        }
+        if let eventLoop { eventLoop.execute(acknowledge) } else { Task { acknowledge() } }
         for continuation in waiters { continuation.resume() }
     }
 
