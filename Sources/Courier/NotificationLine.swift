@@ -7,42 +7,47 @@ enum NotificationLine {
     /// An empty line, which means nothing but that the connection lives.
     static let keepAlive = ByteBuffer(string: "\n")
 
-    /// In bytes, without the payload: as long as a line is with a topic and a bundle ID of thirty characters.
-    private static let usualBytes = 256
+    /// In bytes: more than everything in a line but the texts, which come from outside. The names and what stands between
+    /// them have 111, three numbers 60, an identifier 36.
+    private static let frameBytes = 208
 
     /// A notification's line. What the provider did not say is left out.
     static func of(_ sending: Sending, bundleID: BundleID) -> ByteBuffer {
         let notification = sending.notification
         let payload = notification.payload.json
-        var line = ByteBufferAllocator().buffer(capacity: usualBytes + payload.count)
-        line.writeStaticString(#"{"sending":"#)
-        line.write(decimal: sending.number)
-        line.writeStaticString(#","id":""#)
-        line.write(notification.id)
         // A topic consists of characters that JSON does not escape.
-        line.writeStaticString(#"","topic":""#)
-        line.writeString(notification.topic)
-        line.writeStaticString(#"","bundleID":""#)
-        line.writeString(bundleID.rawValue)
-        line.writeStaticString(#"","priority":"#)
-        line.write(decimal: UInt64(notification.priority.rawValue))
-        if let seconds = notification.expiration.seconds {
-            line.writeStaticString(#","expiration":"#)
-            line.write(decimal: seconds)
+        let (topic, bundleID) = (notification.topic.utf8, bundleID.rawValue.utf8)
+        let collapseID = notification.collapseID.map { JSONString.quoted($0.rawValue).utf8 }
+        let pushType = notification.pushType?.rawValue.utf8
+        let texts = topic.count + bundleID.count + (collapseID?.count ?? 0) + (pushType?.count ?? 0)
+        return ByteBufferAllocator().buffer(capacity: frameBytes + texts + payload.count) { line in
+            line.append(#"{"sending":"#)
+            line.append(decimal: sending.number)
+            line.append(#","id":""#)
+            line.append(notification.id.text.span.bytes)
+            line.append(#"","topic":""#)
+            line.append(topic)
+            line.append(#"","bundleID":""#)
+            line.append(bundleID)
+            line.append(#"","priority":"#)
+            line.append(decimal: UInt64(notification.priority.rawValue))
+            if let seconds = notification.expiration.seconds {
+                line.append(#","expiration":"#)
+                line.append(decimal: seconds)
+            }
+            if let collapseID {
+                line.append(#","collapseID":"#)
+                line.append(collapseID)
+            }
+            if let pushType {
+                line.append(#","pushType":""#)
+                line.append(pushType)
+                line.append(#"""#)
+            }
+            line.append(#","payload":"#)
+            line.append(payload.span.bytes)
+            line.append("}\n")
         }
-        if let collapseID = notification.collapseID {
-            line.writeStaticString(#","collapseID":"#)
-            line.writeString(JSONString.quoted(collapseID.rawValue))
-        }
-        if let type = notification.pushType {
-            line.writeStaticString(#","pushType":""#)
-            line.writeString(type.rawValue)
-            line.writeStaticString(#"""#)
-        }
-        line.writeStaticString(#","payload":"#)
-        line.writeBytes(payload)
-        line.writeStaticString("}\n")
-        return line
     }
 
     /// The last line of a stream, which says why it ends.
@@ -58,9 +63,24 @@ enum NotificationLine {
     }
 }
 
-// Without a string for each number and identifier, and in one piece: lines are written with every push.
-extension ByteBuffer {
-    fileprivate mutating func write(decimal number: UInt64) {
+// Without a string for each number and identifier, and without asking for room at each piece: lines are written with every
+// push.
+extension OutputRawSpan {
+    fileprivate mutating func append(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { copy($0) }
+    }
+
+    fileprivate mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { copy(UnsafeRawBufferPointer($0)) }
+    }
+
+    fileprivate mutating func append(_ text: String.UTF8View) {
+        if text.withContiguousStorageIfAvailable({ copy(UnsafeRawBufferPointer($0)) }) == nil {
+            for byte in text { append(byte) }
+        }
+    }
+
+    fileprivate mutating func append(decimal number: UInt64) {
         // 2^64 has twenty digits.
         var digits = InlineArray<20, UInt8>(repeating: 0)
         var (rest, first) = (number, 20)
@@ -69,16 +89,15 @@ extension ByteBuffer {
             digits[first] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         } while rest > 0
-        writeBytes(digits.span.extracting(first..<20).bytes)
+        append(digits.span.extracting(first..<20).bytes)
     }
 
-    fileprivate mutating func write(_ id: NotificationID) {
-        var text = InlineArray<36, UInt8>(repeating: 0)
-        var index = 0
-        id.forEachByte {
-            text[index] = $0
-            index += 1
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
+        // There is room for all of it: it was counted before.
+        precondition(bytes.count <= freeCapacity)
+        withUnsafeMutableBytes { target, count in
+            UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: bytes)
+            count += bytes.count
         }
-        writeBytes(text.span.bytes)
     }
 }

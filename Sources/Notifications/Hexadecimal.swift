@@ -36,6 +36,19 @@ package enum Hexadecimal {
         return 1 ^ (isNumber | isLetter)
     }
 
+    /// The eight lower-case digits of a number, the first one in the highest byte.
+    ///
+    /// All at once: each digit's value is brought into a byte of its own, and those above 9 are told by what 6 more carries
+    /// over.
+    static func digits(_ number: UInt32) -> UInt64 {
+        var values = UInt64(number)
+        values = (values << 16 | values) & 0x0000_ffff_0000_ffff
+        values = (values << 8 | values) & 0x00ff_00ff_00ff_00ff
+        values = (values << 4 | values) & 0x0f0f_0f0f_0f0f_0f0f
+        let letters = (values &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return values &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+    }
+
     /// Two lower-case digits a byte.
     package static func string(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []

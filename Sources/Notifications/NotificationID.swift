@@ -23,57 +23,50 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
     /// (Table 8-2); widely used clients send upper-case ones, so both are read.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.textLength else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        var digits = 0
+        var digits = InlineArray<32, UInt8>(repeating: 0)
+        var count = 0
         for index in 0..<Self.textLength {
-            if index == 8 || index == 13 || index == 18 || index == 23 {
+            if Self.isHyphen(index) {
                 guard text[index] == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let value = Hexadecimal.value(of: text[index]) else { return nil }
-            if digits < 16 {
-                words.0 = words.0 << 4 | UInt64(value)
             } else {
-                words.1 = words.1 << 4 | UInt64(value)
+                digits[count] = text[index]
+                count &+= 1
             }
-            digits += 1
         }
-        high = words.0
-        low = words.1
+        var words = (high: UInt64(0), low: UInt64(0))
+        let isGood = digits.span.withUnsafeBufferPointer { digits in
+            withUnsafeMutableBytes(of: &words) { Hexadecimal.read(digits, into: $0) }
+        }
+        guard isGood else { return nil }
+        self.init(high: UInt64(bigEndian: words.high), low: UInt64(bigEndian: words.low))
     }
 
     package init?(_ text: String) {
         self.init(Array(text.utf8).span)
     }
 
-    /// Calls `body` with each byte of the lower-case canonical form, in order.
-    @inline(__always)
-    package func forEachByte(_ body: (UInt8) -> Void) {
-        for digit in 0..<32 {
-            if digit == 8 || digit == 12 || digit == 16 || digit == 20 { body(UInt8(ascii: "-")) }
-            let word = digit < 16 ? high : low
-            let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - (digit & 15) * 4)) & 0xf
-            body(value < 10 ? 0x30 + value : 0x57 + value)
-        }
-    }
+    private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 
-    /// Writes the lower-case canonical form over the first ``textLength`` bytes; nothing where there are fewer.
-    package func write(over text: inout [UInt8]) {
-        guard text.count >= Self.textLength else { return }
-        var index = 0
-        forEachByte {
-            text[index] = $0
-            index &+= 1
+    /// The lower-case canonical form, where a text of its own would be too much: it stands in every answer and on every
+    /// line.
+    package var text: InlineArray<36, UInt8> {
+        let digits = (
+            Hexadecimal.digits(UInt32(truncatingIfNeeded: high >> 32)),
+            Hexadecimal.digits(UInt32(truncatingIfNeeded: high)),
+            Hexadecimal.digits(UInt32(truncatingIfNeeded: low >> 32)),
+            Hexadecimal.digits(UInt32(truncatingIfNeeded: low))
+        )
+        var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
+        withUnsafeMutableBytes(of: &text) { text in
+            text.storeBytes(of: digits.0.bigEndian, toByteOffset: 0, as: UInt64.self)
+            text.storeBytes(of: UInt32(truncatingIfNeeded: digits.1 >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
+            text.storeBytes(of: UInt32(truncatingIfNeeded: digits.1).bigEndian, toByteOffset: 14, as: UInt32.self)
+            text.storeBytes(of: UInt32(truncatingIfNeeded: digits.2 >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
+            text.storeBytes(of: UInt32(truncatingIfNeeded: digits.2).bigEndian, toByteOffset: 24, as: UInt32.self)
+            text.storeBytes(of: digits.3.bigEndian, toByteOffset: 28, as: UInt64.self)
         }
-    }
-
-    /// The lower-case canonical form.
-    package var utf8: [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(Self.textLength)
-        forEachByte { text.append($0) }
         return text
     }
 
-    package var description: String { String(decoding: utf8, as: UTF8.self) }
+    package var description: String { text.span.text }
 }

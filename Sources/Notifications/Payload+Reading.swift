@@ -8,18 +8,46 @@ extension Payload {
     ///
     /// The size is the caller's to check, because it depends on the topic.
     package init(reading body: Span<UInt8>) throws(PayloadError) {
-        var scanner = PayloadScanner()
-        var failure: PayloadError?
-        let json = [UInt8](capacity: body.count) { output in
-            failure = scanner.scan(body, into: &output)
-        }
-        if let failure { throw failure }
+        let scanner = try Self.scanned(body)
+        let json = scanner.space == 0 ? body.array : Self.withoutSpace(body, of: scanner.space)
         self.init(stored: json, contents: scanner.contents)
     }
 
-    /// Reads a body held in an array; see ``init(reading:)``.
+    /// Reads a body held in an array, and keeps the array where nothing is to be left out; see ``init(reading:)``.
     package init(_ body: [UInt8]) throws(PayloadError) {
-        try self.init(reading: body.span)
+        let scanner = try Self.scanned(body.span)
+        // A payload may wait for a while: not with the room that a body had to grow in.
+        let isWhole = scanner.space == 0 && body.capacity - body.count <= Self.spareBytes
+        self.init(
+            stored: isWhole ? body : Self.withoutSpace(body.span, of: scanner.space), contents: scanner.contents)
+    }
+
+    /// In bytes: as much as an array has over anyhow.
+    private static let spareBytes = 64
+
+    private static func scanned(_ body: Span<UInt8>) throws(PayloadError) -> PayloadScanner {
+        var scanner = PayloadScanner()
+        if let failure = scanner.scan(body) { throw failure }
+        return scanner
+    }
+
+    /// A JSON text without so many bytes of white space between its tokens.
+    private static func withoutSpace(_ body: Span<UInt8>, of space: Int) -> [UInt8] {
+        [UInt8](capacity: body.count - space) { output in
+            var (isInString, isEscaped) = (false, false)
+            for index in body.indices {
+                let byte = body[index]
+                if isInString {
+                    isInString = isEscaped || byte != UInt8(ascii: "\"")
+                    isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                } else if [0x20, 0x0a, 0x0d, 0x09].contains(byte) {
+                    continue
+                } else {
+                    isInString = byte == UInt8(ascii: "\"")
+                }
+                output.append(byte)
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
-/// The one pass over a body: a JSON recogniser (RFC 8259) without recursion, which copies what is not white space.
+/// The one pass over a body: a JSON recogniser (RFC 8259) without recursion.
 struct PayloadScanner {
     private(set) var contents: Payload.Contents = []
+    /// In bytes: the white space between tokens.
+    private(set) var space = 0
 
     private var next = Expected.value
     /// One bit for each open level: 1 for a dictionary, 0 for an array.
@@ -15,16 +17,15 @@ struct PayloadScanner {
     /// The keys that matter to the service.
     private enum Key { case other, aps, alert, badge, sound, contentAvailable }
 
-    /// - Returns: nil when `body` is a JSON dictionary; then `output` holds it without white space.
-    mutating func scan(_ body: Span<UInt8>, into output: inout OutputSpan<UInt8>) -> PayloadError? {
+    /// - Returns: nil when `body` is a JSON dictionary.
+    mutating func scan(_ body: Span<UInt8>) -> PayloadError? {
         guard !body.isEmpty else { return .empty }
         var index = 0
         while index < body.count {
-            let start = index
             switch body[index] {
             case 0x20, 0x0a, 0x0d, 0x09:
+                space += 1
                 index += 1
-                continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard takesValue else { return .malformed(offset: index) }
                 if let failure = open(isDictionary: body[index] == UInt8(ascii: "{")) { return failure }
@@ -45,7 +46,6 @@ struct PayloadScanner {
             default:
                 if let failure = scalar(body, &index) { return failure }
             }
-            for position in start..<index { output.append(body[position]) }
         }
         return next == .nothing ? nil : .malformed(offset: body.count)
     }
@@ -136,8 +136,10 @@ struct PayloadScanner {
 
     /// Compares a key with a word of ASCII; the key may be written with escapes.
     private static func matches(_ body: Span<UInt8>, _ text: Range<Int>, _ word: StaticString) -> Bool {
+        let count = word.utf8CodeUnitCount
+        guard text.count > count else { return text.count == count && body.extracting(text).isEqual(to: word) }
         var index = text.lowerBound
-        for position in 0..<word.utf8CodeUnitCount {
+        for position in 0..<count {
             guard index < text.upperBound,
                 let character = JSONText.asciiCharacter(body, &index),
                 character == word.codeUnit(at: position)

@@ -27,19 +27,22 @@ extension Span<UInt8> {
         }
     }
 
-    /// Eight bytes at a time: a provider token of 250 bytes is compared with every request.
+    /// Eight bytes at a time: a provider token of 250 bytes is compared with every request. Of what is left, the last
+    /// eight bytes or four are looked at, some of them once more.
     private static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        func areEqual<Word: FixedWidthInteger & BitwiseCopyable>(at index: Int, _: Word.Type) -> Bool {
+            one.loadUnaligned(fromByteOffset: index, as: Word.self)
+                == other.loadUnaligned(fromByteOffset: index, as: Word.self)
+        }
+        let count = one.count
+        guard count >= 4 else { return (0..<count).allSatisfy { one[$0] == other[$0] } }
+        guard count >= 8 else { return areEqual(at: 0, UInt32.self) && areEqual(at: count - 4, UInt32.self) }
         var index = 0
-        while index + 8 <= one.count {
-            let left = one.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            guard left == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+        while index < count - 8 {
+            guard areEqual(at: index, UInt64.self) else { return false }
             index += 8
         }
-        while index < one.count {
-            guard one[index] == other[index] else { return false }
-            index += 1
-        }
-        return true
+        return areEqual(at: count - 8, UInt64.self)
     }
 }
 

@@ -6,8 +6,6 @@ import Notifications
 struct ProviderResponse {
     private let environment: Environment
     private var headers = HeaderBlock()
-    /// The text of the identifier, in memory that stays.
-    private var text = [UInt8](repeating: 0, count: NotificationID.textLength)
 
     init(environment: Environment) { self.environment = environment }
 
@@ -16,8 +14,9 @@ struct ProviderResponse {
     mutating func accepted(_ id: NotificationID) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
-        appendID(id)
-        if environment == .development { headers.append("apns-unique-id", text, indexing: .never) }
+        let text = id.text
+        append(text)
+        if environment == .development { headers.append("apns-unique-id", text.span, indexing: .never) }
         return headers
     }
 
@@ -25,15 +24,14 @@ struct ProviderResponse {
     mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
-        appendID(id)
+        append(id.text)
         headers.append("content-type", "application/json")
         return (headers, Self.body(rejection, in: environment))
     }
 
     /// Its value does not come again: it stays out of the peer's table of headers.
-    private mutating func appendID(_ id: NotificationID) {
-        id.write(over: &text)
-        headers.append("apns-id", text, indexing: .never)
+    private mutating func append(_ id: InlineArray<36, UInt8>) {
+        headers.append("apns-id", id.span, indexing: .never)
     }
 
     /// The dictionary of Table 8-5; GOAWAY carries it too. `detail` is for developers alone.

@@ -11,7 +11,24 @@ struct IdentifierTests {
         let id = try #require(NotificationID("0123ABCD-ef01-2345-6789-abcdefABCDEF"))
         #expect(id == NotificationID(high: 0x0123_abcd_ef01_2345, low: 0x6789_abcd_efab_cdef))
         #expect(id.description == "0123abcd-ef01-2345-6789-abcdefabcdef")
-        #expect(String(decoding: id.utf8, as: UTF8.self) == id.description)
+    }
+
+    @Test("each digit of a notification's ID is written and read in its place")
+    func notificationIDDigits() throws {
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<1000 {
+            let id = NotificationID(high: generator.next(), low: generator.next())
+            let words = [id.high, id.low].map { word in
+                let digits = String(word, radix: 16)
+                return String(repeating: "0", count: 16 - digits.count) + digits
+            }
+            var digits = words.joined()
+            for position in [20, 16, 12, 8] {
+                digits.insert("-", at: digits.index(digits.startIndex, offsetBy: position))
+            }
+            #expect(id.description == digits)
+            #expect(NotificationID(digits) == id)
+        }
     }
 
     @Test(

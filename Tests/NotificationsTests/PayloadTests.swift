@@ -58,6 +58,34 @@ struct PayloadTests {
         #expect(Self.read(body) == .failure(.malformed(offset: 6)))
     }
 
+    @Test(
+        "a byte that may not stand in a string is found wherever it stands",
+        arguments: [0x00, 0x1f, 0x80, 0xff])
+    func wrongByteAnywhere(_ byte: UInt8) {
+        for length in 1...40 {
+            for position in 0..<length {
+                var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                text[position] = byte
+                let body = Array(#"{"key":""#.utf8) + text + Array(#""}"#.utf8)
+                #expect(throws: PayloadError.self) { try Payload(body) }
+            }
+        }
+    }
+
+    @Test(
+        "a byte that may stand in a string is taken wherever it stands",
+        arguments: [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f])
+    func rightByteAnywhere(_ byte: UInt8) throws {
+        for length in 1...40 {
+            for position in 0..<length {
+                var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                text[position] = byte
+                let body = Array(#"{"key":""#.utf8) + text + Array(#""}"#.utf8)
+                #expect(try Payload(body).json == body)
+            }
+        }
+    }
+
     @Test("of all bytes only four are white space between tokens", arguments: 0...255 as ClosedRange<UInt8>)
     func whiteSpace(_ byte: UInt8) {
         let body = Array("{".utf8) + [byte] + Array("}".utf8)
