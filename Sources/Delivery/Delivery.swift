@@ -384,12 +384,15 @@ extension Delivery {
         }
     }
 
-    /// Wakes up only while something waits for an acknowledgement.
+    /// Wakes up only while something waits for an acknowledgement, and then for the first that is due: what comes
+    /// meanwhile is due later.
     private func runDeadlines() async {
         for await _ in wakeUps {
-            while shards.contains(where: { $0.acceptances.withLock { $0.isWaiting } }) {
+            while let next = nextDeadline() {
+                let remaining = next.duration(since: clock().uptime)
                 do {
-                    try await Task.sleep(for: limits.acknowledgementGrace / 4)
+                    // Where many are late one after the other, they are gathered.
+                    try await Task.sleep(for: max(remaining, limits.acknowledgementGrace / 4))
                 } catch {
                     return
                 }
@@ -397,6 +400,10 @@ extension Delivery {
                 for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
             }
         }
+    }
+
+    private func nextDeadline() -> Uptime? {
+        shards.lazy.compactMap { shard in shard.acceptances.withLock { $0.nextDeadline() } }.min()
     }
 
     private func runSweep() async {

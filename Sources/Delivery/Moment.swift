@@ -30,6 +30,11 @@ package struct Uptime: Sendable, Hashable, Comparable {
         return Uptime(nanoseconds: deltaOverflow || sumOverflow ? .max : sum)
     }
 
+    /// How long it is after an earlier reading; nothing where that is a later one.
+    package func duration(since earlier: Uptime) -> Duration {
+        .nanoseconds(Int64(clamping: nanoseconds - min(nanoseconds, earlier.nanoseconds)))
+    }
+
     /// How many microseconds have passed since an earlier reading; 0 where it is none.
     package func microseconds(since earlier: Uptime) -> UInt32 {
         UInt32(clamping: (nanoseconds - min(nanoseconds, earlier.nanoseconds)) / 1000)

@@ -28,6 +28,8 @@ struct AcceptancesRig: ~Copyable {
     /// Whether a deadline is ahead.
     var isWaiting: Bool { acceptances.isWaiting }
 
+    mutating func nextDeadline() -> Uptime? { acceptances.nextDeadline() }
+
     func mustFollow(app: UInt32 = 1) -> Bool { acceptances.mustFollow(Example.destination(app: app)) }
 
     mutating func accept(_ answer: OfferAnswer, app: UInt32 = 1) -> [Step] {

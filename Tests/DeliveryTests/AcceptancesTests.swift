@@ -44,6 +44,22 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [])
     }
 
+    @Test("the next deadline is that of the first that is not acknowledged")
+    func nextDeadline() {
+        var rig = AcceptancesRig()
+        #expect(rig.nextDeadline() == nil)
+        let grace = rig.limits.acknowledgementGrace
+        _ = rig.accept(.taken)
+        let first = Example.now(rig.now).uptime
+        rig.now = rig.now.advanced(by: .milliseconds(1))
+        _ = rig.accept(.taken)
+        #expect(rig.nextDeadline() == first.advanced(by: grace))
+        _ = rig.acknowledged(1)
+        #expect(rig.nextDeadline() == first.advanced(by: .milliseconds(1)).advanced(by: grace))
+        _ = rig.acknowledged(2)
+        #expect(rig.nextDeadline() == nil)
+    }
+
     @Test("a deadline strikes once")
     func deadlineOnce() {
         var rig = AcceptancesRig()

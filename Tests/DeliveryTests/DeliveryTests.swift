@@ -40,6 +40,24 @@ struct DeliveryTests {
         await running.value
     }
 
+    @Test("what comes after everything was acknowledged has its deadline too")
+    func lateAfterAll() async throws {
+        var limits = DeliveryLimits()
+        limits.acknowledgementGrace = .milliseconds(1)
+        let rig = try await DeliveryRig(limits: limits)
+        let stream = await rig.online()
+        let running = Task { await rig.delivery.run() }
+        rig.submit(1)
+        rig.acknowledge(1, on: stream)
+        await rig.answered(1)
+        rig.submit(2)
+        rig.clock.advance(by: .milliseconds(1))
+        await rig.answered(2)
+        #expect(try await rig.mailboxes() == [2])
+        running.cancel()
+        await running.value
+    }
+
     @Test("several submissions are taken in their order")
     func batch() async throws {
         let rig = try await DeliveryRig()

@@ -132,6 +132,15 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
+    /// When ``tick(now:)`` has something to do, as far as is known; nil where nothing waits for an acknowledgement.
+    mutating func nextDeadline() -> Uptime? {
+        while let first = deadlines.first {
+            if case .offered = acceptances[first.offer]?.state { return first.moment }
+            deadlines.removeFirst()
+        }
+        return nil
+    }
+
     /// Stores what no device acknowledged in time.
     mutating func tick(now: Uptime) -> [Action] {
         var actions: [Action] = []
