@@ -4,8 +4,9 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// The first handler of an accepted connection: waits for the TLS handshake, sees that HTTP/2 was agreed on, and then
-/// puts the session and the service's connection in place. A peer that does none of this is closed in time.
+/// The first handler of an accepted connection, and the last one as soon as the session stands in front of it: waits for
+/// the TLS handshake, sees that HTTP/2 was agreed on, and then puts the session and the service's connection in place. A
+/// peer that does none of this is closed in time.
 final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, ConnectionHandlerProtocol {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -151,7 +152,8 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
         self.connection = connection
         self.session = session
         do {
-            try context.pipeline.syncOperations.addHandler(session, position: .after(self))
+            // In front of this one, so that what is read and written does not pass here.
+            try context.pipeline.syncOperations.addHandler(session, position: .before(self))
         } catch {
             context.close(promise: nil)
         }
@@ -180,12 +182,9 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if session == nil {
-            report("A TLS handshake failed", ConnectionFailure.cause(of: error))
-            context.close(promise: nil)
-        } else {
-            context.fireErrorCaught(error)
-        }
+        // Later ones are the session's, which stands in front.
+        report("A TLS handshake failed", ConnectionFailure.cause(of: error))
+        context.close(promise: nil)
     }
 
     func tick(now: NIODeadline) {

@@ -14,7 +14,7 @@ extension HTTP2Session {
         guard !isInLibrary, !isFlushing, !hasStartedClosing, let context else { return }
         guard state == .active || state == .closing else { return }
         isFlushing = true
-        pump(context)
+        if wantsToSend { pump(context) }
         writeOutput(context)
         isFlushing = false
         if state == .active { endIfDone(context) }
@@ -30,6 +30,14 @@ extension HTTP2Session {
             flush()
         }
     }
+
+    /// Whether there is anything to take from libnghttp2: what a device has read and acknowledged calls for no answer.
+    private var wantsToSend: Bool {
+        guard let library, !hasLibraryFailed else { return false }
+        return nghttp2_session_want_write(library) != 0 || hasFollowUps
+    }
+
+    private var hasFollowUps: Bool { !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue }
 
     /// Takes frames from libnghttp2 for as long as the channel takes them. What the channel does not take stays in
     /// libnghttp2 and in the streams' own buffers, which are bounded.
@@ -123,7 +131,7 @@ extension HTTP2Session {
 
     /// When libnghttp2 has nothing more to say: what follows from what it said. Says whether it may have more now.
     private func submitFollowUps() -> Bool {
-        guard let library, !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue else { return false }
+        guard let library, hasFollowUps else { return false }
         if isDrainPingDue {
             isDrainPingDue = false
             submitPing(library, Drain.pingPayload)

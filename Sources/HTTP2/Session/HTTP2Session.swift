@@ -2,7 +2,7 @@ import CNghttp2
 package import Connections
 package import NIOCore
 
-/// One HTTP/2 connection (RFC 9113), server or client, as the last handler of a NIO channel.
+/// One HTTP/2 connection (RFC 9113), server or client, as the last handler of a NIO channel that reads and writes.
 ///
 /// libnghttp2 does the protocol; this type feeds it, tells an `HTTP2Application` what happened, and writes out what it
 /// has to say, all of one batch in one write. There is no child channel and no task for a stream, and nothing of what
@@ -185,7 +185,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         if state == .active { application?.batchEnded() }
         flush()
         if memory != nil { scheduleRest(context) }
-        context.fireChannelReadComplete()
+        // Nobody behind the session reads, and the channel reads on without being told.
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
