@@ -42,7 +42,7 @@ struct BoundStatement {
     }
 
     /// What `body` makes of the first row that the statement gives; nil where it gives none. The row is good during the
-    /// call only.
+    /// call only. Afterwards values can be bound again.
     func firstRow<Value>(in database: Database, _ body: (BoundRow) -> Value) throws(SQLiteFailure) -> Value? {
         // Not where this fails: GRDB ends the process when a failed statement is set back.
         let row = try database.perform { _ in try steps.next() }

@@ -55,7 +55,6 @@ struct MailboxWriting {
     /// What a mailbox holds before an entry comes; nil where that is nothing.
     private func held(before entry: MailboxEntry) throws(SQLiteFailure) -> Held? {
         let newer = entry.notification
-        statements.held.reset()
         try statements.held.bind(entry.destination)
         return try statements.held.firstRow(in: database) { row in
             guard let id = NotificationID(column: row.bytes(0)), id != newer.id else { return Held(replaced: nil) }
