@@ -109,7 +109,8 @@ def idle(bench):
                 time.sleep(1)
                 before = server.resident()
                 with sides.fleet(kind, server, bench.devices):
-                    time.sleep(2)
+                    # Idle is who was silent for two looks at it, which are a second apart.
+                    time.sleep(3)
                     each[kind] = (server.resident() - before) / bench.devices / 1024
                 time.sleep(3)
                 if kind == "carillon":

@@ -55,7 +55,7 @@ package final class Courier: HTTP2Service {
         configuration.announcedConcurrentStreams = limits.concurrentStreams
         // Without a certificate there is nothing to send but a request for one.
         configuration.maxBodyBytes = peer == nil ? SigningRequest.maximumBytes : limits.bodyBytes
-        configuration.restsAfter = limits.rest
+        configuration.rest = .asked
         return configuration
     }
 
@@ -99,10 +99,6 @@ package struct CourierLimits: Sendable, Hashable {
 
     /// How long a connection may be without any open request: a device listens, or has done what it came for.
     package var idleTimeout = TimeAmount.minutes(10)
-
-    /// How long a connection may be silent before it gives back what only reading and
-    /// writing need. A burst is over by then.
-    package var rest = TimeAmount.seconds(1)
 
     package init() {}
 }

@@ -27,7 +27,7 @@
         }
 
         @Test func `A session that was silent for its time holds no memory for frames`() throws {
-            let peer = try EmbeddedPeer.connected { $0.restsAfter = .seconds(1) }
+            let peer = try EmbeddedPeer.connected { $0.rest = .after(.seconds(1)) }
             #expect(Self.residentPages(of: peer.session.memory) > 0)
             // The first look sees that there was something since.
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
@@ -40,13 +40,29 @@
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
+        @Test func `A session that rests when it is asked does so when nothing came since it was asked last`() throws {
+            let peer = try EmbeddedPeer.connected { $0.rest = .asked }
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.restIfSilent()
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.restIfSilent()
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+            try peer.send(.ping(7))
+            #expect(try peer.received() == [.ping(7, acknowledge: true)])
+            peer.session.restIfSilent()
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.restIfSilent()
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+        }
+
         @Test func `A session that is not to rest takes its memory as it comes`() throws {
             let peer = try EmbeddedPeer.connected()
             #expect(peer.session.memory == nil)
         }
 
         @Test func `While something waits to be sent, nothing rests`() throws {
-            let peer = try EmbeddedPeer.connected { $0.restsAfter = .seconds(1) }
+            let peer = try EmbeddedPeer.connected { $0.rest = .after(.seconds(1)) }
             peer.channel.isWritable = false
             peer.channel.pipeline.fireChannelWritabilityChanged()
             peer.session.ping(7)
@@ -61,7 +77,7 @@
 
         @Test func `TLS goes on after its buffers rested, also when they have grown meanwhile`() async throws {
             var configuration = HTTP2Configuration()
-            configuration.restsAfter = .milliseconds(1)
+            configuration.rest = .after(.milliseconds(1))
             try await Loopback.withServer(configuration) { port in
                 let client = try await Loopback.connect(port: port, configuration: configuration)
                 var hasGrown = false

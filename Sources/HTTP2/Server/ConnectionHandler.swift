@@ -200,6 +200,7 @@ final class ConnectionHandler<Service: HTTP2Service>: ChannelInboundHandler, Con
             return close()
         }
         connection?.tick(now: now)
+        session.restIfSilent()
     }
 
     func drain() {

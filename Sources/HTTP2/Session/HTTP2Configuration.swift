@@ -72,9 +72,17 @@ package struct HTTP2Configuration: Sendable {
     /// can send no more than its window, and the application resets the stream when it sees fit.
     package var resetsAfterEarlyAnswer = true
 
-    /// How long nothing may come or go before memory that only reading and writing need goes back to the system; nil for
-    /// never. For connections that are many and mostly silent: see `LibraryMemory` and `TLSBuffers`.
-    package var restsAfter: TimeAmount? = nil
+    /// When memory that only reading and writing need goes back to the system. For connections that are many and mostly
+    /// silent: see `LibraryMemory` and `TLSBuffers`.
+    package var rest = Rest.never
+
+    package enum Rest: Sendable, Hashable {
+        case never
+        /// When nothing came or went for so long, and at most twice: the session looks by itself.
+        case after(TimeAmount)
+        /// When nothing came or went between two calls of ``HTTP2Session/restIfSilent()``.
+        case asked
+    }
 
     package init() {}
 }

@@ -161,7 +161,7 @@ extension HTTP2Session {
         // Not kept for the next batch: an idle connection holds no memory for output.
         output = ByteBuffer()
         context.writeAndFlush(wrapOutboundOut(batch), promise: nil)
-        if memory != nil { scheduleRest(context) }
+        if memory != nil { worked(context) }
     }
 
     /// Ends a session that has nothing left to do, or whose peer does not read.

@@ -106,9 +106,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     var memory: LibraryMemory?
     /// TLS's buffers, where the session is to have them rest with it.
     package var buffers: TLSBuffers?
-    /// Something came or went since it was last looked at.
-    var hasWorked = false
-    /// The look at whether anything did.
+    @exclusivity(unchecked) var activity = Activity.working
+    /// The next look at whether anything came or went.
     var restLook: Scheduled<Void>?
 
     // Going away
@@ -184,7 +183,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         isReading = false
         if state == .active { application?.batchEnded() }
         flush()
-        if memory != nil { scheduleRest(context) }
+        if memory != nil { worked(context) }
         // Nobody behind the session reads, and the channel reads on without being told.
     }
 
@@ -204,7 +203,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         isWritable = context.channel.isWritable
-        if configuration.restsAfter != nil { memory = LibraryMemory() }
+        if configuration.rest != .never { memory = LibraryMemory() }
         guard let library = LibrarySession.make(role, configuration, owner: self, memory: memory) else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)
