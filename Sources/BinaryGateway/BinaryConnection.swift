@@ -28,11 +28,9 @@ final class BinaryConnection: CertifiedConnection {
     private var partialSince: NIODeadline?
     /// Whether nothing more is read until half of what is unanswered has its answer.
     private var isHeld = false
-    /// Whether ``process()`` will run because there is room again.
-    private var isResuming = false
     /// Whether a notification was refused: the only thing that other threads look at.
     private let hasFailed = Atomic(false)
-    /// Answers that came on another thread and wait for the event loop.
+    /// Answers that came on another thread or at another time, and wait for the event loop.
     private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
 
     init(gateway: BinaryGateway, identity: ProviderIdentity, channel: CertifiedChannel) {
@@ -195,16 +193,6 @@ extension BinaryConnection {
         }
     }
 
-    /// What makes room on this event loop does so in the middle of another connection's read: reading goes on after it.
-    private func resume() {
-        guard isHeld, !isProcessing, !isResuming, exchange.openCount <= gateway.limits.unanswered / 2 else { return }
-        isResuming = true
-        eventLoop.execute {
-            self.isResuming = false
-            self.process()
-        }
-    }
-
     private func answerLate() {
         let answers = late.withLock { late in
             defer { late.removeAll(keepingCapacity: true) }
@@ -219,10 +207,9 @@ extension BinaryConnection {
 /// class cannot show to the compiler; ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
 extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
-        if eventLoop.inEventLoop {
-            answer(ticket, outcome)
-            return resume()
-        }
+        // What comes at another time makes room, and reading goes on: on this event loop too, but not in the middle of
+        // another connection's read.
+        if eventLoop.inEventLoop, isProcessing { return answer(ticket, outcome) }
         if case .rejected(let rejection) = outcome, rejection.binaryStatus != nil {
             hasFailed.store(true, ordering: .releasing)
         }

@@ -74,11 +74,7 @@ extension OutputRawSpan {
         text.withUTF8Buffer { copy(UnsafeRawBufferPointer($0)) }
     }
 
-    fileprivate mutating func append(_ text: String.UTF8View) {
-        if text.withContiguousStorageIfAvailable({ copy(UnsafeRawBufferPointer($0)) }) == nil {
-            for byte in text { append(byte) }
-        }
-    }
+    fileprivate mutating func append(_ text: String.UTF8View) { append(text.span.bytes) }
 
     fileprivate mutating func append(decimal number: UInt64) {
         // 2^64 has twenty digits.

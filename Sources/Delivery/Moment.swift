@@ -32,13 +32,15 @@ package struct Uptime: Sendable, Hashable, Comparable {
 
     /// How long it is after an earlier reading; nothing where that is a later one.
     package func duration(since earlier: Uptime) -> Duration {
-        .nanoseconds(Int64(clamping: nanoseconds - min(nanoseconds, earlier.nanoseconds)))
+        .nanoseconds(Int64(clamping: nanoseconds(since: earlier)))
     }
 
     /// How many microseconds have passed since an earlier reading; 0 where it is none.
     package func microseconds(since earlier: Uptime) -> UInt32 {
-        UInt32(clamping: (nanoseconds - min(nanoseconds, earlier.nanoseconds)) / 1000)
+        UInt32(clamping: nanoseconds(since: earlier) / 1000)
     }
+
+    private func nanoseconds(since earlier: Uptime) -> UInt64 { nanoseconds - min(nanoseconds, earlier.nanoseconds) }
 
     package static func < (lhs: Uptime, rhs: Uptime) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 }

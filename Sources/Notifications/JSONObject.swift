@@ -65,7 +65,7 @@ package struct JSONObject {
                 index += 1
             case UInt8(ascii: ",") where depth == 0:
                 return true
-            case 0x20, 0x0a, 0x0d, 0x09:
+            case let byte where JSONText.isSpace(byte):
                 if depth == 0 { return true }
                 index += 1
             default:
@@ -79,7 +79,7 @@ package struct JSONObject {
 
     private static func afterSpace(_ span: Span<UInt8>, _ start: Int) -> Int {
         var index = start
-        while index < span.count, [0x20, 0x0a, 0x0d, 0x09].contains(span[index]) { index += 1 }
+        while index < span.count, JSONText.isSpace(span[index]) { index += 1 }
         return min(index, span.count - 1)
     }
 }

@@ -1,6 +1,9 @@
-/// The lexical grammar of JSON (RFC 8259, sections 3, 6 and 7) over bytes. Each function moves `index` past what it
+/// The lexical grammar of JSON (RFC 8259, sections 2, 3, 6 and 7) over bytes. Each function moves `index` past what it
 /// recognised, or leaves it where the text is wrong.
 enum JSONText {
+    /// What may stand between tokens.
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
+
     /// A string that begins at `index`.
     /// - Returns: Where its characters are, without the quotation marks; nil where it is not a string.
     static func skipString(_ text: Span<UInt8>, _ index: inout Int) -> Range<Int>? {

@@ -9,8 +9,7 @@ extension Payload {
     /// The size is the caller's to check, because it depends on the topic.
     package init(reading body: Span<UInt8>) throws(PayloadError) {
         let scanner = try Self.scanned(body)
-        let json = scanner.space == 0 ? body.array : Self.withoutSpace(body, of: scanner.space)
-        self.init(stored: json, contents: scanner.contents)
+        self.init(stored: Self.copy(body, without: scanner.space), contents: scanner.contents)
     }
 
     /// Reads a body held in an array, and keeps the array where nothing is to be left out; see ``init(reading:)``.
@@ -19,7 +18,7 @@ extension Payload {
         // A payload may wait for a while: not with the room that a body had to grow in.
         let isWhole = scanner.space == 0 && body.capacity - body.count <= Self.spareBytes
         self.init(
-            stored: isWhole ? body : Self.withoutSpace(body.span, of: scanner.space), contents: scanner.contents)
+            stored: isWhole ? body : Self.copy(body.span, without: scanner.space), contents: scanner.contents)
     }
 
     /// In bytes: as much as an array has over anyhow.
@@ -31,16 +30,17 @@ extension Payload {
         return scanner
     }
 
-    /// A JSON text without so many bytes of white space between its tokens.
-    private static func withoutSpace(_ body: Span<UInt8>, of space: Int) -> [UInt8] {
-        [UInt8](capacity: body.count - space) { output in
+    /// A JSON text without the white space between its tokens, which has so many bytes.
+    private static func copy(_ body: Span<UInt8>, without space: Int) -> [UInt8] {
+        guard space > 0 else { return body.array }
+        return [UInt8](capacity: body.count - space) { output in
             var (isInString, isEscaped) = (false, false)
             for index in body.indices {
                 let byte = body[index]
                 if isInString {
                     isInString = isEscaped || byte != UInt8(ascii: "\"")
                     isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-                } else if [0x20, 0x0a, 0x0d, 0x09].contains(byte) {
+                } else if JSONText.isSpace(byte) {
                     continue
                 } else {
                     isInString = byte == UInt8(ascii: "\"")

@@ -23,7 +23,7 @@ struct PayloadScanner {
         var index = 0
         while index < body.count {
             switch body[index] {
-            case 0x20, 0x0a, 0x0d, 0x09:
+            case let byte where JSONText.isSpace(byte):
                 space += 1
                 index += 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):

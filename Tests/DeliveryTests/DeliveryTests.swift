@@ -23,37 +23,39 @@ struct DeliveryTests {
 
     @Test("what a connected device does not acknowledge in time is stored, accepted, and removed when it does")
     func late() async throws {
-        var limits = DeliveryLimits()
-        limits.acknowledgementGrace = .milliseconds(1)
-        let rig = try await DeliveryRig(limits: limits)
-        let stream = await rig.online()
-        let running = Task { await rig.delivery.run() }
-        rig.submit(1)
-        rig.clock.advance(by: .milliseconds(1))
-        await rig.answered(1)
-        #expect(try await rig.mailboxes() == [1])
-        rig.acknowledge(1, on: stream)
-        _ = await rig.store.removals.first(1)
-        #expect(try await rig.mailboxes() == [])
-        #expect(stream.numbers == [1000, 1])
-        running.cancel()
-        await running.value
+        try await whileRunning { rig, stream async throws in
+            rig.submit(1)
+            rig.clock.advance(by: .milliseconds(1))
+            await rig.answered(1)
+            #expect(try await rig.mailboxes() == [1])
+            rig.acknowledge(1, on: stream)
+            _ = await rig.store.removals.first(1)
+            #expect(try await rig.mailboxes() == [])
+            #expect(stream.numbers == [1000, 1])
+        }
     }
 
     @Test("what comes after everything was acknowledged has its deadline too")
     func lateAfterAll() async throws {
+        try await whileRunning { rig, stream async throws in
+            rig.submit(1)
+            rig.acknowledge(1, on: stream)
+            await rig.answered(1)
+            rig.submit(2)
+            rig.clock.advance(by: .milliseconds(1))
+            await rig.answered(2)
+            #expect(try await rig.mailboxes() == [2])
+        }
+    }
+
+    /// A device is online, and has a millisecond to acknowledge.
+    private func whileRunning(_ body: (DeliveryRig, RecordingStream) async throws -> Void) async throws {
         var limits = DeliveryLimits()
         limits.acknowledgementGrace = .milliseconds(1)
         let rig = try await DeliveryRig(limits: limits)
         let stream = await rig.online()
         let running = Task { await rig.delivery.run() }
-        rig.submit(1)
-        rig.acknowledge(1, on: stream)
-        await rig.answered(1)
-        rig.submit(2)
-        rig.clock.advance(by: .milliseconds(1))
-        await rig.answered(2)
-        #expect(try await rig.mailboxes() == [2])
+        try await body(rig, stream)
         running.cancel()
         await running.value
     }

@@ -58,30 +58,38 @@ struct PayloadTests {
         #expect(Self.read(body) == .failure(.malformed(offset: 6)))
     }
 
-    @Test(
-        "a byte that may not stand in a string is found wherever it stands",
-        arguments: [0x00, 0x1f, 0x80, 0xff])
+    @Test("a byte that may not stand in a string is found wherever it stands", arguments: [0x00, 0x1f, 0x80, 0xff])
     func wrongByteAnywhere(_ byte: UInt8) {
-        for length in 1...40 {
-            for position in 0..<length {
-                var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
-                text[position] = byte
-                let body = Array(#"{"key":""#.utf8) + text + Array(#""}"#.utf8)
-                #expect(throws: PayloadError.self) { try Payload(body) }
-            }
+        Self.forEachPlace(of: byte) { body, offset in
+            #expect(Self.read(body) == .failure(.malformed(offset: offset)))
+        }
+    }
+
+    @Test(
+        "a string ends, or is escaped, wherever its mark stands", arguments: [UInt8(ascii: "\""), UInt8(ascii: "\\")])
+    func markAnywhere(_ byte: UInt8) {
+        Self.forEachPlace(of: byte) { body, _ in
+            #expect(throws: PayloadError.self) { try Payload(body) }
         }
     }
 
     @Test(
         "a byte that may stand in a string is taken wherever it stands",
         arguments: [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f])
-    func rightByteAnywhere(_ byte: UInt8) throws {
+    func rightByteAnywhere(_ byte: UInt8) {
+        Self.forEachPlace(of: byte) { body, _ in
+            #expect(Self.read(body) == .success(String(decoding: body, as: UTF8.self)))
+        }
+    }
+
+    /// Bodies with a string of every length up to 40, and the byte at every place in it.
+    private static func forEachPlace(of byte: UInt8, _ check: ([UInt8], _ offset: Int) -> Void) {
+        let (before, after) = (Array(#"{"key":""#.utf8), Array(#""}"#.utf8))
         for length in 1...40 {
             for position in 0..<length {
                 var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
                 text[position] = byte
-                let body = Array(#"{"key":""#.utf8) + text + Array(#""}"#.utf8)
-                #expect(try Payload(body).json == body)
+                check(before + text + after, before.count + position)
             }
         }
     }

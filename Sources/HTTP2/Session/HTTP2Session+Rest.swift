@@ -32,14 +32,14 @@ extension HTTP2Session {
     /// Gives memory back where nothing came or went since the last call. For whoever looks at many connections anyway
     /// (``HTTP2Configuration/Rest/asked``): a timer for each wakes the event loop as often as the connections work.
     package func restIfSilent() {
-        guard activity != .resting, memory != nil || buffers != nil else { return }
+        guard let memory, activity != .resting else { return }
         guard state == .active, let library, let context, !isInLibrary else { return }
         guard activity == .silent, nghttp2_session_want_write(library) == 0, !hasUnwritten(context.channel) else {
             activity = .silent
             return
         }
         activity = .resting
-        memory?.rest()
+        memory.rest()
         buffers?.rest()
     }
 
