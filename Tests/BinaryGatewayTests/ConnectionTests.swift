@@ -287,6 +287,7 @@ struct ConnectionTests {
             try await client.write(Packet.items(3, token: token) + [2, 0, 0])
             _ = await device.first(1)
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 3])
+            #expect(rig.struck.limits == [.binaryPacketTimeout])
         }
     }
 
@@ -297,6 +298,7 @@ struct ConnectionTests {
         } _: { rig in
             let client = try await rig.connect()
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 0])
+            #expect(rig.struck.limits == [.binaryIdleTimeout])
         }
     }
 
@@ -309,6 +311,7 @@ struct ConnectionTests {
             try await client.write(Packet.items(3, token: nil))
             // The socket's end, which no reading is needed to see.
             _ = try await client.readToEnd()
+            #expect(rig.struck.limits == [.binaryLingerTimeout])
         }
     }
 }

@@ -190,6 +190,40 @@ struct FeedbackTests {
         }
     }
 
+    @Test("A client that takes nothing of a long list for too long is closed")
+    func takesNothing() async throws {
+        try await GatewayRig.run {
+            $0.limits.feedbackTimeout = .milliseconds(1)
+            $0.feedback = { _ in EndlessFeedback() }
+        } _: { rig in
+            let client = try await rig.connect(.feedback, limit: 0)
+            // It may be closed already.
+            try? await client.write([0])
+            _ = try await client.readToEnd()
+            #expect(rig.struck.limits == [.feedbackTimeout])
+        }
+    }
+
+    /// Has always more to say than a client reads.
+    private struct EndlessFeedback: Feedback {
+        func note(_ entries: [FeedbackEntry]) async throws(StoreError) {}
+
+        func take(
+            _ list: FeedbackList,
+            after mark: FeedbackMark?,
+            limit: Int,
+        ) async throws(StoreError) -> [TakenFeedback] {
+            guard let token = DeviceToken([UInt8](repeating: 1, count: 32)) else { return [] }
+            let first = (mark?.rawValue ?? 0) + 1
+            return (0..<UInt64(limit)).map {
+                TakenFeedback(
+                    mark: FeedbackMark(rawValue: first + $0), token: token, moment: Timestamp(milliseconds: 0))
+            }
+        }
+
+        func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {}
+    }
+
     /// Cannot be read.
     private struct FailingFeedback: Feedback {
         let store: InMemoryStore

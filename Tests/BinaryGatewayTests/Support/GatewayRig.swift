@@ -23,6 +23,8 @@ struct GatewayRig: Sendable {
     let switchboard: LocalSwitchboard
     let delivery: Delivery
     let clock = TestClock()
+    /// What limits have struck connections.
+    let struck = StruckLimits()
     private let issued = IssuedSerials()
     let app: App
     private let binary: Listener
@@ -81,9 +83,13 @@ struct GatewayRig: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let tls = try Self.serverTLS(authority)
         let group = options.group
+        let connects = ConnectGuard(
+            .providerConnectRate, .off, budget: ConnectionBudget(limit: .max),
+            log: LimitLog(logger) { [struck] in struck.note($0) })
         func listen(_ service: any CertifiedService) async throws -> Listener {
             try await CertifiedListener.bind(
-                .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, group: group, logger: logger)
+                .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, connects: connects, group: group,
+                logger: logger)
         }
         binary = try await listen(
             BinaryGateway(
@@ -247,6 +253,14 @@ final class TestClock: Sendable {
     }
 
     func advance(by duration: Duration) { shift.withLock { $0 += duration } }
+}
+
+/// The limits that have struck, in the order in which they did.
+final class StruckLimits: Sendable {
+    private let all = Mutex<[Limit]>([])
+
+    var limits: [Limit] { all.withLock { $0 } }
+    func note(_ limit: Limit) { all.withLock { $0.append(limit) } }
 }
 
 /// The certificates that a test has handed out.
