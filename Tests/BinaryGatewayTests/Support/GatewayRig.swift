@@ -164,15 +164,17 @@ extension GatewayRig {
     /// - Parameters:
     ///   - tls: a good provider certificate by default.
     ///   - limit: after how many bytes the client stops to read.
+    ///   - closes: whether it closes its side when the service has closed its own.
     func connect(
         _ service: Service = .binary,
         _ tls: TLSConfiguration? = nil,
         limit: Int = .max,
+        closes: Bool = true,
     ) async throws -> LegacyClient {
         let listener = service == .binary ? binary : feedback
         let port = try Self.required(listener.localAddress?.port)
-        guard let tls else { return try await LegacyClient.connect(port: port, tls: self.tls(), limit: limit) }
-        return try await LegacyClient.connect(port: port, tls: tls, limit: limit)
+        let configuration = if let tls { tls } else { try await self.tls() }
+        return try await LegacyClient.connect(port: port, tls: configuration, limit: limit, closes: closes)
     }
 
     /// Revokes all provider certificates that were issued so far.
@@ -261,6 +263,13 @@ final class StruckLimits: Sendable {
 
     var limits: [Limit] { all.withLock { $0 } }
     func note(_ limit: Limit) { all.withLock { $0.append(limit) } }
+
+    func wait(for limit: Limit) async throws {
+        while !limits.contains(limit) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
 }
 
 /// The certificates that a test has handed out.

@@ -9,15 +9,19 @@ final class LegacyClient: Sendable {
     private let recorder: NIOLoopBound<ByteRecorder>
     private let socket: NIOLoopBound<SocketEnd>
 
-    /// - Parameter limit: after how many bytes it stops to read; the rest stays with its system.
+    /// - Parameters:
+    ///   - limit: after how many bytes it stops to read; the rest stays with its system.
+    ///   - closes: whether it closes its side when the service has closed its own.
     static func connect(
         port: Int,
         tls: TLSConfiguration,
         serverName: String? = nil,
         limit: Int = .max,
+        closes: Bool = true,
     ) async throws -> LegacyClient {
         let context = try NIOSSLContext(configuration: tls)
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.allowRemoteHalfClosure, value: !closes)
         // So little that the end of a long list never reaches it.
         if limit < .max { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
         return try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
