@@ -40,6 +40,110 @@ import Testing
         }
     }
 
+    @Test func `Where notifications keep coming, one request takes all acknowledgements but the first`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...5).map { ScriptedCourier.line($0) }
+        try await ScriptedCourier.run { request in
+            request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
+        } _: { courier in
+            try await courier.device(delegate) {
+                // A slow machine is no silence.
+                $0.acknowledgements.silence = .hours(1)
+                $0.acknowledgements.longest = .hours(1)
+                $0.closeTimeout = .seconds(20)
+            } _: { _ in
+                try await courier.record.wait { $0.acknowledgements == [[1], [2], [3], [4], [5]] }
+            }
+            // Closing ends the open one.
+            #expect(
+                courier.record.value.bodies("/1/acknowledgements") == [
+                    "{\"sendings\":[1]}\n",
+                    "{\"sendings\":[2]}\n{\"sendings\":[3]}\n{\"sendings\":[4]}\n{\"sendings\":[5]}\n",
+                ])
+        }
+    }
+
+    @Test func `A request that stays open ends when nothing comes`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...3).map { ScriptedCourier.line($0) }
+        try await ScriptedCourier.run { request in
+            request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.acknowledgements.silence = .seconds(2)
+            } _: { _ in
+                try await courier.record.wait {
+                    $0.bodies("/1/acknowledgements").last == "{\"sendings\":[2]}\n{\"sendings\":[3]}\n"
+                }
+            }
+        }
+    }
+
+    @Test func `A courier that answers before the end is told again on the next connection`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...3).map { ScriptedCourier.line($0) }
+        try await ScriptedCourier.run { request in
+            switch (request.path, request.connection) {
+            case ("/1/notifications", 1): .streamInParts(lines)
+            case ("/1/notifications", _): .stream("")
+            default: .answer(204, "")
+            }
+        } _: { courier in
+            courier.answersEarly.update { $0 = true }
+            try await courier.device(delegate) {
+                $0.acknowledgements.silence = .hours(1)
+                $0.acknowledgements.longest = .hours(1)
+            } _: { _ in
+                try await courier.record.wait { Set($0.laterAcknowledgements.joined()).contains(2) }
+            }
+        }
+    }
+
+    @Test func `With a courier that is going away, the open request ends`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...2).map { ScriptedCourier.line($0) }
+        try await ScriptedCourier.run { request in
+            switch request.path {
+            case "/1/notifications": .streamInParts(lines)
+            case "/1/state": .goAwayWith(line: ScriptedCourier.line(3))
+            default: .answer(204, "")
+            }
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.acknowledgements.silence = .hours(1)
+                $0.acknowledgements.longest = .hours(1)
+            } _: { device in
+                try await courier.record.wait { $0.acknowledgements == [[1], [2]] }
+                try await device.report(.awake)
+                try await courier.record.wait {
+                    $0.bodies("/1/acknowledgements").last == "{\"sendings\":[2]}\n{\"sendings\":[3]}\n"
+                }
+            }
+        }
+    }
+
+    @Test func `What was added to a request that broke off is acknowledged on the next connection`() async throws {
+        let delegate = RecordingDelegate()
+        let lines = (1...3).map { ScriptedCourier.line($0) }
+        try await ScriptedCourier.run { request in
+            switch (request.path, request.connection) {
+            case ("/1/notifications", 1): .streamInParts(lines)
+            case ("/1/notifications", _): .stream("")
+            case ("/1/state", _): .vanish
+            default: .answer(204, "")
+            }
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.acknowledgements.silence = .hours(1)
+                $0.acknowledgements.longest = .hours(1)
+            } _: { device in
+                try await courier.record.wait { $0.acknowledgements == [[1], [2], [3]] }
+                await #expect(throws: DeviceError.self) { try await device.report(.awake) }
+                try await courier.record.wait { $0.laterAcknowledgements.joined().sorted() == [2, 3] }
+            }
+        }
+    }
+
     @Test func `What was not answered is acknowledged on the next connection`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
@@ -53,10 +157,7 @@ import Testing
             try await courier.device(delegate) { _ in
                 try await courier.record.wait { record in
                     let taken = delegate.record.value.notifications.count
-                    let told = Set(
-                        record.requests.filter { $0.connection > 1 }.map(\.body).joined(separator: ",")
-                            .split { !$0.isNumber }.compactMap { Int($0) })
-                    return taken > 0 && told == Set(1...taken)
+                    return taken > 0 && Set(record.laterAcknowledgements.joined()) == Set(1...taken)
                 }
             }
         }

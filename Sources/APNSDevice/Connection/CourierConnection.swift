@@ -45,19 +45,54 @@ final class CourierConnection: HTTP2Application {
         timeout: TimeAmount,
         _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
     ) {
+        guard let made = make(request, endStream: true, finish) else { return }
+        expectAnswer(made, within: timeout)
+    }
+
+    /// Begins a request whose body goes on with ``add(_:to:)`` until ``end(_:timeout:)``. `finish` is called once, whatever
+    /// happens.
+    /// - Returns: its stream; nil where it could not be made.
+    func begin(
+        _ request: CourierRequest,
+        _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
+    ) -> StreamID? {
+        make(request, endStream: false, finish)
+    }
+
+    /// Adds to the body of a request that was begun. Where it has ended meanwhile, whoever waits for it was told.
+    func add(_ bytes: ByteBuffer, to stream: StreamID) { _ = session?.write(stream, bytes) }
+
+    /// Ends the body of a request that was begun.
+    func end(_ stream: StreamID, timeout: TimeAmount) {
+        session?.finish(stream)
+        expectAnswer(stream, within: timeout)
+    }
+
+    private func make(
+        _ request: CourierRequest,
+        endStream: Bool,
+        _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
+    ) -> StreamID? {
         guard let session else {
-            return finish(.failure(failure ?? DeviceError(.disconnected, "The connection has ended.")))
+            finish(.failure(failure ?? DeviceError(.disconnected, "The connection has ended.")))
+            return nil
         }
-        let made: StreamID
         do {
-            made = try session.request(headers(request), body: request.body)
+            let made = try session.request(headers(request), body: request.body, endStream: endStream)
+            exchanges.append(made, CourierExchange(finish: finish))
+            return made
         } catch {
             let code: DeviceError.Code = error.code == .tooManyStreams ? .unavailable : .disconnected
-            return finish(.failure(DeviceError(code, "The request could not be made: \(error)")))
+            // Where the connection is ending, what for.
+            finish(.failure(failure ?? goAway ?? DeviceError(code, "The request could not be made: \(error)")))
+            return nil
         }
+    }
+
+    private func expectAnswer(_ stream: StreamID, within timeout: TimeAmount) {
+        guard let index = exchanges.index(of: stream), !exchanges[index].isDone else { return }
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        let deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(made) }
-        exchanges.append(made, CourierExchange(deadline: deadline, finish: finish))
+        exchanges[index].deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
     }
 
     /// Opens the stream of notifications.
@@ -81,6 +116,9 @@ final class CourierConnection: HTTP2Application {
     }
 
     func ping() { session?.ping(0) }
+
+    /// Whether the courier is about to end the connection, and takes no further requests.
+    var isGoingAway: Bool { goAway != nil }
 
     /// Ends the connection; the owner is told with this error.
     func fail(_ error: DeviceError) {

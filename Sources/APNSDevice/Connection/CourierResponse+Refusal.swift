@@ -16,12 +16,15 @@ extension DeviceError {
         "BadCertificate", "BadCertificateEnvironment", "Forbidden", "Unregistered",
     ]
 
+    /// The reason of a request that did not end in time: a matter of the network.
+    private static let tooLate = "IdleTimeout"
+
     /// A refusal in the courier's words.
     init(refusal reason: String?, detail: String?, status: Int) {
         let code: Code
         if let reason, Self.identityReasons.contains(reason) {
             code = .identityRefused
-        } else if status == 429 || status >= 500 {
+        } else if status == 429 || status >= 500 || reason == Self.tooLate {
             code = .unavailable
         } else {
             code = .refused

@@ -53,6 +53,7 @@ extension Device {
         package var now: @Sendable () -> Date = { Date() }
         var reconnection = Reconnection.Limits()
         var keepAlive = KeepAlive.Limits()
+        var acknowledgements = Acknowledgements.Limits()
 
         /// The same in one place, for a fleet whose devices have it in common; only what they have seen is their own.
         package var shared: SharedConfiguration?
@@ -70,7 +71,7 @@ package final class SharedConfiguration: Sendable {
 
 /// Is told what a fleet counts. Called from any thread.
 package protocol DeviceObserver: Sendable {
-    /// The courier took an acknowledgement.
+    /// The courier took the acknowledgements of a request, and answered so long after its end.
     func acknowledged(_ count: Int, after time: TimeAmount)
     /// A notification came again.
     func duplicateReceived()

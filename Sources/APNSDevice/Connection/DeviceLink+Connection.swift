@@ -125,7 +125,7 @@ extension DeviceLink: CourierConnection.Owner {
         look?.cancel()
         isStreamOpen = false
         isWatched = false
-        acknowledgements.failed()
+        acknowledgingFailed()
         let error = explained(error)
         guard closing == nil else { return end(nil) }
         guard listening != nil else {
@@ -179,34 +179,6 @@ extension DeviceLink: CourierConnection.Owner {
             let error = DeviceError(.timedOut, "The courier no longer answers.")
             ended(connection, error)
             connection.fail(error)
-        }
-    }
-
-    // MARK: Acknowledging
-
-    /// Acknowledges what is due.
-    func acknowledge() {
-        guard case .connected(let connection) = state, isStreamOpen || closing != nil,
-            let sendings = acknowledgements.next()
-        else { return }
-        let numbers = sendings.map(String.init).joined(separator: ",")
-        let body = ByteBuffer(string: #"{"sendings":[\#(numbers)]}"#)
-        let timeout = TimeAmount(configuration.requestTimeout)
-        let began = eventLoop.now
-        connection.send(CourierRequest(.post, "/1/acknowledgements", body: body), timeout: timeout) { [self] result in
-            switch result.flatMap({ response in response.refusal.map { .failure($0) } ?? .success(response) }) {
-            case .success:
-                acknowledgements.answered()
-                configuration.observer?.acknowledged(sendings.count, after: eventLoop.now - began)
-                if isCurrent(connection) { acknowledge() }
-                closeIfDone()
-            case .failure(let error):
-                acknowledgements.failed()
-                // Where the connection ended, that is dealt with there.
-                guard isCurrent(connection), case .connected = state else { return }
-                ended(connection, error)
-                connection.fail(error)
-            }
         }
     }
 }

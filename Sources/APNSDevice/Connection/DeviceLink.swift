@@ -32,6 +32,13 @@ final class DeviceLink {
         }
     }
 
+    /// A request for acknowledgements whose body goes on.
+    struct OpenAcknowledgement {
+        let stream: StreamID
+        /// Since when only the answer is missing.
+        var ended: NIODeadline?
+    }
+
     /// What the event loop calls for a look.
     struct Look: NIOScheduledCallbackHandler {
         let link: NIOLoopBound<DeviceLink>
@@ -66,7 +73,11 @@ final class DeviceLink {
     var closing: EventLoopPromise<Void>?
     var reconnection: Reconnection
     var keepAlive: KeepAlive
-    var acknowledgements = Acknowledgements()
+    var acknowledgements: Acknowledgements
+    /// The request for acknowledgements that stays open.
+    var openAcknowledgement: OpenAcknowledgement?
+    /// The look at whether it has to end.
+    var acknowledgementLook: Scheduled<Void>?
     /// Whether acknowledgements wait a moment for more.
     var isGathering = false
     var requests: [WaitingRequest] = []
@@ -92,6 +103,7 @@ final class DeviceLink {
         self.eventLoop = eventLoop
         reconnection = Reconnection(limits: configuration.reconnection)
         keepAlive = KeepAlive(limits: configuration.keepAlive, now: eventLoop.now)
+        acknowledgements = Acknowledgements(limits: configuration.acknowledgements)
     }
 
     var configuration: Device.Configuration { shared.value }
@@ -167,6 +179,7 @@ final class DeviceLink {
     /// Whether nothing is left to be brought to its end.
     func closeIfDone() {
         guard closing != nil, !inbox.isTaking else { return }
+        acknowledge()
         if case .connected = state, !acknowledgements.isEmpty { return }
         finishClosing()
     }
@@ -183,6 +196,7 @@ final class DeviceLink {
         let old = state
         state = .closed
         look?.cancel()
+        acknowledgementLook?.cancel()
         isStreamOpen = false
         let reason = error ?? DeviceError(.closed, "The device was closed.")
         switch old {

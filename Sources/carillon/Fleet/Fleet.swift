@@ -171,10 +171,12 @@ actor Fleet {
     /// Takes what has come, lets the connections go, and prints the last totals.
     func end() async {
         let devices = devices.compactMap(\.self)
-        let line = totals.line(isLast: true)
+        let connected = totals.counts.connected
         await withTaskGroup(of: Void.self) { group in
             for device in devices { group.addTask { await device.close() } }
         }
+        // Closing has brought the last acknowledgements to their end.
+        let line = totals.line(isLast: true, connected: connected)
         output.print(line, line.text)
     }
 }

@@ -61,10 +61,11 @@ final class FleetTotals: DeviceObserver {
     }
 
     /// The line of totals.
-    func line(isLast: Bool) -> Line {
+    /// - Parameter connected: how many are to be said to be connected; those that are by default.
+    func line(isLast: Bool, connected: Int? = nil) -> Line {
         state.withLock { state in
             Line(
-                last: isLast, connected: state.counts.connected, received: state.counts.received,
+                last: isLast, connected: connected ?? state.counts.connected, received: state.counts.received,
                 acknowledged: state.counts.acknowledged, duplicates: state.counts.duplicates,
                 reconnects: state.counts.reconnects, failures: state.counts.failures,
                 latency: Latencies(

@@ -17,6 +17,8 @@ final class ScriptedCourier: Sendable {
         case answer(Int, String)
         /// 200, these bytes, and the stream stays open.
         case stream(String)
+        /// The same, but for the first part each part once something was acknowledged.
+        case streamInParts([String])
         /// Nothing at all.
         case hang
         /// The connection is closed without a word.
@@ -29,6 +31,8 @@ final class ScriptedCourier: Sendable {
         case certify
         /// GOAWAY with this reason.
         case goAway(String)
+        /// GOAWAY, an answer, and one line more on the stream.
+        case goAwayWith(line: String)
     }
 
     struct Request: Sendable {
@@ -41,18 +45,19 @@ final class ScriptedCourier: Sendable {
 
     struct Record: Sendable {
         var connections = 0
+        /// Those that have ended.
         var requests: [Request] = []
+        /// The numbers that were acknowledged, one list for each acknowledgement.
+        var acknowledgements: [[Int]] = []
+        /// The same, of all connections but the first.
+        var laterAcknowledgements: [[Int]] = []
 
         func bodies(_ path: String) -> [String] { requests.filter { $0.path == path }.map(\.body) }
-        /// The numbers that were acknowledged, one list for each request.
-        var acknowledgements: [[Int]] {
-            bodies("/1/acknowledgements").map { body in
-                body.split { !$0.isNumber }.compactMap { Int($0) }
-            }
-        }
     }
 
     let record = Observed(Record())
+    /// Whether acknowledgements are answered before their request has ended.
+    let answersEarly = Observed(false)
     let address: CourierAddress
     let identity: APNSDevice.DeviceIdentity
     fileprivate let authority: CertificateAuthority
@@ -190,6 +195,9 @@ private final class ScriptedConnection: HTTP2Application {
     private let act: @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act
     private var session: HTTP2Session?
     private var requests: [StreamID: ScriptedCourier.Request] = [:]
+    /// What of an acknowledgement has come.
+    private var acknowledgement = ""
+    private var parts: (stream: StreamID, rest: ArraySlice<String>)?
 
     init(
         _ courier: ScriptedCourier,
@@ -212,7 +220,26 @@ private final class ScriptedConnection: HTTP2Application {
         if name.isEqual(to: ":path") { requests[stream]?.path = value.text }
     }
 
-    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) { requests[stream]?.body += bytes.text }
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        requests[stream]?.body += bytes.text
+        guard requests[stream]?.path == "/1/acknowledgements" else { return }
+        for character in bytes.text {
+            acknowledgement.append(character)
+            if character == "}" { acknowledged(stream) }
+        }
+    }
+
+    /// One acknowledgement is whole.
+    private func acknowledged(_ stream: StreamID) {
+        let numbers = acknowledgement.split { !$0.isNumber }.compactMap { Int($0) }
+        acknowledgement = ""
+        courier.record.update {
+            $0.acknowledgements.append(numbers)
+            if number > 1 { $0.laterAcknowledgements.append(numbers) }
+        }
+        if courier.answersEarly.value { answer(stream, 204, "") }
+        if let next = parts?.rest.popFirst() { send(next) }
+    }
 
     func streamEnded(_ stream: StreamID) {
         guard let request = requests.removeValue(forKey: stream) else { return }
@@ -220,6 +247,9 @@ private final class ScriptedConnection: HTTP2Application {
         switch act(request) {
         case .answer(let status, let body): answer(stream, status, body)
         case .stream(let text): begin(stream, text)
+        case .streamInParts(let all):
+            parts = (stream, all.dropFirst())
+            begin(stream, all.first ?? "")
         case .hang: break
         case .certify: certify(stream, request)
         case .vanish: channel.close(promise: nil)
@@ -233,7 +263,16 @@ private final class ScriptedConnection: HTTP2Application {
         case .goAway(let reason):
             session?.goAway(.noError, debugData: Array(#"{"reason":"\#(reason)"}"#.utf8))
             session?.close()
+        case .goAwayWith(let line):
+            session?.goAway(.noError)
+            answer(stream, 204, "")
+            send(line)
         }
+    }
+
+    /// Adds to the stream of parts.
+    private func send(_ text: String) {
+        if let parts { session?.write(parts.stream, ByteBuffer(string: text)) }
     }
 
     private func answer(_ stream: StreamID, _ status: Int, _ body: String) {

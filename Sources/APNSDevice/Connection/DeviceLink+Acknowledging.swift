@@ -1,0 +1,100 @@
+import HTTP2
+import NIOCore
+
+// Acknowledgements on their way to the courier: carries out what `Acknowledgements` decides.
+extension DeviceLink {
+    /// Acknowledges what is due.
+    func acknowledge() {
+        while let connection = listeningCourier,
+            let step = acknowledgements.next(
+                at: eventLoop.now, isLast: closing != nil && !inbox.isTaking || connection.isGoingAway)
+        {
+            let timeout = TimeAmount(configuration.requestTimeout)
+            switch step {
+            case .request(let sendings):
+                let began = eventLoop.now
+                connection.send(Self.request(sendings), timeout: timeout) { [self] in
+                    acknowledged($0, on: connection, since: began)
+                }
+            case .begin(let sendings):
+                let stream = connection.begin(Self.request(sendings)) { [self] in
+                    acknowledged($0, on: connection, since: openAcknowledgement?.ended)
+                }
+                openAcknowledgement = stream.map { OpenAcknowledgement(stream: $0) }
+            case .add(let sendings):
+                guard let stream = openAcknowledgement?.stream else { break }
+                connection.add(Self.body(sendings), to: stream)
+            case .end:
+                guard let stream = openAcknowledgement?.stream else { break }
+                openAcknowledgement?.ended = eventLoop.now
+                connection.end(stream, timeout: timeout)
+            }
+        }
+        lookAtAcknowledgement()
+    }
+
+    /// The courier, where it can be told of acknowledgements.
+    private var listeningCourier: CourierConnection? {
+        guard case .connected(let connection) = state, isStreamOpen || closing != nil else { return nil }
+        return connection
+    }
+
+    /// Ends the open request when nothing was added to it for long enough.
+    private func lookAtAcknowledgement() {
+        guard acknowledgementLook == nil, listeningCourier != nil, let deadline = acknowledgements.deadline else {
+            return
+        }
+        let bound = bound
+        acknowledgementLook = eventLoop.scheduleTask(deadline: deadline) {
+            bound.value.acknowledgementLook = nil
+            bound.value.acknowledge()
+        }
+    }
+
+    /// - Parameter ended: when the request had ended; nil where the courier did not wait for that, so that what it has
+    ///   read is not known.
+    private func acknowledged(
+        _ result: Result<CourierResponse, DeviceError>,
+        on connection: CourierConnection,
+        since ended: NIODeadline?,
+    ) {
+        // What another connection had under way was given up with it.
+        guard isCurrent(connection) else { return }
+        switch (result.flatMap { response in response.refusal.map { .failure($0) } ?? .success(response) }, ended) {
+        case (.success, let ended?):
+            let count = acknowledgements.answered()
+            openAcknowledgement = nil
+            configuration.observer?.acknowledged(count, after: eventLoop.now - ended)
+            acknowledge()
+            closeIfDone()
+        case (.success, nil):
+            notAcknowledged(
+                DeviceError(.badResponse, "The courier answered a request before its end."), on: connection)
+        case (.failure(let error), _):
+            notAcknowledged(error, on: connection)
+        }
+    }
+
+    private func notAcknowledged(_ error: DeviceError, on connection: CourierConnection) {
+        acknowledgingFailed()
+        // Where the connection ended, that is dealt with there.
+        guard case .connected = state else { return }
+        ended(connection, error)
+        connection.fail(error)
+    }
+
+    /// What was not answered is told again, on the next connection.
+    func acknowledgingFailed() {
+        acknowledgements.failed()
+        openAcknowledgement = nil
+    }
+
+    private static func request(_ sendings: [UInt64]) -> CourierRequest {
+        CourierRequest(.post, "/1/acknowledgements", body: body(sendings))
+    }
+
+    private static func body(_ sendings: [UInt64]) -> ByteBuffer {
+        let numbers = sendings.map(String.init).joined(separator: ",")
+        return ByteBuffer(string: #"{"sendings":[\#(numbers)]}"# + "\n")
+    }
+}
