@@ -1,4 +1,5 @@
 import APNSDevice
+import Delivery
 import Foundation
 import Notifications
 import Service
@@ -54,9 +55,27 @@ import Testing
         }
     }
 
-    private final class TokenApp: App {
+    private final class TokenApp: APNSDevice.App {
         let tokens = Mutex<[String]>([])
         func registered(deviceToken: String) async { tokens.withLock { $0.append(deviceToken) } }
+    }
+
+    @Test func `What is added to a request that stays open is acknowledged`() async throws {
+        try await TestService.run {
+            // Nothing is stored: each answer waits for its acknowledgement.
+            $0.delivery.acknowledgementGrace = .seconds(3600)
+        } _: { test in
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let (_, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
+            let device = try Device(identity, at: courier(test), delegate: StreamingDelegate(arrived: arrived))
+            let token = try await device.register(test.bundleID)
+            let running = Task { try await device.run() }
+            for number in 1...10 {
+                #expect(try await send("Number \(number)", to: token, of: test) == 200)
+            }
+            await device.close()
+            try await running.value
+        }
     }
 
     @Test func `What was stored while the device was away comes once`() async throws {
