@@ -310,7 +310,7 @@ struct ConnectionTests {
         } _: { rig in
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
-            try await rig.struck.wait(for: .binaryLingerTimeout)
+            await rig.struck.wait(for: .binaryLingerTimeout)
             // Waits for every connection to end: it is the service that ends this one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

@@ -257,19 +257,19 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { shift.withLock { $0 += duration } }
 }
 
-/// The limits that have struck, in the order in which they did.
+/// The limits that have struck. For one who waits.
 final class StruckLimits: Sendable {
     private let all = Mutex<[Limit]>([])
+    private let news = AsyncStream.makeStream(of: Limit.self)
 
     var limits: [Limit] { all.withLock { $0 } }
-    func note(_ limit: Limit) { all.withLock { $0.append(limit) } }
 
-    func wait(for limit: Limit) async throws {
-        while !limits.contains(limit) {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+    func note(_ limit: Limit) {
+        all.withLock { $0.append(limit) }
+        news.continuation.yield(limit)
     }
+
+    func wait(for limit: Limit) async { _ = await news.stream.first { $0 == limit } }
 }
 
 /// The certificates that a test has handed out.
