@@ -10,7 +10,12 @@ package enum AfterBatch {
     /// What one thread has to do. `@unchecked`, because no other thread sees it, which the compiler cannot know.
     private final class Following: @unchecked Sendable {
         var isGathering = false
-        var work: [@Sendable () -> Void] = []
+        var work: [Work] = []
+    }
+
+    /// A closure that stands in an array by itself would be wrapped in another one.
+    private struct Work {
+        let perform: @Sendable () -> Void
     }
 
     private static let followings = ThreadSpecificVariable<Following>()
@@ -24,9 +29,12 @@ package enum AfterBatch {
         following.isGathering = true
         batch()
         following.isGathering = false
-        let work = following.work
-        following.work.removeAll()
-        for work in work { work() }
+        var work: [Work] = []
+        swap(&work, &following.work)
+        for work in work { work.perform() }
+        // The room is kept: there is something to do after nearly every batch.
+        work.removeAll(keepingCapacity: true)
+        if following.work.isEmpty { swap(&work, &following.work) }
     }
 
     /// Does something on an event loop: right after the batch that is being handed on there, where the caller is part of
@@ -35,6 +43,6 @@ package enum AfterBatch {
         guard eventLoop.inEventLoop, let following = followings.currentValue, following.isGathering else {
             return eventLoop.execute(work)
         }
-        following.work.append(work)
+        following.work.append(Work(perform: work))
     }
 }

@@ -14,29 +14,47 @@ final class Outbox: Sendable {
         case end(StreamEnd)
     }
 
+    private struct Entry: Sendable {
+        let stream: DeviceStream
+        let item: Item
+    }
+
+    private struct Waiting {
+        var entries: [Entry] = []
+        /// Room for those that come while the others are written.
+        var spare: [Entry] = []
+    }
+
     private let eventLoop: any EventLoop
-    private let waiting = Mutex<[(stream: DeviceStream, item: Item)]>([])
+    private let waiting = Mutex(Waiting())
+    /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
+    private static let keptRoom = 1024
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
     /// Has the stream write the item, soon, on the event loop; one stream's items in the order in which they came.
     func add(_ item: Item, to stream: DeviceStream) {
         let isFirst = waiting.withLock { waiting in
-            waiting.append((stream, item))
-            return waiting.count == 1
+            waiting.entries.append(Entry(stream: stream, item: item))
+            return waiting.entries.count == 1
         }
         if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
     }
 
     private func writeAll() {
-        let items = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+        var entries = waiting.withLock { waiting in
+            let entries = waiting.entries
+            waiting.entries = waiting.spare
+            waiting.spare = []
+            return entries
         }
-        for (stream, item) in items { stream.write(item) }
+        for entry in entries { entry.stream.write(entry.item) }
         // All is written before the first of it is encrypted and sent: what goes to one device goes in one write, and the
         // processor does the same thing many times.
-        for (stream, _) in items { stream.flush() }
+        for entry in entries { entry.stream.flush() }
+        guard entries.capacity <= Self.keptRoom else { return }
+        entries.removeAll(keepingCapacity: true)
+        waiting.withLock { $0.spare = entries }
     }
 }
 

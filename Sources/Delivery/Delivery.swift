@@ -116,11 +116,11 @@ package final class Delivery: OfferOutcomes {
     }
 
     package func acknowledged(_ offer: OfferID, of destination: Destination) {
-        advance(shard(destination)) { $0.acknowledged(offer) }
+        advance(shard(destination)) { $0.acknowledged(offer, of: destination) }
     }
 
     package func returned(_ offer: OfferID, of destination: Destination) {
-        advance(shard(destination)) { $0.returned(offer) }
+        advance(shard(destination)) { $0.returned(offer, of: destination) }
     }
 }
 
@@ -233,7 +233,7 @@ extension Delivery {
     private func advance(
         _ shard: Shard,
         _ now: Moment? = nil,
-        _ event: (inout Acceptances) -> [Acceptances.Action],
+        _ event: (inout Acceptances) -> Acceptances.Actions,
     ) {
         let (actions, batch) = shard.acceptances.withLock { acceptances in
             shard.performing.add(1, ordering: .relaxed)
@@ -244,13 +244,14 @@ extension Delivery {
         for action in batch { perform(action, of: shard, now) }
     }
 
+    /// In one place, though the compiler would have it in six: at less than full load a push waits for its code.
+    @inline(never)
     private func perform(_ action: Acceptances.Action, of shard: Shard, _ now: Moment?) {
         switch action {
         case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
         case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
         case .remove(let reference): remove([reference])
-        case .store(let offers, let entries):
-            store(StoreQueue.Batch(shard: shard.number, offers: offers, entries: entries))
+        case .store(let entries): store(StoreQueue.Batch(shard: shard.number, entries: entries))
         case .struck(let limit): struck(limit)
         case .note(let step, let subject):
             let time = now?.time ?? clock().time
@@ -277,8 +278,8 @@ extension Delivery {
         // What is not yet answered is not yet done.
         for batch in batches { shards[batch.shard].performing.add(1, ordering: .relaxed) }
         for batch in batches {
-            let batchResults = Array(results.prefix(batch.offers.count))
-            results = results.dropFirst(batch.offers.count)
+            let batchResults = Array(results.prefix(batch.entries.count))
+            results = results.dropFirst(batch.entries.count)
             if isFinal(batch, batchResults) {
                 stored(batch, batchResults, now, &answers)
             } else {
@@ -297,7 +298,7 @@ extension Delivery {
     ) {
         let shard = shards[batch.shard]
         let (actions, next) = shard.acceptances.withLock { acceptances in
-            (acceptances.stored(batch.offers, results: results, now: now.uptime), acceptances.nextBatch())
+            (acceptances.stored(results, now: now.uptime), acceptances.nextBatch())
         }
         for action in actions {
             if case .answer(let receiver, let ticket, let outcome) = action {
@@ -321,7 +322,7 @@ extension Delivery {
             var results = await settle(batch.entries, results)
             results = await withdraw(batch.entries, results)
             let now = clock()
-            advance(shards[batch.shard], now) { $0.stored(batch.offers, results: results, now: now.uptime) }
+            advance(shards[batch.shard], now) { $0.stored(results, now: now.uptime) }
         }
     }
 

@@ -31,4 +31,13 @@ package struct DeviceKey: Sendable, Hashable {
         self.environment = environment
         self.device = device
     }
+
+    // Written out, as with `AppID`, and hashed in one word: a device's two environments are two of its neighbours.
+    package static func == (left: DeviceKey, right: DeviceKey) -> Bool {
+        left.device == right.device && left.environment == right.environment
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(device.rawValue ^ (environment == .production ? 1 : 0))
+    }
 }

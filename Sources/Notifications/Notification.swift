@@ -1,14 +1,26 @@
 /// What a provider hands over for one app on one device.
+///
+/// One reference, whatever is in it: between the request and the device it is handed on a dozen times.
 package struct Notification: Sendable, Hashable {
-    package var id: NotificationID
-    /// What it is addressed to: a bundle ID, or one with a suffix.
-    package var topic: String
-    /// Nil where the provider did not say.
-    package var pushType: PushType?
-    package var priority: Priority
-    package var expiration: Expiration
-    package var collapseID: CollapseIdentifier?
-    package var payload: Payload
+    private var box: Box
+
+    /// What never changes once somebody has it.
+    private final class Box: Sendable {
+        let fields: Fields
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    package struct Fields: Sendable, Hashable {
+        package var id: NotificationID
+        /// What it is addressed to: a bundle ID, or one with a suffix.
+        package var topic: String
+        /// Nil where the provider did not say.
+        package var pushType: PushType?
+        package var priority: Priority
+        package var expiration: Expiration
+        package var collapseID: CollapseIdentifier?
+        package var payload: Payload
+    }
 
     package init(
         id: NotificationID,
@@ -19,12 +31,31 @@ package struct Notification: Sendable, Hashable {
         collapseID: CollapseIdentifier? = nil,
         payload: Payload,
     ) {
-        self.id = id
-        self.topic = topic
-        self.pushType = pushType
-        self.priority = priority
-        self.expiration = expiration
-        self.collapseID = collapseID
-        self.payload = payload
+        box = Box(
+            Fields(
+                id: id, topic: topic, pushType: pushType, priority: priority, expiration: expiration,
+                collapseID: collapseID, payload: payload))
     }
+
+    package static func == (left: Notification, right: Notification) -> Bool {
+        left.box === right.box || left.fields == right.fields
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(fields) }
+}
+
+extension Notification {
+    /// All of it, where something is to be changed.
+    package var fields: Fields {
+        get { box.fields }
+        set { box = Box(newValue) }
+    }
+
+    package var id: NotificationID { box.fields.id }
+    package var topic: String { box.fields.topic }
+    package var pushType: PushType? { box.fields.pushType }
+    package var priority: Priority { box.fields.priority }
+    package var expiration: Expiration { box.fields.expiration }
+    package var collapseID: CollapseIdentifier? { box.fields.collapseID }
+    package var payload: Payload { box.fields.payload }
 }

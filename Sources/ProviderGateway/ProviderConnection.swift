@@ -18,12 +18,11 @@ final class ProviderConnection: HTTP2Connection {
     private let certificate: ProviderIdentity?
     private let hasCertificate: Bool
     private let peer: String
-    // Unchecked, as in `HTTP2Session`: looked at for every header.
-    @exclusivity(unchecked) private var session: HTTP2Session?
-    @exclusivity(unchecked) private var requests = StreamTable<ProviderRequest>()
-    @exclusivity(unchecked) private var batch: [Submission] = []
-    @exclusivity(unchecked) private var response: ProviderResponse
-    @exclusivity(unchecked) private var memory = ProviderMemory()
+    private var session: HTTP2Session?
+    private var requests = StreamTable<ProviderRequest>()
+    private var batch: [Submission] = []
+    private var response: ProviderResponse
+    private var memory = ProviderMemory()
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
@@ -145,9 +144,12 @@ final class ProviderConnection: HTTP2Connection {
     func batchEnded() {
         memory.endBatch()
         guard !batch.isEmpty else { return }
-        let submissions = batch
-        batch.removeAll(keepingCapacity: true)
+        var submissions: [Submission] = []
+        swap(&submissions, &batch)
         AfterBatch.handOn { gateway.delivery.submit(submissions, answers: self) }
+        // The room is kept for the next read.
+        submissions.removeAll(keepingCapacity: true)
+        if batch.isEmpty { swap(&submissions, &batch) }
     }
 
     func sessionClosed(_ end: SessionEnd) {

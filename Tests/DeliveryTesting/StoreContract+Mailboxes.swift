@@ -39,12 +39,12 @@ extension StoreContract {
     private static func readsBack(_ ports: Ports) async throws {
         for (index, pushType) in PushType.allCases.enumerated() {
             var entry = Samples.entry(id: UInt64(index))
-            entry.notification.topic = "com.example.app.voip"
-            entry.notification.pushType = pushType
-            entry.notification.priority = Priority.allCases[index % Priority.allCases.count]
-            entry.notification.expiration = .at(.max - UInt64(index))
-            entry.notification.collapseID = CollapseIdentifier(rawValue: String(repeating: "é", count: 32))
-            entry.notification.id = NotificationID(high: .max - UInt64(index), low: 0)
+            entry.notification.fields.topic = "com.example.app.voip"
+            entry.notification.fields.pushType = pushType
+            entry.notification.fields.priority = Priority.allCases[index % Priority.allCases.count]
+            entry.notification.fields.expiration = .at(.max - UInt64(index))
+            entry.notification.fields.collapseID = CollapseIdentifier(rawValue: String(repeating: "é", count: 32))
+            entry.notification.fields.id = NotificationID(high: .max - UInt64(index), low: 0)
             entry.expires = Timestamp(milliseconds: .max)
             let version = try #require(await ports.mailboxes.store([entry]).first).get()
             let stored = StoredMailboxEntry(entry: entry, version: version)
@@ -56,7 +56,7 @@ extension StoreContract {
     private static func readsBackUnsaid(_ ports: Ports) async throws {
         for expiration in [Expiration.unspecified, .immediately, .at(1)] {
             var entry = Samples.entry()
-            entry.notification.expiration = expiration
+            entry.notification.fields.expiration = expiration
             _ = await ports.mailboxes.store([entry])
             #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [entry])
         }
@@ -67,7 +67,7 @@ extension StoreContract {
         for size in [0, 1, 1000, Payload.maximumBytes, Payload.maximumVoIPBytes] {
             var entry = Samples.entry()
             let json = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
-            entry.notification.payload = Payload(stored: json, contents: [.alert, .contentAvailable])
+            entry.notification.fields.payload = Payload(stored: json, contents: [.alert, .contentAvailable])
             _ = await ports.mailboxes.store([entry])
             #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [entry])
         }

@@ -17,6 +17,8 @@ struct AcceptancesRig: ~Copyable {
     var acceptances: Acceptances
     var now = Example.moment
     let limits: DeliveryLimits
+    /// Which app each notification went to.
+    private var apps: [UInt64: UInt32] = [:]
 
     init(_ limits: DeliveryLimits = DeliveryLimits()) {
         self.limits = limits
@@ -34,6 +36,7 @@ struct AcceptancesRig: ~Copyable {
 
     mutating func accept(_ answer: OfferAnswer, app: UInt32 = 1) -> [Step] {
         let offer = acceptances.nextOffer()
+        apps[offer.rawValue] = app
         let actions = acceptances.accept(
             Example.submission(offer.rawValue, to: Example.destination(app: app)),
             answers: Example.answers,
@@ -46,14 +49,16 @@ struct AcceptancesRig: ~Copyable {
     }
 
     mutating func acknowledged(_ number: UInt64) -> [Step] {
-        let actions = acceptances.acknowledged(OfferID(rawValue: number))
+        let actions = acceptances.acknowledged(OfferID(rawValue: number), of: destination(of: number))
         return steps(actions)
     }
 
     mutating func returned(_ number: UInt64) -> [Step] {
-        let actions = acceptances.returned(OfferID(rawValue: number))
+        let actions = acceptances.returned(OfferID(rawValue: number), of: destination(of: number))
         return steps(actions)
     }
+
+    private func destination(of number: UInt64) -> Destination { Example.destination(app: apps[number] ?? 1) }
 
     mutating func tick() -> [Step] {
         let actions = acceptances.tick(now: Example.now(now).uptime)
@@ -78,13 +83,13 @@ struct AcceptancesRig: ~Copyable {
                 ? .failure(StoreError(.unavailable, "The disk is full."))
                 : .success(MailboxVersion(rawValue: number * 10))
         }
-        let actions = acceptances.stored(numbers.map { OfferID($0) }, results: results, now: Example.now(now).uptime)
+        let actions = acceptances.stored(results, now: Example.now(now).uptime)
         return steps(actions)
     }
 
-    private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
+    private mutating func steps(_ actions: Acceptances.Actions) -> [Step] {
         let batch = acceptances.nextBatch()
-        return (actions + batch).compactMap { action in
+        return (Array(actions) + Array(batch)).compactMap { action in
             switch action {
             case .note, .struck: return nil
             case .answer(_, let ticket, .accepted):
@@ -93,9 +98,7 @@ struct AcceptancesRig: ~Copyable {
                 return .unavailable(ticket)
             case .answer:
                 return .other
-            case .store(let offers, let entries):
-                let numbers = entries.map(\.notification.number)
-                return numbers == offers.map(\.rawValue) ? .store(numbers) : .other
+            case .store(let entries): return .store(entries.map(\.notification.number))
             case .announce(let stored, let offer):
                 let number = stored.entry.notification.number
                 return .announce(number, version: stored.version.rawValue, offer: offer?.rawValue)

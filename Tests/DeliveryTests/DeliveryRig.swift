@@ -51,7 +51,7 @@ struct DeliveryRig: Sendable {
         var submission = Example.submission(
             number, to: Example.destination(app: app), expiration, priority: priority, isSilent: isSilent,
             generation: generation)
-        submission.notification.collapseID = collapseID.flatMap(CollapseIdentifier.init(rawValue:))
+        submission.notification.fields.collapseID = collapseID.flatMap(CollapseIdentifier.init(rawValue:))
         delivery.submit([submission], answers: answers)
     }
 

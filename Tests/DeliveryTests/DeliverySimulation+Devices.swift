@@ -199,7 +199,7 @@ extension DeliverySimulation {
     private func performed(
         _ attached: AttachedLine,
         _ device: DeviceKey,
-        _ event: (inout DeviceLine) -> [DeviceLine.Action],
+        _ event: (inout DeviceLine) -> some Sequence<DeviceLine.Action>,
     ) -> [Work] {
         forgetSilents()
         let actions = event(&attached.line)
@@ -248,7 +248,7 @@ extension DeliverySimulation {
 
     private func acknowledge(_ numbers: [UInt64], _ device: Device) {
         guard let attached = lines[device.key] else { return }
-        let work = performed(attached, device.key) { $0.acknowledged(numbers, now: moment) }
+        let work = performed(attached, device.key) { $0.acknowledged(numbers) }
         for number in numbers { noteAcknowledged(number, device) }
         startThread(work)
     }

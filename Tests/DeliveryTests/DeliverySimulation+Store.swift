@@ -7,22 +7,22 @@ extension DeliverySimulation {
     func callStep() {
         guard let index = calls.indices.randomElement(using: &random) else { return }
         switch calls.remove(at: index) {
-        case .storing(let offers, let entries):
+        case .storing(let entries):
             let results = entries.map { attempt($0) }
             let doubtful = results.indices.filter { Self.isUnknown(results[$0]) }
             calls.append(
                 doubtful.isEmpty
-                    ? .stored(offers, results: results) : .storingAgain(offers, entries, doubtful, results: results))
-        case .storingAgain(let offers, let entries, let doubtful, var results):
+                    ? .stored(results) : .storingAgain(entries, doubtful, results: results))
+        case .storingAgain(let entries, let doubtful, var results):
             for index in doubtful {
                 if case .success(let version) = attempt(entries[index]) { results[index] = .success(version) }
             }
             let still = doubtful.filter { Self.isUnknown(results[$0]) }
             calls.append(
                 still.isEmpty
-                    ? .stored(offers, results: results) : .storingAgain(offers, entries, still, results: results))
-        case .stored(let offers, let results):
-            let actions = acceptances.stored(offers, results: results, now: moment.uptime)
+                    ? .stored(results) : .storingAgain(entries, still, results: results))
+        case .stored(let results):
+            let actions = acceptances.stored(results, now: moment.uptime)
             startThread(advanced(actions))
         case .reading(let device, let epoch):
             let fails = !isSettling && chance(3)

@@ -43,9 +43,9 @@ final class DeliverySimulation {
 
     /// A call to the store that is under way.
     enum Call {
-        case storing([OfferID], [MailboxEntry])
-        case storingAgain([OfferID], [MailboxEntry], [Int], results: [Result<MailboxVersion, StoreError>])
-        case stored([OfferID], results: [Result<MailboxVersion, StoreError>])
+        case storing([MailboxEntry])
+        case storingAgain([MailboxEntry], [Int], results: [Result<MailboxVersion, StoreError>])
+        case stored([Result<MailboxVersion, StoreError>])
         case reading(DeviceKey, epoch: UInt64)
         case read(DeviceKey, epoch: UInt64, [StoredMailboxEntry]?)
         /// Only with ``Fault/readsBeforeAttaching``.
@@ -184,9 +184,9 @@ final class DeliverySimulation {
     }
 
     /// What the driver does after every event.
-    func advanced(_ actions: [Acceptances.Action]) -> [Work] {
+    func advanced(_ actions: Acceptances.Actions) -> [Work] {
         let batch = acceptances.nextBatch()
-        return (actions + batch).map(Work.acceptance)
+        return (Array(actions) + Array(batch)).map(Work.acceptance)
     }
 
     func startThread(_ work: [Work]) {
@@ -212,11 +212,11 @@ final class DeliverySimulation {
         switch work {
         case .acceptance(.answer(_, let ticket, let outcome)):
             answer(ticket, outcome)
-        case .acceptance(.store(let offers, let entries)):
+        case .acceptance(.store(let entries)):
             if fault == .answersBeforeCommit {
                 for entry in entries { answer(entry.notification.number, .accepted) }
             }
-            calls.append(.storing(offers, entries))
+            calls.append(.storing(entries))
         case .acceptance(.announce(let stored, let offer)):
             guard fault != .announcesNothing else { return [] }
             return announce(stored, offer: offer)
@@ -224,11 +224,13 @@ final class DeliverySimulation {
             calls.append(.removing(reference))
         case .line(.readMailboxes(let epoch), let device):
             calls.append(.reading(device, epoch: epoch))
-        case .line(.acknowledged(let offer, _), _):
-            let actions = acceptances.acknowledged(offer)
-            return advanced(actions)
-        case .line(.returned(let offer, _), _):
-            let actions = acceptances.returned(offer)
+        case .line(.acknowledged(let sending), _):
+            let removal = sending.reference.map { [Work.acceptance(.remove($0))] } ?? []
+            guard let offer = sending.offer else { return removal }
+            let actions = acceptances.acknowledged(offer, of: sending.destination)
+            return advanced(actions) + removal
+        case .line(.returned(let offer, let destination), _):
+            let actions = acceptances.returned(offer, of: destination)
             return advanced(actions)
         case .line(.send, _), .line(.note, _), .acceptance(.note), .acceptance(.struck):
             break
@@ -264,7 +266,7 @@ final class DeliverySimulation {
 
     /// The process dies and starts again: only what is on disk is left.
     private func crash() {
-        for case .storing(_, let entries) in calls {
+        for case .storing(let entries) in calls {
             for entry in entries where chance(50) { commit(entry) }
         }
         for index in records.indices where !records[index].isAnswered { records[index].isForgotten = true }

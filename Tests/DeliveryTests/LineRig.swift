@@ -65,8 +65,12 @@ struct LineRig: ~Copyable {
 
     /// The device acknowledges sendings, by how manieth of the line they are.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
-        let actions = line.acknowledged(numbers.map { epoch + $0 }, now: Example.now(now))
-        return actions.compactMap { step($0) }
+        let actions = line.acknowledged(numbers.map { epoch + $0 })
+        return actions.flatMap { action -> [Step] in
+            guard case .acknowledged(let sending) = action else { return [step(action)].compactMap(\.self) }
+            let removal = sending.reference.map { step(.remove($0)) } ?? nil
+            return [sending.offer.map { .acknowledged($0.rawValue) }, removal].compactMap(\.self)
+        }
     }
 
     mutating func end() -> [Step] {
@@ -87,14 +91,13 @@ struct LineRig: ~Copyable {
     /// Nil for what is for the delivery log alone.
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
-        case .note: nil
+        case .note, .acknowledged: nil
         case .send(let sending):
             .send(sending.number - epoch, notification: sending.notification.number)
         case .readMailboxes(let epoch):
             epoch == self.epoch ? .read : .otherRead
         case .remove(let reference):
             .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
-        case .acknowledged(let offer, _): .acknowledged(offer.rawValue)
         case .returned(let offer, _): .returned(offer.rawValue)
         }
     }

@@ -14,8 +14,8 @@ struct ColumnsTests {
     func texts(_ text: String) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
-            entry.notification.topic = text
-            entry.notification.collapseID = CollapseIdentifier(rawValue: text)
+            entry.notification.fields.topic = text
+            entry.notification.fields.collapseID = CollapseIdentifier(rawValue: text)
             for result in await store.store([entry]) { _ = try result.get() }
             #expect(try await store.entries(of: entry.destination.deviceKey).map(\.entry) == [entry])
         }
@@ -48,7 +48,7 @@ struct ColumnsTests {
     func expirations(_ seconds: UInt64?) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
-            entry.notification.expiration = seconds.map(Expiration.init(seconds:)) ?? .unspecified
+            entry.notification.fields.expiration = seconds.map(Expiration.init(seconds:)) ?? .unspecified
             for result in await store.store([entry]) { _ = try result.get() }
             #expect(try await store.entries(of: entry.destination.deviceKey).map(\.entry) == [entry])
         }
@@ -58,7 +58,7 @@ struct ColumnsTests {
     func types() async throws {
         try await withStore { store, _ in
             var entry = Example.entry(bytes: 0)
-            entry.notification.collapseID = CollapseIdentifier(rawValue: "a")
+            entry.notification.fields.collapseID = CollapseIdentifier(rawValue: "a")
             for result in await store.store([entry]) { _ = try result.get() }
             let types = try await store.pool.read { database in
                 try ["id", "expiration", "push_type", "topic", "collapse_id", "payload"].map {

@@ -40,7 +40,7 @@ struct FaultyDiskTests {
 
         func submit(_ number: UInt64, to destination: Destination = FaultyDiskTests.destination) {
             var entry = Example.entry(destination, id: number)
-            entry.notification.expiration = .unspecified
+            entry.notification.fields.expiration = .unspecified
             delivery.submit(
                 [
                     Submission(

@@ -39,7 +39,7 @@ struct MailboxJournalTests {
 
     private func entry(_ id: UInt64, collapseID: String? = nil) -> MailboxEntry {
         var entry = Example.entry(id: id)
-        entry.notification.collapseID = collapseID.flatMap(CollapseIdentifier.init(rawValue:))
+        entry.notification.fields.collapseID = collapseID.flatMap(CollapseIdentifier.init(rawValue:))
         return entry
     }
 

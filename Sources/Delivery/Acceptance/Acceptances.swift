@@ -7,31 +7,41 @@ import Notifications
 /// What may be stored is answered once it is safe: acknowledged by the device, or on disk. A pure state machine: what
 /// happened goes in with the time, what is to be done comes out.
 struct Acceptances: ~Copyable {
-    private var acceptances: [OfferID: Acceptance] = [:]
-    /// The order of acceptance of what is under way to the same destination.
+    /// What is under way, by where it goes.
     private var orders: [Destination: Order] = [:]
-    private var deadlines = Deque<(moment: Uptime, offer: OfferID)>()
-    private var waitingForStore: [OfferID] = []
-    /// How many the store has and has not answered.
-    private var storing = 0
+    /// What was offered, until somebody looks after its deadline, whatever became of it.
+    private var offered = Deque<Acceptance>()
+    private var waitingForStore: [Acceptance] = []
+    /// The batch that the store has and has not answered.
+    private var storing: [Acceptance] = []
     private var lastNumber: UInt64 = 0
     private let limits: DeliveryLimits
 
     init(limits: DeliveryLimits) { self.limits = limits }
 
-    fileprivate struct Acceptance {
+    fileprivate final class Acceptance {
+        let offer: OfferID
         let submission: Submission
         let answers: any SubmissionAnswers
         let expires: Timestamp
         let accepted: Uptime
-        var state: State
+        var state = State.offered
         var isAnswered = false
         /// Older notifications to the same destination that are answered with this one, which replaces them.
-        var replaced: [OfferID] = []
+        var replaced: [Acceptance] = []
 
-        var subject: NotificationSubject {
-            NotificationSubject(
-                submission.notification, to: submission.destination, generation: submission.generation)
+        init(
+            _ submission: Submission,
+            offer: OfferID,
+            answers: any SubmissionAnswers,
+            expires: Timestamp,
+            accepted: Uptime,
+        ) {
+            self.offer = offer
+            self.submission = submission
+            self.answers = answers
+            self.expires = expires
+            self.accepted = accepted
         }
     }
 
@@ -44,20 +54,23 @@ struct Acceptances: ~Copyable {
         case acknowledgedWhileStoring
         /// A newer one to the same destination is being stored in its place.
         case replaced
+        /// It is answered, and nothing more becomes of it here.
+        case over
     }
 
     /// What is known of the notifications to one destination while any of them is under way.
     private struct Order {
-        var underWay = 0
+        /// In the order of acceptance, by the numbers of their offers.
+        var underWay = Numbered<Acceptance>()
         /// The newest that is being stored, and the newest that is stored. A mailbox never goes back behind either.
-        var storing: OfferID?
+        var storing: Acceptance?
         var stored: (offer: OfferID, notification: Notification)?
     }
 
     enum Action {
         case answer(any SubmissionAnswers, UInt64, Outcome)
-        /// The batch is to be stored now; ``Acceptances/stored(_:results:)`` says what became of it.
-        case store([OfferID], [MailboxEntry])
+        /// The batch is to be stored now; ``Acceptances/stored(_:now:)`` says what became of it.
+        case store([MailboxEntry])
         /// The mailbox has this content: tell whoever holds the device.
         case announce(StoredMailboxEntry, offer: OfferID?)
         case remove(MailboxReference)
@@ -67,16 +80,18 @@ struct Acceptances: ~Copyable {
         case struck(DeliveryLimit)
     }
 
-    var isWaiting: Bool { !deadlines.isEmpty }
-    var isEmpty: Bool { acceptances.isEmpty }
+    typealias Actions = Few<Action>
+
+    var isWaiting: Bool { !offered.isEmpty }
+    var isEmpty: Bool { orders.isEmpty }
     /// How many wait for the store, or for its answer.
-    var pendingStores: Int { waitingForStore.count + storing }
+    var pendingStores: Int { waitingForStore.count + storing.count }
 
     /// Whether the next notification to the destination has to go by way of the mailbox as well: the one before it is
     /// on its way there and on no stream, so that an offer would overtake it.
     func mustFollow(_ destination: Destination) -> Bool {
-        guard let storing = orders[destination]?.storing else { return false }
-        if case .storing(isOut: false) = acceptances[storing]?.state { return true }
+        guard !orders.isEmpty, let index = orders.index(forKey: destination) else { return false }
+        if case .storing(isOut: false) = orders.values[index].storing?.state { return true }
         return false
     }
 
@@ -94,201 +109,211 @@ struct Acceptances: ~Copyable {
         answered answer: OfferAnswer,
         expires: Timestamp,
         now: Uptime,
-    ) -> [Action] {
-        acceptances[offer] = Acceptance(
-            submission: submission, answers: answers, expires: expires, accepted: now, state: .offered)
-        orders[submission.destination, default: Order()].underWay += 1
-        var actions: [Action] = []
+    ) -> Actions {
+        let acceptance = Acceptance(submission, offer: offer, answers: answers, expires: expires, accepted: now)
+        orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.rawValue)
+        var actions = Actions()
         switch answer {
-        case .taken: deadlines.append((now.advanced(by: limits.acknowledgementGrace), offer))
-        case .returned: store(offer, isOut: false, &actions)
+        case .taken: offered.append(acceptance)
+        case .returned: store(acceptance, isOut: false, &actions)
         }
         return actions
     }
 
+    private func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
+        guard let index = orders.index(forKey: destination) else { return nil }
+        return orders.values[index].underWay[offer.rawValue]
+    }
+
     /// The device has taken the notification.
-    mutating func acknowledged(_ offer: OfferID) -> [Action] {
-        var actions: [Action] = []
-        switch acceptances[offer]?.state {
+    mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> Actions {
+        var actions = Actions()
+        guard let acceptance = find(offer, of: destination) else { return actions }
+        switch acceptance.state {
         case .offered, .replaced:
-            finish(offer, .accepted, &actions)
+            finish(acceptance, .accepted, &actions)
         case .storing:
-            acceptances[offer]?.state = .acknowledgedWhileStoring
-            acceptances[offer]?.answer(.accepted, &actions)
-        case .acknowledgedWhileStoring, nil:
+            acceptance.state = .acknowledgedWhileStoring
+            acceptance.answer(.accepted, &actions)
+        case .acknowledgedWhileStoring, .over:
             break
         }
         return actions
     }
 
     /// The device may not have got the notification.
-    mutating func returned(_ offer: OfferID) -> [Action] {
-        var actions: [Action] = []
-        switch acceptances[offer]?.state {
-        case .offered: store(offer, isOut: false, &actions)
-        case .storing: acceptances[offer]?.state = .storing(isOut: false)
-        case .acknowledgedWhileStoring, .replaced, nil: break
+    mutating func returned(_ offer: OfferID, of destination: Destination) -> Actions {
+        var actions = Actions()
+        guard let acceptance = find(offer, of: destination) else { return actions }
+        switch acceptance.state {
+        case .offered: store(acceptance, isOut: false, &actions)
+        case .storing: acceptance.state = .storing(isOut: false)
+        case .acknowledgedWhileStoring, .replaced, .over: break
         }
         return actions
     }
 
     /// When ``tick(now:)`` has something to do, as far as is known; nil where nothing waits for an acknowledgement.
     mutating func nextDeadline() -> Uptime? {
-        while let first = deadlines.first {
-            if case .offered = acceptances[first.offer]?.state { return first.moment }
-            deadlines.removeFirst()
+        while let first = offered.first {
+            if case .offered = first.state { return deadline(of: first) }
+            offered.removeFirst()
         }
         return nil
     }
 
+    private func deadline(of acceptance: Acceptance) -> Uptime {
+        acceptance.accepted.advanced(by: limits.acknowledgementGrace)
+    }
+
     /// Stores what no device acknowledged in time.
-    mutating func tick(now: Uptime) -> [Action] {
-        var actions: [Action] = []
-        while let first = deadlines.first, first.moment <= now {
-            deadlines.removeFirst()
-            if case .offered = acceptances[first.offer]?.state { store(first.offer, isOut: true, &actions) }
+    mutating func tick(now: Uptime) -> Actions {
+        storeOffered { $0 <= now }
+    }
+
+    /// Stores everything that has not been answered, because no acknowledgement will be waited for any more.
+    mutating func drain() -> Actions {
+        storeOffered { _ in true }
+    }
+
+    private mutating func storeOffered(where isDue: (Uptime) -> Bool) -> Actions {
+        var actions = Actions()
+        while let first = offered.first, isDue(deadline(of: first)) {
+            offered.removeFirst()
+            if case .offered = first.state { store(first, isOut: true, &actions) }
         }
         return actions
     }
 
-    /// Stores everything that has not been answered, because no acknowledgement will be waited for any more.
-    mutating func drain() -> [Action] { tick(now: Uptime(nanoseconds: .max)) }
-
-    /// The store has answered a batch, item by item.
-    mutating func stored(
-        _ offers: [OfferID],
-        results: [Result<MailboxVersion, StoreError>],
-        now: Uptime,
-    ) -> [Action] {
-        storing = 0
-        var actions: [Action] = []
-        actions.reserveCapacity(3 * offers.count)
-        for (offer, result) in zip(offers, results) {
-            guard let acceptance = acceptances[offer] else { continue }
-            noteStored(offer, acceptance, result)
+    /// The store has answered its batch, item by item.
+    mutating func stored(_ results: [Result<MailboxVersion, StoreError>], now: Uptime) -> Actions {
+        let batch = storing
+        storing = []
+        var actions = Actions(minimumCapacity: 3 * batch.count)
+        for (acceptance, result) in zip(batch, results) {
+            noteStored(acceptance, result)
             switch result {
             case .success(let version):
-                storedSafely(offer, acceptance, version, now, &actions)
+                storedSafely(acceptance, version, now, &actions)
             case .failure(let error):
                 let isAcknowledged = if case .acknowledgedWhileStoring = acceptance.state { true } else { false }
-                finish(offer, isAcknowledged ? .accepted : .rejected(Rejection(error)), &actions)
+                finish(acceptance, isAcknowledged ? .accepted : .rejected(Rejection(error)), &actions)
             }
         }
         return actions
     }
 
     /// Keeps what the store said for the others to the same destination, if any are under way.
-    private mutating func noteStored(
-        _ offer: OfferID,
-        _ acceptance: Acceptance,
-        _ result: Result<MailboxVersion, StoreError>,
-    ) {
+    private mutating func noteStored(_ acceptance: Acceptance, _ result: Result<MailboxVersion, StoreError>) {
         let submission = acceptance.submission
-        guard var order = orders[submission.destination], order.underWay > 1 else { return }
-        if order.storing == offer { order.storing = nil }
-        if case .success = result, order.stored.map({ $0.offer < offer }) ?? true {
-            order.stored = (offer, submission.notification)
-        }
-        orders[submission.destination] = order
+        guard let index = orders.index(forKey: submission.destination), orders.values[index].underWay.count > 1
+        else { return }
+        if orders.values[index].storing === acceptance { orders.values[index].storing = nil }
+        guard case .success = result, orders.values[index].stored.map({ $0.offer < acceptance.offer }) ?? true
+        else { return }
+        orders.values[index].stored = (acceptance.offer, submission.notification)
     }
 
     private mutating func storedSafely(
-        _ offer: OfferID,
         _ acceptance: Acceptance,
         _ version: MailboxVersion,
         _ now: Uptime,
-        _ actions: inout [Action],
+        _ actions: inout Actions,
     ) {
         let note = Action.note(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
         switch acceptance.state {
         case .acknowledgedWhileStoring:
-            finish(offer, .accepted, &actions)
+            finish(acceptance, .accepted, &actions)
             let destination = acceptance.submission.destination
             actions.append(.remove(MailboxReference(destination: destination, version: version)))
         case .storing:
             // Before the answer, so that what the provider sends once it has that comes after this on the stream.
             // With its offer even where that came back: a late acknowledgement may still mean it.
             actions.append(note)
-            actions.append(.announce(StoredMailboxEntry(entry: acceptance.entry, version: version), offer: offer))
-            finish(offer, .accepted, &actions)
+            let stored = StoredMailboxEntry(entry: acceptance.entry, version: version)
+            actions.append(.announce(stored, offer: acceptance.offer))
+            finish(acceptance, .accepted, &actions)
         case .offered, .replaced:
             actions.append(note)
-            finish(offer, .accepted, &actions)
+            finish(acceptance, .accepted, &actions)
+        case .over:
+            break
         }
     }
 
     /// Puts a notification in the queue for the mailbox, unless a newer one to the same destination has gone before
     /// it, as it happens when a connection breaks: then the newer one is what the mailbox is to hold.
-    private mutating func store(_ offer: OfferID, isOut: Bool, _ actions: inout [Action]) {
-        guard let acceptance = acceptances[offer] else { return }
-        let destination = acceptance.submission.destination
-        let order = orders[destination] ?? Order()
-        if let newer = order.storing, newer > offer { return replace(offer, by: newer, &actions) }
-        if let newer = order.stored, newer.offer > offer {
+    private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout Actions) {
+        guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
+        if let newer = orders.values[index].storing, newer.offer > acceptance.offer {
+            return replace(acceptance, by: newer, &actions)
+        }
+        if let newer = orders.values[index].stored, newer.offer > acceptance.offer {
             let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
             actions.append(.note(step, acceptance.subject))
-            return finish(offer, .accepted, &actions)
+            return finish(acceptance, .accepted, &actions)
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
             let detail = "The service has more to store than its disk takes."
             actions.append(.struck(.pendingStores))
-            return finish(offer, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
+            return finish(acceptance, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
         }
-        acceptances[offer]?.state = .storing(isOut: isOut)
-        orders[destination]?.storing = offer
-        waitingForStore.append(offer)
+        acceptance.state = .storing(isOut: isOut)
+        orders.values[index].storing = acceptance
+        waitingForStore.append(acceptance)
     }
 
     /// A newer notification, which is on its way to the mailbox, stands for this one from now on.
-    private mutating func replace(_ offer: OfferID, by newer: OfferID, _ actions: inout [Action]) {
-        guard let older = acceptances[offer], let replacement = acceptances[newer] else { return }
-        acceptances[offer]?.state = .replaced
-        acceptances[newer]?.replaced.append(offer)
-        let step = older.submission.notification.step(onReplacementBy: replacement.submission.notification)
+    private func replace(_ older: Acceptance, by newer: Acceptance, _ actions: inout Actions) {
+        older.state = .replaced
+        newer.replaced.append(older)
+        let step = older.submission.notification.step(onReplacementBy: newer.submission.notification)
         actions.append(.note(step, older.subject))
     }
 
     /// What is to be stored next, when nothing is being stored; called after every event.
-    mutating func nextBatch() -> [Action] {
-        guard storing == 0, !waitingForStore.isEmpty else { return [] }
-        let offers = waitingForStore
+    mutating func nextBatch() -> Actions {
+        guard storing.isEmpty, !waitingForStore.isEmpty else { return [] }
+        return makeBatch()
+    }
+
+    private mutating func makeBatch() -> Actions {
+        let waiting = waitingForStore
         waitingForStore.removeAll()
-        var actions: [Action] = []
-        var batch: (offers: [OfferID], entries: [MailboxEntry]) = ([], [])
-        batch.offers.reserveCapacity(offers.count)
-        batch.entries.reserveCapacity(offers.count)
-        for offer in offers {
-            guard let acceptance = acceptances[offer] else { continue }
+        var actions = Actions()
+        storing.reserveCapacity(waiting.count)
+        for acceptance in waiting {
             if case .acknowledgedWhileStoring = acceptance.state {
-                finish(offer, .accepted, &actions)
-            } else if let newer = orders[acceptance.submission.destination]?.storing, newer > offer {
+                finish(acceptance, .accepted, &actions)
+            } else if let newer = orders[acceptance.submission.destination]?.storing,
+                newer.offer > acceptance.offer
+            {
                 // The newer one goes in this batch, and would replace it at once: only that is stored. So a batch has
                 // one entry for a destination, and storing an entry again never sets a mailbox back.
-                replace(offer, by: newer, &actions)
+                replace(acceptance, by: newer, &actions)
             } else {
-                batch.offers.append(offer)
-                batch.entries.append(acceptance.entry)
+                storing.append(acceptance)
             }
         }
-        guard !batch.offers.isEmpty else { return actions }
-        storing = batch.offers.count
-        actions.append(.store(batch.offers, batch.entries))
+        if !storing.isEmpty { actions.append(.store(storing.map(\.entry))) }
         return actions
     }
 
-    private mutating func finish(_ offer: OfferID, _ outcome: Outcome, _ actions: inout [Action]) {
-        guard var acceptance = acceptances.removeValue(forKey: offer) else { return }
+    private mutating func finish(_ acceptance: Acceptance, _ outcome: Outcome, _ actions: inout Actions) {
+        if case .over = acceptance.state { return }
+        acceptance.state = .over
         acceptance.answer(outcome, &actions)
-        let destination = acceptance.submission.destination
-        if let order = orders[destination] {
-            if order.underWay <= 1 {
-                orders[destination] = nil
+        if let index = orders.index(forKey: acceptance.submission.destination) {
+            if orders.values[index].underWay.count <= 1 {
+                orders.remove(at: index)
             } else {
-                orders[destination]?.underWay = order.underWay - 1
-                if order.storing == offer { orders[destination]?.storing = nil }
+                _ = orders.values[index].underWay.remove(acceptance.offer.rawValue)
+                if orders.values[index].storing === acceptance { orders.values[index].storing = nil }
             }
         }
-        for older in acceptance.replaced { finish(older, outcome, &actions) }
+        let replaced = acceptance.replaced
+        acceptance.replaced = []
+        for older in replaced { finish(older, outcome, &actions) }
     }
 }
 
@@ -297,8 +322,12 @@ extension Acceptances.Acceptance {
         MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)
     }
 
+    fileprivate var subject: NotificationSubject {
+        NotificationSubject(submission.notification, to: submission.destination, generation: submission.generation)
+    }
+
     /// Answers the provider, unless it has its answer.
-    fileprivate mutating func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
+    fileprivate func answer(_ outcome: Outcome, _ actions: inout Acceptances.Actions) {
         guard !isAnswered else { return }
         isAnswered = true
         if case .rejected(let rejection) = outcome { actions.append(.note(.rejected(rejection.reason), subject)) }

@@ -7,7 +7,6 @@ final class StoreQueue: Sendable {
     struct Batch: Sendable {
         /// Whose it is.
         let shard: Int
-        let offers: [OfferID]
         let entries: [MailboxEntry]
     }
 

@@ -12,7 +12,7 @@ extension DeviceLine {
     ) -> [Action] {
         let app = stored.entry.destination.app
         if let offer {
-            if let number = underWay.first(where: { $0.value.offer == offer })?.key {
+            if let number = underWay.firstNumber(where: { $0.offer == offer }) {
                 underWay[number]?.version = stored.version
                 versions[app] = max(stored.version, versions[app] ?? stored.version)
                 return []

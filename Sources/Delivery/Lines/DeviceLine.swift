@@ -9,7 +9,7 @@ import Rates
 /// it is there. A pure state machine: what happened goes in, what is to be done comes out.
 struct DeviceLine: ~Copyable {
     var phase = Phase.reading(Reading(isFirst: true, releases: true))
-    var underWay: [UInt64: UnderWay] = [:]
+    var underWay = Numbered<UnderWay>()
     /// Offers that came while the mailboxes were being read.
     var held = Deque<Held>()
     /// The mailbox contents that are known for offers still held.
@@ -82,7 +82,7 @@ struct DeviceLine: ~Copyable {
         var isDeferred: Bool { reason == .burst || reason == .company }
     }
 
-    struct UnderWay {
+    struct UnderWay: Equatable {
         let destination: Destination
         let offer: OfferID?
         let id: NotificationID
@@ -94,11 +94,9 @@ struct DeviceLine: ~Copyable {
             NotificationSubject(id: id, address: .destination(destination, generation: 0), topic: topic)
         }
 
-        /// Adds what follows when the device has taken it.
-        func acknowledge(now: Moment, _ actions: inout [Action]) {
-            actions.append(.note(.acknowledged(after: now.uptime.microseconds(since: sent)), subject))
-            if let offer { actions.append(.acknowledged(offer, destination)) }
-            if let version { actions.append(.remove(MailboxReference(destination: destination, version: version))) }
+        /// What it is in the mailbox, where it is there.
+        var reference: MailboxReference? {
+            version.map { MailboxReference(destination: destination, version: $0) }
         }
     }
 
@@ -107,7 +105,8 @@ struct DeviceLine: ~Copyable {
         /// Read the mailboxes and hand them to ``DeviceLine/read(_:epoch:now:silents:)``.
         case readMailboxes(epoch: UInt64)
         case remove(MailboxReference)
-        case acknowledged(OfferID, Destination)
+        /// The device has taken it: whoever offered it hears of it, and its mailbox is emptied.
+        case acknowledged(UnderWay)
         case returned(OfferID, Destination)
         /// For the delivery log.
         case note(DeliveryStep, NotificationSubject)
@@ -174,10 +173,11 @@ struct DeviceLine: ~Copyable {
 
 extension DeviceLine {
     /// The device has taken these sendings; numbers that are not under way, as those of an older stream, mean nothing.
-    mutating func acknowledged(_ numbers: [UInt64], now: Moment) -> [Action] {
-        var actions: [Action] = []
-        actions.reserveCapacity(2 * min(numbers.count, underWay.count))
-        for number in numbers { underWay.removeValue(forKey: number)?.acknowledge(now: now, &actions) }
+    mutating func acknowledged(_ numbers: [UInt64]) -> Few<Action> {
+        var actions = Few<Action>()
+        for number in numbers {
+            if let sending = underWay.remove(number) { actions.append(.acknowledged(sending)) }
+        }
         if let reading = readForRoom() { actions.append(reading) }
         return actions
     }
@@ -212,7 +212,7 @@ extension DeviceLine {
     /// mailboxes hold stays there, and what was to be tried once is given up.
     mutating func end() -> [Action] {
         var actions: [Action] = []
-        for (_, sending) in underWay.sorted(by: { $0.key < $1.key }) {
+        underWay.forEach { sending in
             if let offer = sending.offer {
                 actions.append(.returned(offer, sending.destination))
             } else if sending.version == nil {
@@ -242,9 +242,10 @@ extension DeviceLine {
         _ now: Moment,
     ) -> Sending {
         lastNumber &+= 1
-        underWay[lastNumber] = UnderWay(
+        let sending = UnderWay(
             destination: destination, offer: offer, id: notification.id, topic: notification.topic, sent: now.uptime,
             version: version)
+        underWay.append(sending, number: lastNumber)
         if let version { versions[destination.app] = version }
         return Sending(number: lastNumber, destination: destination, notification: notification)
     }

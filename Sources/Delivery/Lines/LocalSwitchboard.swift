@@ -84,7 +84,7 @@ package final class LocalSwitchboard: Switchboard {
 
     package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
         let now = clock()
-        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(sendings, by: device, now: now) }
+        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(sendings, by: device) }
         if isFirstDue { wake.yield() }
         perform(actions, for: device, now)
     }
@@ -188,22 +188,26 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     /// Does what is left to do once the lock is given back: sendings are gone already.
-    private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
-        guard !actions.isEmpty else { return }
-        let receiver = outcomes.withLock { $0.receiver }
+    private func perform(_ actions: some Sequence<DeviceLine.Action>, for device: DeviceKey, _ now: Moment) {
         var removals: [MailboxReference] = []
         for action in actions {
             switch action {
             case .send: break
             case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
             case .remove(let reference): removals.append(reference)
-            case .acknowledged(let offer, let destination): receiver?.acknowledged(offer, of: destination)
+            case .acknowledged(let sending):
+                let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: sending.sent))
+                log.record(DeliveryEvent(time: now.time, step: step, subject: sending.subject))
+                if let offer = sending.offer { receiver?.acknowledged(offer, of: sending.destination) }
+                if let reference = sending.reference { removals.append(reference) }
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
             case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
         }
         if !removals.isEmpty { remove(removals) }
     }
+
+    private var receiver: (any OfferOutcomes)? { outcomes.withLock { $0.receiver } }
 
     private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
         Task {
@@ -308,15 +312,14 @@ private struct Lines {
     mutating func acknowledged(
         _ numbers: [UInt64],
         by device: DeviceKey,
-        now: Moment,
-    ) -> (actions: [DeviceLine.Action], isFirstDue: Bool) {
-        var (actions, isFirstDue): ([DeviceLine.Action], Bool) = ([], false)
+    ) -> (actions: Few<DeviceLine.Action>, isFirstDue: Bool) {
+        var (actions, isFirstDue) = (Few<DeviceLine.Action>(), false)
         if let attached = attached[device] {
-            actions = attached.line.acknowledged(numbers, now: now)
+            actions = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)
         }
         // Those of the device's last stream. Hardly any device has one that ended lately.
-        if !ended.isEmpty { ended[device]?.acknowledged(numbers, now: now, &actions) }
+        if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
         return (actions, isFirstDue)
     }
 }

@@ -151,8 +151,7 @@ extension HTTP2Session {
     // MARK: The channel
 
     private func reserveOutput() {
-        guard output.capacity == 0, let context else { return }
-        output = context.channel.allocator.buffer(capacity: Self.firstOutputBytes)
+        if output.capacity == 0 { output = ByteBufferAllocator().buffer(capacity: Self.firstOutputBytes) }
     }
 
     private func writeOutput(_ context: ChannelHandlerContext) {

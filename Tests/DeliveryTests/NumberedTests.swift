@@ -1,0 +1,62 @@
+import Testing
+
+@testable import Delivery
+
+@Suite("Elements by number")
+struct NumberedTests {
+    @Test("They behave as a dictionary does, in whatever order they are taken out", arguments: UInt64(1)...20)
+    func likeDictionary(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var (numbered, model, last) = (Numbered<String>(), [UInt64: String](), UInt64(0))
+        for step in 0..<400 {
+            let known = model.keys.sorted()
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...3:
+                last += .random(in: 1...3, using: &random)
+                numbered.append("\(step)", number: last)
+                model[last] = "\(step)"
+            case 4...5:
+                guard let first = known.first else { continue }
+                #expect(numbered.remove(first) == model.removeValue(forKey: first))
+            case 6...7:
+                let number = UInt64.random(in: 0...(last + 1), using: &random)
+                #expect(numbered.remove(number) == model.removeValue(forKey: number))
+            case 8:
+                guard let number = known.randomElement(using: &random) else { continue }
+                numbered[number]? += "!"
+                model[number]? += "!"
+            default:
+                let number = UInt64.random(in: 0...(last + 1), using: &random)
+                #expect(numbered[number] == model[number])
+            }
+            #expect(numbered.count == model.count && numbered.isEmpty == model.isEmpty)
+        }
+        var elements: [String] = []
+        numbered.forEach { elements.append($0) }
+        #expect(elements == model.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    @Test("The first that is such is found by its element")
+    func find() {
+        var numbered = Numbered<String>()
+        for (number, element) in [(2, "a"), (5, "b"), (9, "b")] as [(UInt64, String)] {
+            numbered.append(element, number: number)
+        }
+        #expect(numbered.firstNumber { $0 == "a" } == 2)
+        #expect(numbered.firstNumber { $0 == "b" } == 5)
+        #expect(numbered.firstNumber { $0 == "c" } == nil)
+        numbered.removeAll()
+        #expect(numbered.isEmpty)
+    }
+}
+
+@Suite("A few things to do")
+struct FewTests {
+    @Test("They come in their order", arguments: 0...4)
+    func order(count: Int) {
+        var few = Few<Int>()
+        for number in 0..<count { few.append(number) }
+        #expect(Array(few) == Array(0..<count))
+        #expect(few.isEmpty == (count == 0))
+    }
+}
