@@ -233,7 +233,7 @@ extension Delivery {
     private func advance(
         _ shard: Shard,
         _ now: Moment? = nil,
-        _ event: (inout Acceptances) -> Acceptances.Actions,
+        _ event: (inout Acceptances) -> [Acceptances.Action],
     ) {
         let (actions, batch) = shard.acceptances.withLock { acceptances in
             shard.performing.add(1, ordering: .relaxed)

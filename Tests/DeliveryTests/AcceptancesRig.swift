@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Testing
 
 /// Drives ``Acceptances`` as its driver does, and tells what it wants done in numbers: offers, tickets and
 /// notifications are numbered alike, in the order of acceptance.
@@ -19,6 +20,8 @@ struct AcceptancesRig: ~Copyable {
     let limits: DeliveryLimits
     /// Which app each notification went to.
     private var apps: [UInt64: UInt32] = [:]
+    /// What the store has.
+    private var batch: [UInt64] = []
 
     init(_ limits: DeliveryLimits = DeliveryLimits()) {
         self.limits = limits
@@ -78,6 +81,8 @@ struct AcceptancesRig: ~Copyable {
 
     /// The store answers the batch: with the notification's number times ten as the version, or a failure.
     mutating func stored(_ numbers: [UInt64], failing: Set<UInt64> = []) -> [Step] {
+        #expect(numbers == batch, "the store answers what it was asked for")
+        batch = []
         let results = numbers.map { number -> Result<MailboxVersion, StoreError> in
             failing.contains(number)
                 ? .failure(StoreError(.unavailable, "The disk is full."))
@@ -87,9 +92,10 @@ struct AcceptancesRig: ~Copyable {
         return steps(actions)
     }
 
-    private mutating func steps(_ actions: Acceptances.Actions) -> [Step] {
-        let batch = acceptances.nextBatch()
-        return (Array(actions) + Array(batch)).compactMap { action in
+    private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
+        let next = acceptances.nextBatch()
+        for case .store(let entries) in next { batch = entries.map(\.notification.number) }
+        return (actions + next).compactMap { action in
             switch action {
             case .note, .struck: return nil
             case .answer(_, let ticket, .accepted):

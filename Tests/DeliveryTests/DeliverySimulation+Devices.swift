@@ -199,7 +199,7 @@ extension DeliverySimulation {
     private func performed(
         _ attached: AttachedLine,
         _ device: DeviceKey,
-        _ event: (inout DeviceLine) -> some Sequence<DeviceLine.Action>,
+        _ event: (inout DeviceLine) -> [DeviceLine.Action],
     ) -> [Work] {
         forgetSilents()
         let actions = event(&attached.line)

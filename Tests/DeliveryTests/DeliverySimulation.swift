@@ -184,9 +184,9 @@ final class DeliverySimulation {
     }
 
     /// What the driver does after every event.
-    func advanced(_ actions: Acceptances.Actions) -> [Work] {
+    func advanced(_ actions: [Acceptances.Action]) -> [Work] {
         let batch = acceptances.nextBatch()
-        return (Array(actions) + Array(batch)).map(Work.acceptance)
+        return (actions + batch).map(Work.acceptance)
     }
 
     func startThread(_ work: [Work]) {

@@ -12,6 +12,8 @@ struct LineRig: ~Copyable {
         case returned(UInt64)
         /// A reading for another line.
         case otherRead
+        /// Acknowledged, and not by the device.
+        case unasked(NotificationID)
     }
 
     var line: DeviceLine
@@ -67,7 +69,7 @@ struct LineRig: ~Copyable {
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
         let actions = line.acknowledged(numbers.map { epoch + $0 })
         return actions.flatMap { action -> [Step] in
-            guard case .acknowledged(let sending) = action else { return [step(action)].compactMap(\.self) }
+            guard case .acknowledged(let sending) = action else { return step(action).map { [$0] } ?? [] }
             let removal = sending.reference.map { step(.remove($0)) } ?? nil
             return [sending.offer.map { .acknowledged($0.rawValue) }, removal].compactMap(\.self)
         }
@@ -91,7 +93,8 @@ struct LineRig: ~Copyable {
     /// Nil for what is for the delivery log alone.
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
-        case .note, .acknowledged: nil
+        case .note: nil
+        case .acknowledged(let sending): .unasked(sending.id)
         case .send(let sending):
             .send(sending.number - epoch, notification: sending.notification.number)
         case .readMailboxes(let epoch):

@@ -30,10 +30,22 @@ struct NumberedTests {
                 #expect(numbered[number] == model[number])
             }
             #expect(numbered.count == model.count && numbered.isEmpty == model.isEmpty)
+            #expect(numbered.firstNumber { _ in true } == model.keys.min())
         }
         var elements: [String] = []
         numbered.forEach { elements.append($0) }
         #expect(elements == model.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    @Test("What is taken out from between takes no room for long, though the first one stays")
+    func emptyPlaces() {
+        var numbered = Numbered<Int>()
+        for number in 0..<10_000 {
+            numbered.append(number, number: UInt64(number))
+            if number > 0 { #expect(numbered.remove(UInt64(number)) == number) }
+        }
+        #expect(numbered.count == 1)
+        #expect(numbered.places < 100)
     }
 
     @Test("The first that is such is found by its element")
@@ -47,16 +59,5 @@ struct NumberedTests {
         #expect(numbered.firstNumber { $0 == "c" } == nil)
         numbered.removeAll()
         #expect(numbered.isEmpty)
-    }
-}
-
-@Suite("A few things to do")
-struct FewTests {
-    @Test("They come in their order", arguments: 0...4)
-    func order(count: Int) {
-        var few = Few<Int>()
-        for number in 0..<count { few.append(number) }
-        #expect(Array(few) == Array(0..<count))
-        #expect(few.isEmpty == (count == 0))
     }
 }

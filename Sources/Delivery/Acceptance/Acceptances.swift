@@ -9,8 +9,9 @@ import Notifications
 struct Acceptances: ~Copyable {
     /// What is under way, by where it goes.
     private var orders: [Destination: Order] = [:]
-    /// What was offered, until somebody looks after its deadline, whatever became of it.
-    private var offered = Deque<Acceptance>()
+    /// What was offered, until somebody looks after its deadline, whatever became of it: by name, since what is answered
+    /// need not be kept for that.
+    private var offered = Deque<Offered>()
     private var waitingForStore: [Acceptance] = []
     /// The batch that the store has and has not answered.
     private var storing: [Acceptance] = []
@@ -65,6 +66,21 @@ struct Acceptances: ~Copyable {
         /// The newest that is being stored, and the newest that is stored. A mailbox never goes back behind either.
         var storing: Acceptance?
         var stored: (offer: OfferID, notification: Notification)?
+
+        mutating func find(_ offer: OfferID) -> Acceptance? { underWay[offer.rawValue] }
+
+        /// - Returns: whether nothing is under way any more.
+        mutating func remove(_ acceptance: Acceptance) -> Bool {
+            _ = underWay.remove(acceptance.offer.rawValue)
+            if storing === acceptance { storing = nil }
+            return underWay.isEmpty
+        }
+    }
+
+    private struct Offered {
+        let offer: OfferID
+        let destination: Destination
+        let accepted: Uptime
     }
 
     enum Action {
@@ -79,8 +95,6 @@ struct Acceptances: ~Copyable {
         /// A bound turned a notification away.
         case struck(DeliveryLimit)
     }
-
-    typealias Actions = Few<Action>
 
     var isWaiting: Bool { !offered.isEmpty }
     var isEmpty: Bool { orders.isEmpty }
@@ -109,25 +123,28 @@ struct Acceptances: ~Copyable {
         answered answer: OfferAnswer,
         expires: Timestamp,
         now: Uptime,
-    ) -> Actions {
+    ) -> [Action] {
         let acceptance = Acceptance(submission, offer: offer, answers: answers, expires: expires, accepted: now)
         orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.rawValue)
-        var actions = Actions()
+        var actions: [Action] = []
         switch answer {
-        case .taken: offered.append(acceptance)
+        case .taken:
+            offered.append(Offered(offer: offer, destination: submission.destination, accepted: now))
         case .returned: store(acceptance, isOut: false, &actions)
         }
         return actions
     }
 
-    private func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
-        guard let index = orders.index(forKey: destination) else { return nil }
-        return orders.values[index].underWay[offer.rawValue]
+    /// Mutating, as what follows, because an order is looked at in its place by what may change it, and copied by what
+    /// may not.
+    private mutating func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
+        guard !orders.isEmpty, let index = orders.index(forKey: destination) else { return nil }
+        return orders.values[index].find(offer)
     }
 
     /// The device has taken the notification.
-    mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> Actions {
-        var actions = Actions()
+    mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> [Action] {
+        var actions: [Action] = []
         guard let acceptance = find(offer, of: destination) else { return actions }
         switch acceptance.state {
         case .offered, .replaced:
@@ -142,8 +159,8 @@ struct Acceptances: ~Copyable {
     }
 
     /// The device may not have got the notification.
-    mutating func returned(_ offer: OfferID, of destination: Destination) -> Actions {
-        var actions = Actions()
+    mutating func returned(_ offer: OfferID, of destination: Destination) -> [Action] {
+        var actions: [Action] = []
         guard let acceptance = find(offer, of: destination) else { return actions }
         switch acceptance.state {
         case .offered: store(acceptance, isOut: false, &actions)
@@ -156,40 +173,48 @@ struct Acceptances: ~Copyable {
     /// When ``tick(now:)`` has something to do, as far as is known; nil where nothing waits for an acknowledgement.
     mutating func nextDeadline() -> Uptime? {
         while let first = offered.first {
-            if case .offered = first.state { return deadline(of: first) }
+            if openAcceptance(first) != nil { return deadline(of: first) }
             offered.removeFirst()
         }
         return nil
     }
 
-    private func deadline(of acceptance: Acceptance) -> Uptime {
-        acceptance.accepted.advanced(by: limits.acknowledgementGrace)
+    /// What still waits for its acknowledgement.
+    private mutating func openAcceptance(_ offered: Offered) -> Acceptance? {
+        guard let acceptance = find(offered.offer, of: offered.destination), case .offered = acceptance.state
+        else { return nil }
+        return acceptance
+    }
+
+    private func deadline(of offered: Offered) -> Uptime {
+        offered.accepted.advanced(by: limits.acknowledgementGrace)
     }
 
     /// Stores what no device acknowledged in time.
-    mutating func tick(now: Uptime) -> Actions {
+    mutating func tick(now: Uptime) -> [Action] {
         storeOffered { $0 <= now }
     }
 
     /// Stores everything that has not been answered, because no acknowledgement will be waited for any more.
-    mutating func drain() -> Actions {
+    mutating func drain() -> [Action] {
         storeOffered { _ in true }
     }
 
-    private mutating func storeOffered(where isDue: (Uptime) -> Bool) -> Actions {
-        var actions = Actions()
+    private mutating func storeOffered(where isDue: (Uptime) -> Bool) -> [Action] {
+        var actions: [Action] = []
         while let first = offered.first, isDue(deadline(of: first)) {
             offered.removeFirst()
-            if case .offered = first.state { store(first, isOut: true, &actions) }
+            if let acceptance = openAcceptance(first) { store(acceptance, isOut: true, &actions) }
         }
         return actions
     }
 
     /// The store has answered its batch, item by item.
-    mutating func stored(_ results: [Result<MailboxVersion, StoreError>], now: Uptime) -> Actions {
+    mutating func stored(_ results: [Result<MailboxVersion, StoreError>], now: Uptime) -> [Action] {
         let batch = storing
         storing = []
-        var actions = Actions(minimumCapacity: 3 * batch.count)
+        var actions: [Action] = []
+        actions.reserveCapacity(3 * batch.count)
         for (acceptance, result) in zip(batch, results) {
             noteStored(acceptance, result)
             switch result {
@@ -218,7 +243,7 @@ struct Acceptances: ~Copyable {
         _ acceptance: Acceptance,
         _ version: MailboxVersion,
         _ now: Uptime,
-        _ actions: inout Actions,
+        _ actions: inout [Action],
     ) {
         let note = Action.note(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
         switch acceptance.state {
@@ -243,7 +268,7 @@ struct Acceptances: ~Copyable {
 
     /// Puts a notification in the queue for the mailbox, unless a newer one to the same destination has gone before
     /// it, as it happens when a connection breaks: then the newer one is what the mailbox is to hold.
-    private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout Actions) {
+    private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
         if let newer = orders.values[index].storing, newer.offer > acceptance.offer {
             return replace(acceptance, by: newer, &actions)
@@ -264,7 +289,7 @@ struct Acceptances: ~Copyable {
     }
 
     /// A newer notification, which is on its way to the mailbox, stands for this one from now on.
-    private func replace(_ older: Acceptance, by newer: Acceptance, _ actions: inout Actions) {
+    private func replace(_ older: Acceptance, by newer: Acceptance, _ actions: inout [Action]) {
         older.state = .replaced
         newer.replaced.append(older)
         let step = older.submission.notification.step(onReplacementBy: newer.submission.notification)
@@ -272,15 +297,15 @@ struct Acceptances: ~Copyable {
     }
 
     /// What is to be stored next, when nothing is being stored; called after every event.
-    mutating func nextBatch() -> Actions {
+    mutating func nextBatch() -> [Action] {
         guard storing.isEmpty, !waitingForStore.isEmpty else { return [] }
         return makeBatch()
     }
 
-    private mutating func makeBatch() -> Actions {
+    private mutating func makeBatch() -> [Action] {
         let waiting = waitingForStore
         waitingForStore.removeAll()
-        var actions = Actions()
+        var actions: [Action] = []
         storing.reserveCapacity(waiting.count)
         for acceptance in waiting {
             if case .acknowledgedWhileStoring = acceptance.state {
@@ -299,17 +324,14 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    private mutating func finish(_ acceptance: Acceptance, _ outcome: Outcome, _ actions: inout Actions) {
+    private mutating func finish(_ acceptance: Acceptance, _ outcome: Outcome, _ actions: inout [Action]) {
         if case .over = acceptance.state { return }
         acceptance.state = .over
         acceptance.answer(outcome, &actions)
-        if let index = orders.index(forKey: acceptance.submission.destination) {
-            if orders.values[index].underWay.count <= 1 {
-                orders.remove(at: index)
-            } else {
-                _ = orders.values[index].underWay.remove(acceptance.offer.rawValue)
-                if orders.values[index].storing === acceptance { orders.values[index].storing = nil }
-            }
+        if let index = orders.index(forKey: acceptance.submission.destination),
+            orders.values[index].remove(acceptance)
+        {
+            orders.remove(at: index)
         }
         let replaced = acceptance.replaced
         acceptance.replaced = []
@@ -327,7 +349,7 @@ extension Acceptances.Acceptance {
     }
 
     /// Answers the provider, unless it has its answer.
-    fileprivate func answer(_ outcome: Outcome, _ actions: inout Acceptances.Actions) {
+    fileprivate func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
         guard !isAnswered else { return }
         isAnswered = true
         if case .rejected(let rejection) = outcome { actions.append(.note(.rejected(rejection.reason), subject)) }

@@ -173,8 +173,8 @@ struct DeviceLine: ~Copyable {
 
 extension DeviceLine {
     /// The device has taken these sendings; numbers that are not under way, as those of an older stream, mean nothing.
-    mutating func acknowledged(_ numbers: [UInt64]) -> Few<Action> {
-        var actions = Few<Action>()
+    mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
+        var actions: [Action] = []
         for number in numbers {
             if let sending = underWay.remove(number) { actions.append(.acknowledged(sending)) }
         }

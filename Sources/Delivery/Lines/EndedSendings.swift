@@ -21,7 +21,7 @@ struct EndedSendings {
     }
 
     /// The device has taken these after all: their offers hear of it, and their mailboxes are emptied.
-    mutating func acknowledged(_ numbers: [UInt64], _ actions: inout Few<DeviceLine.Action>) {
+    mutating func acknowledged(_ numbers: [UInt64], _ actions: inout [DeviceLine.Action]) {
         for number in numbers {
             if let sending = sendings.remove(number) { actions.append(.acknowledged(sending)) }
         }

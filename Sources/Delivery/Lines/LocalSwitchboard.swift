@@ -188,7 +188,8 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     /// Does what is left to do once the lock is given back: sendings are gone already.
-    private func perform(_ actions: some Sequence<DeviceLine.Action>, for device: DeviceKey, _ now: Moment) {
+    private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
+        guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
         for action in actions {
             switch action {
@@ -312,8 +313,8 @@ private struct Lines {
     mutating func acknowledged(
         _ numbers: [UInt64],
         by device: DeviceKey,
-    ) -> (actions: Few<DeviceLine.Action>, isFirstDue: Bool) {
-        var (actions, isFirstDue) = (Few<DeviceLine.Action>(), false)
+    ) -> (actions: [DeviceLine.Action], isFirstDue: Bool) {
+        var (actions, isFirstDue): ([DeviceLine.Action], Bool) = ([], false)
         if let attached = attached[device] {
             actions = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)

@@ -44,7 +44,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// The application once more, for what libnghttp2 calls back: some fifteen times for a request, and each time
     /// counting references to it cost as much as finding the stream. It is let go of in `teardown` only, which waits for
     /// libnghttp2 to return.
-    @exclusivity(unchecked) private var receiver: Unmanaged<HeldApplication>?
+    private var receiver: Unmanaged<HeldApplication>?
 
     /// The application in a place that never changes, so that nobody has to hold on to it to call it.
     private final class HeldApplication {
@@ -54,30 +54,28 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     var application: (any HTTP2Application)? { held?.application }
 
-    @exclusivity(unchecked) var context: ChannelHandlerContext?
+    var context: ChannelHandlerContext?
     /// libnghttp2's session: from the channel's becoming active until `teardown`.
-    @exclusivity(unchecked) var library: OpaquePointer?
-    @exclusivity(unchecked) var state = State.idle
+    var library: OpaquePointer?
+    var state = State.idle
     /// Why the session ends, once that is known.
     var end: SessionEnd?
 
-    // Here and in what follows, `exclusivity(unchecked)` saves the look-up of a table of accesses under way, at each of
-    // some forty accesses for a request: a thirtieth of its time. None of them encloses a call to the application.
-    @exclusivity(unchecked) var streams = StreamTable<StreamState>()
-    @exclusivity(unchecked) var concurrency: ConcurrencyLimit
-    @exclusivity(unchecked) var flood: FloodGuard
+    var streams = StreamTable<StreamState>()
+    var concurrency: ConcurrencyLimit
+    var flood: FloodGuard
 
     // Receiving
     /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
     var isReading = false
     /// Whether libnghttp2 is at work: its session must not be deleted, nor called again for the same direction.
-    @exclusivity(unchecked) var isInLibrary = false
+    var isInLibrary = false
     /// libnghttp2's session gave up and must not be used any more.
     var hasLibraryFailed = false
     /// When the bytes came that are being read: the clock is looked at once for all of them.
     var readTime = NIODeadline.distantPast
-    @exclusivity(unchecked) var block = IncomingBlock()
-    @exclusivity(unchecked) var ignored = IgnoredBytes()
+    var block = IncomingBlock()
+    var ignored = IgnoredBytes()
     /// The first bytes received, kept until they proved to be HTTP/2.
     var prefix: [UInt8] = []
     /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
@@ -86,12 +84,12 @@ package final class HTTP2Session: ChannelInboundHandler {
     var pendingTeardown: SessionEnd?
 
     // Sending
-    @exclusivity(unchecked) var output = ByteBuffer()
+    var output = ByteBuffer()
     /// `sendData` found no room in `output`.
     var isOutputFull = false
     var isFlushing = false
     /// Whether the channel takes more, as it last said.
-    @exclusivity(unchecked) var isWritable = true
+    var isWritable = true
     var isFlushScheduled = false
     var hasStartedClosing = false
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
@@ -106,7 +104,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     var memory: LibraryMemory?
     /// TLS's buffers, where the session is to have them rest with it.
     package var buffers: TLSBuffers?
-    @exclusivity(unchecked) var activity = Activity.working
+    var activity = Activity.working
     /// The next look at whether anything came or went.
     var restLook: Scheduled<Void>?
 
@@ -124,9 +122,9 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Whether a final GOAWAY was handed in here; the notice that begins a drain does not count.
     package internal(set) var hasSubmittedGoAway = false
     /// Body bytes that wait to be sent, on all streams.
-    @exclusivity(unchecked) package internal(set) var bufferedBytes = 0
+    package internal(set) var bufferedBytes = 0
     /// Server: the greatest stream that the application was told of; what the last GOAWAY carries.
-    @exclusivity(unchecked) package internal(set) var lastProcessedStream = StreamID.none
+    package internal(set) var lastProcessedStream = StreamID.none
 
     /// Makes a session for a channel that is about to become active, or is already.
     package init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
