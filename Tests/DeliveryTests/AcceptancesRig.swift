@@ -37,12 +37,16 @@ struct AcceptancesRig: ~Copyable {
 
     func mustFollow(app: UInt32 = 1) -> Bool { acceptances.mustFollow(Example.destination(app: app)) }
 
-    mutating func accept(_ answer: OfferAnswer, app: UInt32 = 1) -> [Step] {
+    mutating func accept(
+        _ answer: OfferAnswer,
+        app: UInt32 = 1,
+        answers: any SubmissionAnswers = Example.answers,
+    ) -> [Step] {
         let offer = acceptances.nextOffer()
         apps[offer.rawValue] = app
         let actions = acceptances.accept(
             Example.submission(offer.rawValue, to: Example.destination(app: app)),
-            answers: Example.answers,
+            answers: answers,
             offer: offer,
             answered: answer,
             expires: now.advanced(by: .seconds(3600)),

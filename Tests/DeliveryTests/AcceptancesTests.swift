@@ -44,6 +44,21 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [])
     }
 
+    @Test("what is answered is let go of, though its deadline is ahead")
+    func answeredIsLetGo() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        var answers: NoAnswers? = NoAnswers()
+        weak var held = answers
+        if let answers { _ = rig.accept(.taken, answers: answers) }
+        answers = nil
+        #expect(held != nil)
+        _ = rig.acknowledged(2)
+        #expect(held == nil)
+        let isWaiting = rig.isWaiting
+        #expect(isWaiting)
+    }
+
     @Test("the next deadline is that of the first that is not acknowledged")
     func nextDeadline() {
         var rig = AcceptancesRig()

@@ -48,6 +48,24 @@ struct NumberedTests {
         #expect(numbered.places < 100)
     }
 
+    @Test("Those that stay are the same when empty places are closed", arguments: UInt64(1)...5)
+    func closing(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var numbered = Numbered<UInt64>()
+        for number in 0..<200 as Range<UInt64> { numbered.append(number, number: number) }
+        var left = Set(0..<200 as Range<UInt64>)
+        for number in left.filter({ $0 % 5 != 0 }).shuffled(using: &random) {
+            #expect(numbered.remove(number) == number)
+            left.remove(number)
+            #expect(numbered.count == left.count)
+            if left.count.isMultiple(of: 20) { #expect((0..<200).filter { numbered[$0] == $0 } == left.sorted()) }
+        }
+        var elements: [UInt64] = []
+        numbered.forEach { elements.append($0) }
+        #expect(elements == left.sorted())
+        #expect(numbered.places < 100)
+    }
+
     @Test("The first that is such is found by its element")
     func find() {
         var numbered = Numbered<String>()

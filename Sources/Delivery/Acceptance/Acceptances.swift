@@ -9,8 +9,8 @@ import Notifications
 struct Acceptances: ~Copyable {
     /// What is under way, by where it goes.
     private var orders: [Destination: Order] = [:]
-    /// What was offered, until somebody looks after its deadline, whatever became of it: by name, since what is answered
-    /// need not be kept for that.
+    /// What was offered, until somebody looks after its deadline, or sooner where what came before has been answered as
+    /// well. By name: nothing that is answered is kept for its deadline.
     private var offered = Deque<Offered>()
     private var waitingForStore: [Acceptance] = []
     /// The batch that the store has and has not answered.

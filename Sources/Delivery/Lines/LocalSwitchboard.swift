@@ -191,6 +191,8 @@ package final class LocalSwitchboard: Switchboard {
     private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
+        // Asked for once, and only where something became of an offer: all lines ask the same lock.
+        lazy var receiver = outcomes.withLock { $0.receiver }
         for action in actions {
             switch action {
             case .send: break
@@ -207,8 +209,6 @@ package final class LocalSwitchboard: Switchboard {
         }
         if !removals.isEmpty { remove(removals) }
     }
-
-    private var receiver: (any OfferOutcomes)? { outcomes.withLock { $0.receiver } }
 
     private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
         Task {
