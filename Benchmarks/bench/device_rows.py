@@ -14,7 +14,7 @@ FLEET = 1000
 class Sides:
     """Ours and theirs, with what a client needs of each."""
 
-    def __init__(self, bench, service):
+    def __init__(self, bench, service, devices=FLEET):
         self.program = bench.tools.go_program("load")
         self.service = service
         key, certificate = bench.tools.server_identity(bench.work)
@@ -24,9 +24,9 @@ class Sides:
         }
         self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
 
-        self.paths = f"{service.folder}/paths-{FLEET}.txt"
+        self.paths = f"{service.folder}/paths-{devices}.txt"
         with open(service.paths) as source, open(self.paths, "w") as target:
-            target.writelines(source.readlines()[:FLEET])
+            target.writelines(source.readlines()[:devices])
 
     def fleet(self, kind, server, count):
         port = server.courier if kind == "carillon" else server.port
