@@ -46,19 +46,32 @@ def moved(address, position):
     return int(position, 0)
 
 
-def frames(symbolizer, program, addresses):
+def stacks(symbolizer, program, addresses):
     """For each address the functions it stands in, the outermost first, each with the place in it."""
     command = [symbolizer, f"--obj={program}", "--inlines", "--no-demangle", "--output-style=JSON"]
     asked = "".join(f"{address:#x}\n" for address in addresses)
     answer = subprocess.run(command, input=asked, stdout=subprocess.PIPE, text=True, check=True).stdout
-    for line in answer.splitlines():
-        symbols = [symbol for symbol in json.loads(line).get("Symbol", []) if symbol["FunctionName"]]
-        yield [(symbol["FunctionName"], place(symbol)) for symbol in reversed(symbols)]
+    return [stack(line) for line in answer.splitlines()]
+
+
+def stack(line):
+    """What llvm-symbolizer says of one address, in JSON."""
+    symbols = [symbol for symbol in json.loads(line).get("Symbol", []) if symbol["FunctionName"]]
+    return [(symbol["FunctionName"], place(symbol)) for symbol in reversed(symbols)]
 
 
 def place(symbol):
     """Lines are counted from the function's own, in 16 bits, and several pieces of one are told apart."""
-    return (symbol["Line"] - symbol["StartLine"]) & 0xFFFF, symbol["Discriminator"]
+    return (symbol["Line"] - symbol["StartLine"]) & 0xFFFF, base(symbol["Discriminator"])
+
+
+def base(discriminator):
+    """Of the three numbers in a discriminator the one that the compiler asks for: LLVM's DebugInfoMetadata.h, at
+    getBaseDiscriminatorFromDiscriminator. An odd one has none."""
+    if discriminator & 1:
+        return 0
+    rest = discriminator >> 1
+    return rest >> 1 & 0xFE0 | rest & 0x1F if rest & 0x20 else rest & 0x1F
 
 
 class Function:
@@ -96,7 +109,7 @@ def written(at):
 def profile(counted, stacks):
     """The text of the profile, from counts and the functions at each of their addresses, in the same order."""
     functions = collections.defaultdict(Function)
-    for (address, count), stack in zip(counted.items(), stacks):
+    for (_, count), stack in zip(counted.items(), stacks, strict=True):
         # What has other letters in its name is none that the compiler will look for.
         if stack and all(re.fullmatch(r"[\w$.]+", name) for name, _ in stack):
             functions[stack[0][0]].add(stack, count)

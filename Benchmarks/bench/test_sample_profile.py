@@ -43,9 +43,20 @@ class CountsTests(unittest.TestCase):
 
 class ProfileTests(unittest.TestCase):
     def test_a_line_ran_as_often_as_any_of_its_instructions(self):
-        stacks = [[at("f", 12)], [at("f", 12)], [at("f", 13, discriminator=2)]]
+        stacks = [[at("f", 12)], [at("f", 12)], [at("f", 13, discriminator=4)]]
         text = sample_profile.profile({1: 3, 2: 9, 3: 4}, stacks)
         self.assertEqual(text, "f:13:9\n 2: 9\n 3.2: 4\n")
+
+    def test_of_a_discriminator_the_base_is_what_counts(self):
+        self.assertEqual([sample_profile.base(number) for number in (0, 1, 2, 3, 12, 62)], [0, 0, 1, 0, 6, 31])
+        self.assertEqual(sample_profile.base(33 << 2 & ~0x7F | (33 & 0x1F | 0x20) << 1), 33)
+
+    def test_what_the_symbolizer_says_is_turned_round(self):
+        line = """{"Address":"0x40","ModuleName":"m","Symbol":[
+            {"Column":3,"Discriminator":0,"FileName":"b.swift","FunctionName":"$s1bF","Line":32,"StartLine":30},
+            {"Column":9,"Discriminator":4,"FileName":"a.swift","FunctionName":"$s1aF","Line":15,"StartLine":10}]}"""
+        self.assertEqual(sample_profile.stack(line), [("$s1aF", (5, 2)), ("$s1bF", (2, 0))])
+        self.assertEqual(sample_profile.stack('{"Address":"0x40","Error":{"Message":"none"}}'), [])
 
     def test_what_was_inlined_stands_where_it_is_called(self):
         text = sample_profile.profile({1: 3, 2: 5}, [[at("f", 11), at("g", 30, start=29)], [at("f", 11)]])
