@@ -23,19 +23,18 @@ class Sides:
             "mqtt": Trust(certificate, certificate, key),
         }
         self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
-
-        self.paths = f"{service.folder}/paths-{devices}.txt"
-        with open(service.paths) as source, open(self.paths, "w") as target:
-            target.writelines(source.readlines()[:devices])
+        self.paths = service.some_paths("connected", slice(devices))
 
     def fleet(self, kind, server, count):
         port = server.courier if kind == "carillon" else server.port
         return Fleet(self.program, kind, port, self.trust[kind], count)
 
-    def push(self, kind, server, count, **options):
+    def push(self, kind, server, count, paths=None, **options):
+        """Sends to the devices that are connected, or to others."""
         token = self.service.provider_token() if kind == "carillon" else ""
         return push(
-            self.program, kind, server.port, self.provider_trust[kind], count, self.paths, token, **options
+            self.program, kind, server.port, self.provider_trust[kind], count, paths or self.paths,
+            token, **options
         )
 
 

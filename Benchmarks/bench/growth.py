@@ -62,7 +62,8 @@ def registered(bench, name, things, sizes, expiration):
     series = Series(things)
     for label, count, apps in sizes:
         service = Service(bench.tools, bench.work, f"growth-{name}-{label}", count, apps=apps)
-        paths = of_first_app(service.paths, apps)
+        # Those of the app that the load sends to: a device's apps stand together in the file.
+        paths = service.some_paths("first", slice(None, None, apps))
         load = Load(max(count, 10_000), 8, 100)
         with service.serve() as server:
             ask = lambda: load.run(bench.work, server.port, paths, service.provider_token(), expiration)
@@ -70,14 +71,6 @@ def registered(bench, name, things, sizes, expiration):
             series.add(label, server.resident(), cpu)
         bench.note(f"{label} {things}")
     return series
-
-
-def of_first_app(paths, apps):
-    """The paths of the app that the load sends to; a device's apps stand together in the file."""
-    target = paths.replace(".txt", ".first.txt")
-    with open(paths) as source, open(target, "w") as file:
-        file.writelines(source.readlines()[::apps])
-    return target
 
 
 def grow(bench, image):

@@ -8,7 +8,8 @@ https://clang.llvm.org/docs/UsersManual.html#sample-profile-text-format
 import collections
 import json
 import re
-import subprocess
+
+from processes import run
 
 
 def counts(lines, program):
@@ -19,13 +20,12 @@ def counts(lines, program):
     names, counted = {}, collections.Counter()
     address, is_ours, is_call = 0, False, False
     for line in lines:
-        if line.startswith("ob="):
-            number, name = re.fullmatch(r"ob=\((\d+)\)(?: (.*))?\n?", line).groups()
-            is_ours = names.setdefault(number, name) == program
-        elif line.startswith("cob="):
+        if line.startswith(("ob=", "cob=")):
             # Names are written out where they first stand, which may be the object of a function that is called.
-            number, name = re.fullmatch(r"cob=\((\d+)\)(?: (.*))?\n?", line).groups()
-            names.setdefault(number, name)
+            kind, number, name = re.fullmatch(r"(c?ob)=\((\d+)\)(?: (.*))?\n?", line).groups()
+            is_named = names.setdefault(number, name) == program
+            if kind == "ob":
+                is_ours = is_named
         elif line.startswith("calls="):
             is_call = True
         elif line[0] in "+-*" or line[0].isdigit():
@@ -48,9 +48,8 @@ def moved(address, position):
 
 def stacks(symbolizer, program, addresses):
     """For each address the functions it stands in, the outermost first, each with the place in it."""
-    command = [symbolizer, f"--obj={program}", "--inlines", "--no-demangle", "--output-style=JSON"]
     asked = "".join(f"{address:#x}\n" for address in addresses)
-    answer = subprocess.run(command, input=asked, stdout=subprocess.PIPE, text=True, check=True).stdout
+    answer = run(symbolizer, f"--obj={program}", "--inlines", "--no-demangle", "--output-style=JSON", input=asked)
     return [stack(line) for line in answer.splitlines()]
 
 
@@ -78,7 +77,7 @@ class Function:
     """How often the lines of a function ran, and those of what was inlined into it."""
 
     def __init__(self):
-        self.lines, self.inlined, self.calls = collections.Counter(), {}, 0
+        self.lines, self.inlined = collections.Counter(), {}
 
     def add(self, stack, count):
         (_, at), *inner = stack

@@ -63,6 +63,13 @@ class Service:
         server.stop()
         raise SystemExit(f"bench: carillon does not start; see {ready}")
 
+    def some_paths(self, name, part):
+        """A file of those paths that a slice leaves."""
+        target = self.paths.replace(".txt", f".{name}.txt")
+        with open(self.paths) as source, open(target, "w") as file:
+            file.writelines(source.readlines()[part])
+        return target
+
     @property
     def authority(self):
         return os.path.join(self.data, "ca.pem")

@@ -5,7 +5,6 @@ import os
 
 import sample_profile
 from device_rows import Sides, settle
-from fleet import push
 from processes import run
 from service import Service
 
@@ -27,7 +26,7 @@ def train(bench, path):
     with service.serve(event_loops=1, program=valgrind) as server:
         with sides.fleet("carillon", server, DEVICES) as devices:
             count_instructions(server, "on")
-            work(bench, sides, service, server, devices)
+            work(bench, sides, server, devices)
             count_instructions(server, "off")
         # What is counted is written at the end, which takes longer than the end of a service.
         server.stop(seconds=120)
@@ -48,18 +47,15 @@ def count_instructions(server, switch):
         raise SystemExit(f"bench: {answer}")
 
 
-def work(bench, sides, service, server, devices):
+def work(bench, sides, server, devices):
     bench.note("delivering, one by one and in batches")
     for options in ({"rate": 200}, {"window": 2}):
         sides.push("carillon", server, COUNT, **options)
         settle(devices, COUNT, seconds=120)
-    offline = os.path.join(service.folder, "offline.txt")
-    with open(service.paths) as source, open(offline, "w") as target:
-        target.writelines(source.readlines()[DEVICES:])
     bench.note("trying devices that are offline, and storing for them")
+    offline = sides.service.some_paths("offline", slice(DEVICES, None))
     for expiration in ("0", ""):
-        push(sides.program, "carillon", server.port, sides.provider_trust["carillon"], COUNT, offline,
-             service.provider_token(), window=4, expiration=expiration)
+        sides.push("carillon", server, COUNT, offline, window=4, expiration=expiration)
 
 
 def find_symbolizer():
