@@ -85,14 +85,14 @@ let package = Package(
         .target(
             name: "ProviderGateway",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto,
             ],
             swiftSettings: settings,
         ),
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
+                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
             ],
             swiftSettings: settings,
         ),
@@ -110,9 +110,7 @@ let package = Package(
             name: "APNSProvider",
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
-                logging,
-                metrics,
-                coreMetrics, tracing, lifecycle,
+                logging, metrics, coreMetrics, tracing, lifecycle,
             ],
             swiftSettings: settings,
         ),
@@ -149,6 +147,7 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(name: "RandomTesting", path: "Tests/RandomTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
@@ -156,17 +155,18 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
-        .testTarget(name: "NotificationsTests", dependencies: ["Notifications"], swiftSettings: settings),
+        .testTarget(
+            name: "NotificationsTests", dependencies: ["Notifications", "RandomTesting"], swiftSettings: settings),
         .testTarget(
             name: "TrustTests",
             dependencies: [
-                "Notifications", "Trust", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
+                "Notifications", "Trust", "RandomTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
             ],
             swiftSettings: settings,
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "RandomTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -187,8 +187,8 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "Connections", "BinaryGateway",
-                nioCore, nioPosix, nioSSL, deque, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "RandomTesting", "Connections",
+                "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
         ),

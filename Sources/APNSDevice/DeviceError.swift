@@ -1,5 +1,3 @@
-import HTTP2
-
 /// Why a device did not get what it asked for, or lost its connection.
 public struct DeviceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of error it is, for decisions in code.
@@ -58,8 +56,6 @@ public struct DeviceError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Whether trying again later can help without anybody's doing something about it.
     public var isTemporary: Bool { code.isTemporary }
-
-    init(_ error: HTTP2ClientError) { self.init(.disconnected, error.cause) }
 
     public var description: String { cause }
 }

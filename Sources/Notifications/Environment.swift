@@ -4,6 +4,17 @@ package enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
 
-    /// Without the name, which the compiler's own would take (Swift 6.3): it is part of every key that a push looks up.
-    package func hash(into hasher: inout Hasher) { hasher.combine(self == .production) }
+    private var isProduction: Bool {
+        switch self {
+        case .development: false
+        case .production: true
+        }
+    }
+}
+
+// It is part of every key that a push looks up, and the compiler would compare and hash the names (Swift 6.3).
+extension Environment {
+    package static func == (lhs: Environment, rhs: Environment) -> Bool { lhs.isProduction == rhs.isProduction }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(isProduction) }
 }

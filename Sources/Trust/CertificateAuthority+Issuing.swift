@@ -57,26 +57,12 @@ extension CertificateAuthority {
         )
     }
 
-    /// Issues a provider certificate (Guide, 2.3.2) and a key for it.
+    /// Issues a provider certificate (Guide, 2.3.2) for the key of a request, which is read as for a device.
     ///
     /// - Parameters:
     ///   - environments: one, or both for a universal certificate.
     ///   - topics: what its extension lists.
     ///   - now: seconds since 1970.
-    package func issueProviderCertificate(
-        bundleID: BundleID,
-        environments: Set<Environment>,
-        topics: CertificateTopicChoice = .app,
-        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
-        now: Double,
-        using generator: inout some RandomNumberGenerator,
-    ) throws(TrustError) -> IssuedCertificate {
-        try issueProvider(
-            Certificate.PublicKey(key.publicKey), bundleID, environments, topics, keyPEM: key.pemRepresentation + "\n",
-            now: now, using: &generator)
-    }
-
-    /// Issues a provider certificate for the key of a request, which is read as for a device.
     package func issueProviderCertificate(
         request: [UInt8],
         bundleID: BundleID,
@@ -85,9 +71,30 @@ extension CertificateAuthority {
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
-        try issueProvider(
-            SigningRequest.publicKey(pem: request), bundleID, environments, topics, keyPEM: nil, now: now,
-            using: &generator)
+        try issue(
+            SigningRequest.publicKey(pem: request),
+            by: providers,
+            subject: {
+                try DistinguishedName([
+                    RelativeDistinguishedName.Attribute(
+                        type: CertificateIdentifiers.userID, value: .init(utf8String: bundleID.rawValue)),
+                    RelativeDistinguishedName.Attribute(
+                        type: .RDNAttributeType.commonName, value: .init(utf8String: bundleID.rawValue)),
+                ])
+            },
+            life: CertificateLives.provider,
+            usage: .clientAuth,
+            extensions: {
+                let markers = try Environment.allCases.filter(environments.contains)
+                    .map { try Certificate.Extension(markerFor: $0) }
+                let list = topics.topics(of: bundleID)
+                let listed = list.isEmpty ? [] : [try Certificate.Extension(CertificateTopics(list: list))]
+                return listed + markers + [try Certificate.Extension(CertificateRole.provider)]
+            },
+            keyPEM: nil,
+            now: now,
+            using: &generator,
+        )
     }
 
     /// Issues an administrator's certificate and a key for it.
@@ -105,41 +112,6 @@ extension CertificateAuthority {
             usage: .clientAuth,
             extensions: { [try Certificate.Extension(CertificateRole.administrator)] },
             keyPEM: key.pemRepresentation + "\n",
-            now: now,
-            using: &generator,
-        )
-    }
-
-    private func issueProvider(
-        _ publicKey: Certificate.PublicKey,
-        _ bundleID: BundleID,
-        _ environments: Set<Environment>,
-        _ choice: CertificateTopicChoice,
-        keyPEM: String?,
-        now: Double,
-        using generator: inout some RandomNumberGenerator,
-    ) throws(TrustError) -> IssuedCertificate {
-        try issue(
-            publicKey,
-            by: providers,
-            subject: {
-                try DistinguishedName([
-                    RelativeDistinguishedName.Attribute(
-                        type: CertificateIdentifiers.userID, value: .init(utf8String: bundleID.rawValue)),
-                    RelativeDistinguishedName.Attribute(
-                        type: .RDNAttributeType.commonName, value: .init(utf8String: bundleID.rawValue)),
-                ])
-            },
-            life: CertificateLives.provider,
-            usage: .clientAuth,
-            extensions: {
-                let markers = try Environment.allCases.filter(environments.contains)
-                    .map { try Certificate.Extension(markerFor: $0) }
-                let topics = choice.topics(of: bundleID)
-                let listed = topics.isEmpty ? [] : [try Certificate.Extension(CertificateTopics(list: topics))]
-                return listed + markers + [try Certificate.Extension(CertificateRole.provider)]
-            },
-            keyPEM: keyPEM,
             now: now,
             using: &generator,
         )

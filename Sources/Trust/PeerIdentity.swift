@@ -21,14 +21,6 @@ package enum PeerIdentity: Sendable, Hashable {
         case .administrator: .administrator
         }
     }
-
-    package var serial: CertificateSerial {
-        switch self {
-        case .device(let device): device.serial
-        case .provider(let provider): provider.serial
-        case .administrator(let administrator): administrator.serial
-        }
-    }
 }
 
 /// What an administrator's certificate says.

@@ -71,26 +71,4 @@ package struct ProviderTokenVerifier: Sendable {
         revision &+= 1
         memory.forget(key: key)
     }
-
-    /// All in one, for owners without a lock to spare: recalls or verifies, checks and remembers.
-    ///
-    /// - Parameters:
-    ///   - now: seconds since 1970.
-    ///   - lookup: the key with an identifier, unless there is none or it is revoked.
-    /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
-    package mutating func verify(
-        authorization: Span<UInt8>,
-        environment: Environment,
-        now: Double,
-        key lookup: (KeyID) -> ProviderKey?,
-    ) throws(Rejection) -> VerifiedProviderToken {
-        if let remembered = recall(authorization: authorization) {
-            try remembered.check(environment: environment, now: now)
-            return remembered
-        }
-        let verified = try rules.verify(
-            authorization: authorization, environment: environment, now: now, key: lookup)
-        remember(authorization: authorization, as: verified, since: revision)
-        return verified
-    }
 }

@@ -34,8 +34,5 @@ package struct SigningKey: Sendable, CustomStringConvertible {
     /// The contents of the `.p8` file.
     package var pem: String { privateKey.pemRepresentation + "\n" }
 
-    /// The file's customary name.
-    package var fileName: String { "AuthKey_\(id).p8" }
-
     package var description: String { "SigningKey(\(id))" }
 }

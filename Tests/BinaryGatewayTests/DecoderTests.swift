@@ -1,4 +1,5 @@
 import Notifications
+import RandomTesting
 import Testing
 
 @testable import BinaryGateway

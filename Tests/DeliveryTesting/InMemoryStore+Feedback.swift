@@ -35,3 +35,7 @@ extension InMemoryStore: Feedback {
         }
     }
 }
+
+extension FeedbackEntry {
+    fileprivate var list: FeedbackList { FeedbackList(environment: destination.environment, app: destination.app) }
+}

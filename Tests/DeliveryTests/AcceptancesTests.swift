@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import RandomTesting
 import Testing
 
 /// What is to be done after each event between a provider's request and its answer.

@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import RandomTesting
 import Rates
 
 /// The whole way of notifications under a seed's control: the two state machines, a model of the mailboxes, devices

@@ -69,4 +69,32 @@ struct DocumentsTests {
             #expect(table.contains { $0.contains("`\(folder)`") }, "\(folder) is missing from ARCHITECTURE.md")
         }
     }
+    /// What comes with the compiler is not in the table.
+    private static let systemModules: Set<Substring> = ["Dispatch", "Foundation", "Synchronization"]
+
+    @Test(arguments: try DocumentsTests.targets)
+    func `A target imports what its row in ARCHITECTURE.md names`(_ target: String) throws {
+        let row = try #require(Self.lines("ARCHITECTURE.md").first { $0.hasPrefix("| `\(target)` |") })
+        let columns = row.split(separator: "|")
+        let named = try Set(#require(columns.dropFirst(2).first).matches(of: /[A-Z]\w+/).map(\.output))
+        let files = try #require(FileManager.default.enumerator(atPath: Self.root.path + "/Sources/\(target)"))
+        var imported: Set<Substring> = []
+        for case let path as String in files where path.hasSuffix(".swift") {
+            let text = try Self.lines("Sources/\(target)/\(path)").joined(separator: "\n")
+            let imports = text.matches(of: /(?m)^(?:\w+ |@\w+ )*import (?:struct |class |enum |func )?(\w+)/)
+            for match in imports { imported.insert(Substring(String(match.1))) }
+        }
+        #expect(imported.subtracting(Self.systemModules) == named)
+    }
+
+    private static var targets: [String] {
+        get throws {
+            let folders = try FileManager.default.contentsOfDirectory(atPath: root.path + "/Sources")
+            return folders.sorted().filter { folder in
+                // A library of the system's has a map instead of sources.
+                let map = "\(root.path)/Sources/\(folder)/module.modulemap"
+                return !folder.hasPrefix(".") && !FileManager.default.fileExists(atPath: map)
+            }
+        }
+    }
 }

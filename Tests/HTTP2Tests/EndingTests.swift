@@ -1,7 +1,8 @@
-import HTTP2
 import NIOCore
 import NIOEmbedded
 import Testing
+
+@testable import HTTP2
 
 /// Every stream is closed once and the session ends once, whichever way it comes.
 @Suite struct EndingTests {
@@ -9,7 +10,7 @@ import Testing
         #expect(Set(peer.recorder.closed.map { "\($0)" }).count == peer.recorder.closed.count)
         #expect(peer.recorder.closed.count == peer.recorder.requests.count)
         #expect(peer.recorder.over == [over])
-        #expect(peer.session.openStreams == 0)
+        #expect(peer.session.streams.count == 0)
     }
 
     private func twoOpen() throws -> EmbeddedPeer {

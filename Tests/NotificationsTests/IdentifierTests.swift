@@ -1,4 +1,5 @@
 import Notifications
+import RandomTesting
 import Testing
 
 /// What is taken as an identifier of each kind, and how it is written.

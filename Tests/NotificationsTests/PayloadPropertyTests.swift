@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import RandomTesting
 import Testing
 
 /// What holds for any body, tried on many.

@@ -1,3 +1,5 @@
+import RandomTesting
+
 /// Makes random JSON dictionaries as tokens, so that white space can be put between any two of them.
 struct RandomJSON {
     var generator: SeededGenerator

@@ -40,9 +40,11 @@ package enum TestAuthority {
     package static func providerCertificate() throws -> (chain: String, key: String) {
         var generator = SystemRandomNumberGenerator()
         guard let bundleID = BundleID(rawValue: "com.example.app") else { throw ProviderTestError() }
+        let key = P256.Signing.PrivateKey()
         let issued = try made.get().issueProviderCertificate(
-            bundleID: bundleID, environments: [.development], now: Date().timeIntervalSince1970, using: &generator)
-        return (issued.chainPEM, issued.keyPEM ?? "")
+            request: Array(SigningRequest.pem(for: key).utf8), bundleID: bundleID, environments: [.development],
+            now: Date().timeIntervalSince1970, using: &generator)
+        return (issued.chainPEM, key.pemRepresentation)
     }
 
     /// A new signing key.

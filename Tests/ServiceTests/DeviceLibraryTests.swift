@@ -14,10 +14,6 @@ import Testing
         func received(_ notification: ReceivedNotification) async { arrived.yield(notification) }
     }
 
-    private func courier(_ test: TestService) throws -> CourierAddress {
-        CourierAddress(host: "127.0.0.1", port: try test.port(\.courier), authorityFile: test.description.ca)
-    }
-
     private func send(_ alert: String, to token: String, of test: TestService) async throws -> Int {
         let client = try await test.connectProvider()
         let answer = try await client.send(
@@ -30,12 +26,12 @@ import Testing
         async throws
     {
         try await TestService.run { test in
-            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             let (events, event) = AsyncStream.makeStream(of: DeviceSystem.Event.self)
             let system = DeviceSystem { event.yield($0) }
             let app = TokenApp()
             await system.install(test.bundleID, app)
-            let device = try Device(identity, at: courier(test), delegate: system)
+            let device = try Device(identity, at: test.courier, delegate: system)
             await system.use(device)
             let running = Task { try await device.run() }
             await system.open(test.bundleID)
@@ -65,9 +61,9 @@ import Testing
             // Nothing is stored: each answer waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { test in
-            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             let (_, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
-            let device = try Device(identity, at: courier(test), delegate: StreamingDelegate(arrived: arrived))
+            let device = try Device(identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
             let token = try await device.register(test.bundleID)
             let running = Task { try await device.run() }
             for number in 1...10 {
@@ -80,11 +76,11 @@ import Testing
 
     @Test func `What was stored while the device was away comes once`() async throws {
         try await TestService.run { test in
-            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             for round in 0..<2 {
                 let (notifications, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
                 let device = try Device(
-                    identity, at: courier(test), delegate: StreamingDelegate(arrived: arrived))
+                    identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
                 let token = try await device.register(test.bundleID)
                 // Nobody listens yet: it is stored.
                 #expect(try await send("Round \(round)", to: token, of: test) == 200)
@@ -101,9 +97,9 @@ import Testing
 
     @Test func `After a reset the app gets another device token, and the old one is no longer active`() async throws {
         try await TestService.run { test in
-            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             let (_, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
-            let device = try Device(identity, at: courier(test), delegate: StreamingDelegate(arrived: arrived))
+            let device = try Device(identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
             let old = try await device.register(test.bundleID)
             try await device.reset()
             #expect(try await send("x", to: old, of: test) == 410)
@@ -117,9 +113,9 @@ import Testing
 
     @Test func `An app that the service does not have is refused with its reason`() async throws {
         try await TestService.run { test in
-            let identity = try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .development)
+            let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             let (_, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
-            let device = try Device(identity, at: courier(test), delegate: StreamingDelegate(arrived: arrived))
+            let device = try Device(identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
             let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.nothing") }
             #expect(error?.reason == "BadTopic" && error?.isTemporary == false)
             await device.close()
@@ -129,7 +125,7 @@ import Testing
     @Test func `Without a code, nobody becomes a device in production`() async throws {
         try await TestService.run(environment: .production) { test in
             let error = await #expect(throws: DeviceError.self) {
-                try await APNSDevice.DeviceIdentity.activate(at: courier(test), environment: .production)
+                try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .production)
             }
             #expect(error?.reason == "Forbidden")
         }

@@ -2,7 +2,6 @@ import APNSDevice
 import Delivery
 import Foundation
 import NIOCore
-import NIOPosix
 import ProviderGateway
 import Rates
 import Service
@@ -102,12 +101,9 @@ import Testing
 
     @Test func `After the app is deleted its device token is taken out of the record`() async throws {
         try await TestService.run { test in
-            let courier = CourierAddress(
-                host: "127.0.0.1", port: try test.port(\.courier), authorityFile: test.description.ca)
-            let group = MultiThreadedEventLoopGroup.singleton
-            let identity = try await DeviceClient.activate(
-                at: courier, environment: test.environment, code: nil, group: group)
-            let device = try await DeviceClient(to: courier, as: identity, group: group)
+            let identity = try await APNSDevice.DeviceIdentity.activate(
+                at: test.courier, environment: test.deviceEnvironment)
+            let device = try Device(identity, at: test.courier, delegate: Nobody())
             let token = try required(DeviceToken(try await device.register(test.bundleID)))
             let store = InMemoryDeviceTokens()
             await store.register(token, topic: test.bundleID)

@@ -5,21 +5,6 @@ import SwiftASN1
 import Trust
 import X509
 
-/// Random numbers that are the same in every run.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    init(_ seed: UInt64 = 1) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
-    }
-}
-
 enum Fixture {
     /// Seconds since 1970: the time of the guide's example.
     static let now: Double = 1_437_179_036
@@ -68,7 +53,8 @@ extension CertificateAuthority {
     ) throws -> IssuedCertificate {
         var generator = SystemRandomNumberGenerator()
         return try issueProviderCertificate(
-            bundleID: Fixture.bundleID, environments: environments, now: now, using: &generator)
+            request: Fixture.request(), bundleID: Fixture.bundleID, environments: environments, now: now,
+            using: &generator)
     }
 
     func serverChain(names: [String] = [], now: Double = Fixture.now) throws -> IssuedCertificate {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Notifications
+import RandomTesting
 import SwiftASN1
 import Testing
 import Trust
@@ -186,7 +187,8 @@ struct IssuedCertificateTests {
     func providerWithoutTopics() throws {
         var generator = SystemRandomNumberGenerator()
         let issued = try authority.issueProviderCertificate(
-            bundleID: Fixture.bundleID, environments: [.production], topics: .none, now: Fixture.now, using: &generator)
+            request: Fixture.request(), bundleID: Fixture.bundleID, environments: [.production], topics: .none,
+            now: Fixture.now, using: &generator)
         #expect(try Fixture.leaf(issued).extensions[oid: [1, 2, 840, 113_635, 100, 6, 3, 6]] == nil)
         let identity = try authority.verifyPeer(
             chain: Fixture.der(issued.chainPEM), as: .provider, now: Fixture.now)

@@ -1,5 +1,6 @@
 import Crypto
 import Notifications
+import RandomTesting
 import Testing
 @testable import Trust
 
@@ -204,5 +205,24 @@ struct ProviderTokenVerifierTests {
                 authorization: value.span, environment: .development, now: now, key: { _ in fixture.key })
         }
         #expect(verifier.rememberedCount == 1)
+    }
+}
+
+extension ProviderTokenVerifier {
+    /// What its owner does, in one: recalls or verifies, checks and remembers.
+    fileprivate mutating func verify(
+        authorization: Span<UInt8>,
+        environment: Environment,
+        now: Double,
+        key lookup: (KeyID) -> ProviderKey?,
+    ) throws(Rejection) -> VerifiedProviderToken {
+        if let remembered = recall(authorization: authorization) {
+            try remembered.check(environment: environment, now: now)
+            return remembered
+        }
+        let verified = try rules.verify(
+            authorization: authorization, environment: environment, now: now, key: lookup)
+        remember(authorization: authorization, as: verified, since: revision)
+        return verified
     }
 }

@@ -1,5 +1,5 @@
 import NIOCore
-package import NIOSSL
+import NIOSSL
 
 /// What all TLS connections to one courier have in common, read once: a fleet of devices shares it.
 ///
@@ -8,7 +8,6 @@ package import NIOSSL
 package final class CourierTLS: Sendable {
     let courier: CourierAddress
     let context: NIOSSLContext
-    private let configuration: TLSConfiguration
 
     /// Reads the authority's certificate.
     package init(_ courier: CourierAddress) throws(DeviceError) {
@@ -20,7 +19,6 @@ package final class CourierTLS: Sendable {
         configuration.shutdownTimeout = .seconds(1)
         do {
             configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(courier.authorityFile))
-            self.configuration = configuration
             configuration.sslContextCallback = { _, promise in
                 promise.succeed(CredentialsHandler.takeCurrent()?.override ?? NIOSSLContextConfigurationOverride())
             }
@@ -28,21 +26,6 @@ package final class CourierTLS: Sendable {
         } catch {
             throw DeviceError(
                 .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(error)")
-        }
-    }
-
-    /// A context for one identity, or for a connection without one.
-    package func context(_ identity: DeviceIdentity?) throws(DeviceError) -> NIOSSLContext {
-        var configuration = configuration
-        if let identity {
-            let credentials = try DeviceCredentials(identity)
-            configuration.certificateChain = [.certificate(credentials.certificate)]
-            configuration.privateKey = .privateKey(credentials.key)
-        }
-        do {
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw DeviceError(.badIdentity, "The device identity cannot be used: \(error)")
         }
     }
 }

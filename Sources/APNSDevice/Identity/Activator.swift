@@ -80,8 +80,3 @@ extension DeviceIdentity {
         }
     }
 }
-
-/// The delegate of a connection that listens to nothing.
-struct Nobody: DeviceDelegate {
-    func received(_ notification: ReceivedNotification) async {}
-}

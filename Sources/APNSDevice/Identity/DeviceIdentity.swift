@@ -25,10 +25,6 @@ public struct DeviceIdentity: Sendable, Hashable {
         self.keyPEM = keyPEM
         self.chainPEM = chainPEM
     }
-
-    package init(environment: Notifications.Environment, deviceID: String, keyPEM: String, chainPEM: String) {
-        self.init(environment: Environment(environment), deviceID: deviceID, keyPEM: keyPEM, chainPEM: chainPEM)
-    }
 }
 
 extension DeviceIdentity {
@@ -37,9 +33,6 @@ extension DeviceIdentity {
         DeviceIdentity(environment: environment, deviceID: deviceID, keyPEM: "", chainPEM: "")
     }
 }
-
-/// What commands call it that only keep it in a file.
-package typealias DeviceIdentityFile = DeviceIdentity
 
 extension DeviceIdentity.Environment {
     package init(_ environment: Notifications.Environment) {

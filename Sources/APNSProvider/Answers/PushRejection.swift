@@ -117,8 +117,6 @@ extension PushRejection {
         public static let serviceUnavailable = Reason(.serviceUnavailable)
         /// The service is shutting down.
         public static let shutdown = Reason(.shutdown)
-
-        static let allKnown = Rejection.Reason.allCases.map { Reason($0) }
     }
 
     /// What a provider should do about a rejection. What can be done by a client is done before you see it: sending

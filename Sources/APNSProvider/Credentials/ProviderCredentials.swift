@@ -14,10 +14,6 @@ public struct ProviderCredentials: Sendable {
 
     package let kind: Kind
 
-    package init(team: TeamID, key: SigningKey) {
-        kind = .token(team, key)
-    }
-
     /// Reads the signing key that the account page gives out, a `.p8` file.
     /// - Parameters:
     ///   - keyFile: the file's path.

@@ -3,8 +3,8 @@ import Notifications
 /// Reads notifications out of a stream of bytes that comes in pieces of any size.
 ///
 /// A notification that lies whole in a piece is read where it lies. Of one that does not, the beginning is kept, never
-/// more than ``maximumPacketBytes``. After the first fault nothing more can be read: where the next notification would
-/// begin, nobody knows.
+/// more than ``maximumFrameBytes`` and the header before them. After the first fault nothing more can be read: where
+/// the next notification would begin, nobody knows.
 struct BinaryDecoder {
     /// In bytes: a frame with all known items, of which the payload is as long as an item can be. So a payload that is
     /// too long is still read to its end, and the error packet can name its identifier; a longer frame cannot be one
@@ -15,9 +15,6 @@ struct BinaryDecoder {
 
     /// In bytes: the command and the length before a frame.
     static let frameHeaderBytes = 5
-
-    /// In bytes, of what is kept.
-    static let maximumPacketBytes = frameHeaderBytes + maximumFrameBytes
 
     /// In bytes: how much room stays reserved between two notifications that come in pieces.
     private static let keptCapacity = 4096

@@ -44,8 +44,6 @@ package struct FeedbackEntry: Sendable, Hashable {
         self.moment = moment
     }
 
-    package var list: FeedbackList { FeedbackList(environment: destination.environment, app: destination.app) }
-
     /// Whether the registration says the same as the entry: that this generation of its token has ended, and when.
     package func agrees(with registration: Registration?) -> Bool {
         registration?.rejection(ofGeneration: generation)?.timestamp == moment.milliseconds

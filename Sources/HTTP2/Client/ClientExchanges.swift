@@ -9,8 +9,13 @@ final class ClientExchanges: HTTP2Application {
 
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    func begin(_ headers: HeaderBlock, body: ByteBuffer?, reader: ClientExchange.Reader, timeout: TimeAmount) {
-        var exchange = ClientExchange(reader: reader)
+    func begin(
+        _ headers: HeaderBlock,
+        body: ByteBuffer?,
+        timeout: TimeAmount,
+        promise: EventLoopPromise<HTTP2Response>,
+    ) {
+        var exchange = ClientExchange(promise: promise)
         guard let session else {
             return exchange.fail(HTTP2ClientError(.connectionEnded, "The connection has ended."))
         }
@@ -25,7 +30,7 @@ final class ClientExchanges: HTTP2Application {
     }
 
     private func timeOut(_ stream: StreamID) {
-        guard let index = exchanges.index(of: stream), exchanges[index].source == nil else { return }
+        guard let index = exchanges.index(of: stream) else { return }
         exchanges[index].failure = HTTP2ClientError(.timedOut, "The server did not answer in time.")
         session?.reset(stream, .cancel)
     }
@@ -43,43 +48,14 @@ final class ClientExchanges: HTTP2Application {
         }
     }
 
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let index = exchanges.index(of: stream), case .streamed(let promise) = exchanges[index].reader else {
-            return
-        }
-        exchanges[index].deadline?.cancel()
-        let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        let delegate = HTTP2StreamingResponse.BodyReader(
-            eventLoop: eventLoop,
-            onDemand: { bound.value.session?.resumeReading(stream) },
-            onEnd: { bound.value.session?.reset(stream, .cancel) },
-        )
-        let sequence = HTTP2StreamingResponse.Body.makeSequence(
-            elementType: ByteBuffer.self,
-            failureType: (any Error).self,
-            backPressureStrategy: HTTP2StreamingResponse.strategy,
-            finishOnDeinit: true,
-            delegate: delegate,
-        )
-        exchanges[index].source = sequence.source
-        promise.succeed(
-            HTTP2StreamingResponse(
-                status: exchanges[index].status, headers: exchanges[index].headers, body: sequence.sequence))
-    }
-
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = exchanges.index(of: stream) else { return }
-        if let source = exchanges[index].source {
-            let piece = bytes.withUnsafeBufferPointer { ByteBuffer(bytes: $0) }
-            if case .stopProducing = source.yield(contentsOf: CollectionOfOne(piece)) { session?.pauseReading(stream) }
-        } else {
-            guard exchanges[index].body.readableBytes + bytes.count <= HTTP2Client.maximumResponseBytes else {
-                exchanges[index].failure = HTTP2ClientError(.responseTooLarge, "The response is too large.")
-                session?.reset(stream, .cancel)
-                return
-            }
-            _ = bytes.withUnsafeBufferPointer { exchanges[index].body.writeBytes($0) }
+        guard exchanges[index].body.readableBytes + bytes.count <= HTTP2Client.maximumResponseBytes else {
+            exchanges[index].failure = HTTP2ClientError(.responseTooLarge, "The response is too large.")
+            session?.reset(stream, .cancel)
+            return
         }
+        _ = bytes.withUnsafeBufferPointer { exchanges[index].body.writeBytes($0) }
     }
 
     func streamEnded(_ stream: StreamID) {
@@ -87,11 +63,8 @@ final class ClientExchanges: HTTP2Application {
         exchanges[index].isEnded = true
         let exchange = exchanges[index]
         exchange.deadline?.cancel()
-        if case .whole(let promise) = exchange.reader {
-            promise.succeed(
-                HTTP2Response(status: exchange.status, headers: exchange.headers, body: exchange.body))
-        }
-        exchange.source?.finish()
+        exchange.promise.succeed(
+            HTTP2Response(status: exchange.status, headers: exchange.headers, body: exchange.body))
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {

@@ -3,7 +3,8 @@ package import NIOCore
 import NIOPosix
 package import NIOSSL
 
-/// One HTTP/2 connection for a client that makes a few requests: a device, or a command.
+/// One HTTP/2 connection for a client that makes a few requests: a command, or a service that looks whether
+/// another one answers.
 package final class HTTP2Client: Sendable {
     private let channel: any Channel
     private let exchanges: NIOLoopBound<ClientExchanges>
@@ -18,7 +19,7 @@ package final class HTTP2Client: Sendable {
         case unix(path: String)
     }
 
-    /// In bytes: what a response that is read whole may have.
+    /// In bytes: what the body of a response may have.
     package static let maximumResponseBytes = 1 << 20
 
     /// Connects. The TLS handshake goes on meanwhile: the first request tells how it ended.
@@ -73,48 +74,27 @@ package final class HTTP2Client: Sendable {
         }.get()
     }
 
-    /// Sends a request and reads the whole response.
+    /// Sends a request and reads the response.
     package func send(
         _ request: HTTP2Request,
         timeout: TimeAmount = .seconds(30),
     ) async throws(HTTP2ClientError) -> HTTP2Response {
         let promise = channel.eventLoop.makePromise(of: HTTP2Response.self)
-        begin(request, .whole(promise), timeout: timeout)
-        return try await Self.result(of: promise)
-    }
-
-    /// Sends a request and reads the response's body as it comes, for as long as it comes.
-    /// - Parameter timeout: how long the beginning of the response may take.
-    package func open(
-        _ request: HTTP2Request,
-        timeout: TimeAmount = .seconds(30),
-    ) async throws(HTTP2ClientError) -> HTTP2StreamingResponse {
-        let promise = channel.eventLoop.makePromise(of: HTTP2StreamingResponse.self)
-        begin(request, .streamed(promise), timeout: timeout)
-        return try await Self.result(of: promise)
+        let headers = HeaderBlock(request, authority: authority, isSecure: isSecure)
+        channel.eventLoop.execute { [exchanges] in
+            exchanges.value.begin(headers, body: request.body, timeout: timeout, promise: promise)
+        }
+        do {
+            return try await promise.futureResult.get()
+        } catch {
+            throw error as? HTTP2ClientError ?? HTTP2ClientError(.connectionEnded, "\(error)")
+        }
     }
 
     /// Ends the connection.
     package func close() async {
         // It may have ended already.
         try? await channel.close()
-    }
-
-    private func begin(_ request: HTTP2Request, _ reader: ClientExchange.Reader, timeout: TimeAmount) {
-        let headers = HeaderBlock(request, authority: authority, isSecure: isSecure)
-        channel.eventLoop.execute { [exchanges] in
-            exchanges.value.begin(headers, body: request.body, reader: reader, timeout: timeout)
-        }
-    }
-
-    private static func result<Value: Sendable>(
-        of promise: EventLoopPromise<Value>
-    ) async throws(HTTP2ClientError) -> Value {
-        do {
-            return try await promise.futureResult.get()
-        } catch {
-            throw error as? HTTP2ClientError ?? HTTP2ClientError(.connectionEnded, "\(error)")
-        }
     }
 }
 

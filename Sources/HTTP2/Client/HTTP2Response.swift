@@ -7,23 +7,3 @@ package struct HTTP2Response: Sendable {
     package var headers: [String: String]
     package var body: ByteBuffer
 }
-
-/// A request, as a client that is in no hurry writes it.
-package struct HTTP2Request: Sendable {
-    package var method: String
-    package var path: String
-    package var headers: [(name: String, value: String)]
-    package var body: ByteBuffer?
-
-    package init(
-        _ method: String,
-        _ path: String,
-        headers: [(name: String, value: String)] = [],
-        body: ByteBuffer? = nil,
-    ) {
-        self.method = method
-        self.path = path
-        self.headers = headers
-        self.body = body
-    }
-}

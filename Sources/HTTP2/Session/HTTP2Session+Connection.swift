@@ -12,9 +12,6 @@ extension HTTP2Session {
         return true
     }
 
-    /// Server: what is announced now, or about to be.
-    package var announcedConcurrentStreams: Int { concurrency.announced }
-
     /// Server: whether the client still owes an acknowledgement of SETTINGS. As long as it does, the greater number of
     /// streams holds: an application that lowers the number for safety ends the connection with SETTINGS_TIMEOUT when
     /// this lasts (RFC 9113, 6.5.3).

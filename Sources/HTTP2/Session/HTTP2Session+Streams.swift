@@ -134,11 +134,6 @@ extension HTTP2Session {
         scheduleFlush()
     }
 
-    /// Body bytes of one stream that wait to be sent; 0 for a stream that is gone.
-    package func bufferedBytes(_ stream: StreamID) -> Int {
-        streams.index(of: stream).flatMap { streams[$0].outbound?.bytes } ?? 0
-    }
-
     /// Gives up a stream: RST_STREAM. `streamClosed` follows, and nothing else of this stream.
     package func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }

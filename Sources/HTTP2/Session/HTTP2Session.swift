@@ -142,9 +142,6 @@ package final class HTTP2Session: ChannelInboundHandler {
         if let library { nghttp2_session_del(library) }
     }
 
-    /// How many streams are open, as the application knows them.
-    package var openStreams: Int { streams.count }
-
     /// Whether the session takes requests: active, and not on its way out.
     package var isActive: Bool { state == .active }
 

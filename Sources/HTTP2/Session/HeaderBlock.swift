@@ -30,9 +30,6 @@ package struct HeaderBlock: Sendable {
     /// An empty block.
     package init() {}
 
-    /// How many fields there are.
-    package var count: Int { fields.count }
-
     /// Empties the block and keeps its memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
@@ -62,11 +59,6 @@ package struct HeaderBlock: Sendable {
         bytes.append(contentsOf: rest.utf8)
         let value = Piece.bytes(offset: offset, count: bytes.count - offset)
         fields.append(Field(name: piece(name), value: value, indexing: indexing))
-    }
-
-    /// Adds a field with a value of the caller's; the bytes are copied.
-    package mutating func append(_ name: StaticString, _ value: [UInt8], indexing: Indexing = .indexed) {
-        fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
     }
 
     /// Adds a field with a value of the caller's; the bytes are copied.

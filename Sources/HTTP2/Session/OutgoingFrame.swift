@@ -6,9 +6,7 @@
 struct OutgoingFrame {
     static let headBytes = 9
 
-    static let data: UInt8 = 0x0
     static let headers: UInt8 = 0x1
-    static let resetStream: UInt8 = 0x3
     static let settings: UInt8 = 0x4
     static let goAway: UInt8 = 0x7
 

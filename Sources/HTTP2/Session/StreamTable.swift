@@ -50,9 +50,6 @@ public struct StreamTable<Element> {
     /// Whether the stream is in the table.
     @inlinable public func contains(_ stream: StreamID) -> Bool { index(of: stream) != nil }
 
-    /// The stream that stands at a position.
-    @inlinable public func stream(at index: Int) -> StreamID { StreamID(ids[index]) }
-
     /// The element at a position found by `index(of:)`, changed in place.
     @inlinable
     public subscript(index: Int) -> Element {

@@ -1,5 +1,6 @@
 import BinaryGateway
 import Connections
+import Crypto
 import Delivery
 import DeliveryTesting
 import Foundation
@@ -133,9 +134,10 @@ extension GatewayRig {
         issuedAt: Date = Date(),
     ) async throws -> TLSConfiguration {
         var random = SystemRandomNumberGenerator()
+        let key = P256.Signing.PrivateKey()
         let issued = try authority.issueProviderCertificate(
-            bundleID: Self.bundleID(bundleID), environments: environments ?? [environment],
-            now: issuedAt.timeIntervalSince1970, using: &random)
+            request: Array(SigningRequest.pem(for: key).utf8), bundleID: Self.bundleID(bundleID),
+            environments: environments ?? [environment], now: issuedAt.timeIntervalSince1970, using: &random)
         self.issued.note(issued.serial)
         // The accounts have to know it: a certificate that is not listed is not trusted.
         _ = try await store.apply(
@@ -143,7 +145,7 @@ extension GatewayRig {
                 TeamCertificate(
                     serial: issued.serial, team: app.team, bundleID: app.bundleID, environments: [environment],
                     validUntil: Timestamp(milliseconds: .max))))
-        return try tls(chainPEM: issued.chainPEM, keyPEM: Self.required(issued.keyPEM))
+        return try tls(chainPEM: issued.chainPEM, keyPEM: key.pemRepresentation)
     }
 
     func tls(chainPEM: String, keyPEM: String) throws -> TLSConfiguration {

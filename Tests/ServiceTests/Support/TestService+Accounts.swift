@@ -77,16 +77,15 @@ extension TestService {
         let secrets = try await SharedSecrets.load(
             from: FileSecrets(folder: service.folder.path + "/secrets"), now: .now())
         var random = SystemRandomNumberGenerator()
+        let key = P256.Signing.PrivateKey()
         let issued = try secrets.authority.issueProviderCertificate(
-            bundleID: required(BundleID(rawValue: name)), environments: [environment],
-            now: Date().timeIntervalSince1970, using: &random)
-        return ClientCertificate(chainPEM: issued.chainPEM, keyPEM: try required(issued.keyPEM))
+            request: Array(SigningRequest.pem(for: key).utf8), bundleID: required(BundleID(rawValue: name)),
+            environments: [environment], now: Date().timeIntervalSince1970, using: &random)
+        return ClientCertificate(chainPEM: issued.chainPEM, keyPEM: key.pemRepresentation)
     }
 
     func makeDeviceCertificate() async throws -> ClientCertificate {
-        let courier = CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
-        let identity = try await DeviceClient.activate(
-            at: courier, environment: environment, code: nil, group: MultiThreadedEventLoopGroup.singleton)
+        let identity = try await APNSDevice.DeviceIdentity.activate(at: courier, environment: deviceEnvironment)
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
     }
 

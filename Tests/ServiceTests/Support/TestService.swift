@@ -5,8 +5,6 @@ import Delivery
 import Foundation
 import Logging
 import NIOCore
-import NIOPosix
-import NIOSSL
 import Notifications
 import Service
 import Trust
@@ -122,16 +120,24 @@ struct TestService: Sendable {
     /// A new device with one registered app, which is offline.
     /// - Parameter isGone: whether the app has been removed from it again.
     func makeDeviceToken(isGone: Bool = false) async throws -> String {
-        let courier = CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
-        let group = MultiThreadedEventLoopGroup.singleton
-        let identity = try await DeviceClient.activate(
-            at: courier, environment: environment, code: try await activationCode(), group: group)
-        let device = try await DeviceClient(to: courier, as: identity, group: group)
+        let identity = try await APNSDevice.DeviceIdentity.activate(
+            at: courier, environment: deviceEnvironment, code: try await activationCode())
+        let device = try Device(identity, at: courier, delegate: Nobody())
         let token = try await device.register(bundleID)
         if isGone { _ = try await device.unregister(bundleID) }
         await device.close()
         return token
     }
+
+    /// Where devices connect.
+    var courier: CourierAddress {
+        get throws {
+            CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
+        }
+    }
+
+    /// What the device library calls the environment.
+    var deviceEnvironment: APNSDevice.DeviceIdentity.Environment { APNSDevice.DeviceIdentity.Environment(environment) }
 
     /// In production nobody becomes a device without one.
     private func activationCode() async throws -> String? {

@@ -1,0 +1,52 @@
+import Synchronization
+
+// What time demands.
+extension Delivery {
+    /// Does what time demands until the task is cancelled: stores what was not acknowledged in time, and removes what
+    /// has expired.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.runDeadlines() }
+            group.addTask { await self.runSweep() }
+        }
+    }
+
+    /// Wakes up only while something waits for an acknowledgement, and then for the first that is due: what comes
+    /// meanwhile is due later.
+    private func runDeadlines() async {
+        for await _ in wakeUps {
+            while let next = nextDeadline() {
+                let remaining = next.duration(since: clock().uptime)
+                do {
+                    // Where many are late one after the other, they are gathered.
+                    try await Task.sleep(for: max(remaining, limits.acknowledgementGrace / 4))
+                } catch {
+                    return
+                }
+                let now = clock()
+                for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
+            }
+        }
+    }
+
+    private func nextDeadline() -> Uptime? {
+        shards.lazy.compactMap { shard in shard.acceptances.withLock { $0.nextDeadline() } }.min()
+    }
+
+    private func runSweep() async {
+        while !Task.isCancelled {
+            do {
+                while try await mailboxes.removeExpired(before: clock().time, limit: limits.sweepBatch)
+                    == limits.sweepBatch
+                {}
+            } catch {
+                // What has expired is not delivered in any case; the next sweep tries again.
+            }
+            do {
+                try await Task.sleep(for: limits.sweepInterval)
+            } catch {
+                return
+            }
+        }
+    }
+}

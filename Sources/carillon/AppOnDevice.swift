@@ -1,0 +1,19 @@
+import APNSDevice
+import ArgumentParser
+
+/// Which app on which device it is about.
+struct AppOnDevice: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var device: DeviceOptions
+
+    @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+    var bundleID: String
+
+    /// Makes one request of the device, and closes it.
+    func ask<Answer>(_ request: (Device, String) async throws -> Answer) async throws -> Answer {
+        let device = try device.device(common)
+        let answer = try await request(device, bundleID)
+        await device.close()
+        return answer
+    }
+}
