@@ -29,6 +29,11 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// ServiceUnavailable, so that a slow disk slows acceptance and memory stays bounded.
     package var pendingStoresPerShard = 4096
 
+    /// How many notifications one of ``shards`` has the store write at a time; the others wait for the next time. Of all
+    /// shards it is half of what the embedded store takes at once, whatever ``pendingStoresPerShard`` is set to, and a
+    /// transaction of so many takes it a third of a second.
+    package var storesPerBatch = 512
+
     /// How many expired notifications one sweep takes out of the store at a time, so that it never holds the store up
     /// for long.
     package var sweepBatch = 1000

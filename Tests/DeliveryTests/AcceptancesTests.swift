@@ -259,126 +259,6 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2), .store([1])])
     }
 
-    // MARK: The store
-
-    @Test("a store that fails is answered with ServiceUnavailable")
-    func failure() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.returned)
-        #expect(rig.stored([1], failing: [1]) == [.unavailable(1)])
-        let isEmpty = rig.isEmpty
-        #expect(isEmpty)
-    }
-
-    @Test("a store that fails does not matter to what was acknowledged meanwhile")
-    func failureAfterAcknowledgement() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.taken)
-        _ = rig.deadline()
-        #expect(rig.acknowledged(1) == [.accepted(1)])
-        #expect(rig.stored([1], failing: [1]) == [])
-        let isEmpty = rig.isEmpty
-        #expect(isEmpty)
-    }
-
-    @Test("each item of a batch has its own outcome")
-    func mixedBatch() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.returned, app: 9)
-        for app in 1...3 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
-        _ = rig.stored([1])
-        #expect(
-            rig.stored([2, 3, 4], failing: [3]) == [
-                .announce(2, version: 20, offer: 2), .accepted(2), .unavailable(3),
-                .announce(4, version: 40, offer: 4), .accepted(4),
-            ])
-    }
-
-    @Test("one batch is stored at a time, and the next holds everything that came meanwhile, in order")
-    func oneBatch() {
-        var rig = AcceptancesRig()
-        #expect(rig.accept(.returned, app: 1) == [.store([1])])
-        for app in [2, 1, 2, 3] as [UInt32] { #expect(rig.accept(.returned, app: app) == []) }
-        #expect(rig.stored([1]).last == .store([3, 4, 5]))
-        #expect(rig.accept(.returned, app: 1) == [])
-        #expect(rig.stored([3, 4, 5]).last == .store([6]))
-    }
-
-    @Test("of several to one destination that wait for the store only the newest is stored, and answers for all")
-    func newestOfBatch() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.returned, app: 9)
-        for _ in 0..<3 { _ = rig.accept(.returned) }
-        #expect(rig.stored([1]).last == .store([4]))
-        let steps = rig.stored([4])
-        #expect(steps.first == .announce(4, version: 40, offer: 4))
-        #expect(Set(steps.dropFirst()) == [.accepted(2), .accepted(3), .accepted(4)])
-        let isEmpty = rig.isEmpty
-        #expect(isEmpty)
-    }
-
-    @Test("the newest of a batch that cannot be stored is answered for all, except for what a device acknowledged")
-    func newestOfBatchFails() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.returned, app: 9)
-        for _ in 0..<3 { _ = rig.accept(.taken) }
-        _ = rig.deadline()
-        #expect(rig.stored([1]).last == .store([4]))
-        #expect(rig.acknowledged(2) == [.accepted(2)])
-        #expect(Set(rig.stored([4], failing: [4])) == [.unavailable(3), .unavailable(4)])
-    }
-
-    @Test("while one is on its way to the mailbox and on no stream, the next to its destination has to follow it")
-    func mustFollow() {
-        var rig = AcceptancesRig()
-        #expect(rig.mustFollow() == false)
-        _ = rig.accept(.taken)
-        #expect(rig.mustFollow() == false)
-        _ = rig.deadline()  // It goes to the mailbox, and is on a stream, too.
-        #expect(rig.mustFollow() == false)
-        _ = rig.returned(1)
-        #expect(rig.mustFollow() == true)
-        #expect(rig.mustFollow(app: 2) == false)
-        _ = rig.stored([1])
-        #expect(rig.mustFollow() == false)
-    }
-
-    @Test("a batch of which nothing is left to store does not hold up the next")
-    func emptyBatch() {
-        var rig = AcceptancesRig()
-        _ = rig.accept(.returned, app: 1)
-        _ = rig.accept(.taken, app: 2)
-        _ = rig.deadline()
-        _ = rig.acknowledged(2)
-        _ = rig.stored([1])
-        #expect(rig.accept(.returned, app: 3) == [.store([3])])
-    }
-
-    @Test("more than may wait for the store is answered with ServiceUnavailable")
-    func bound() {
-        var limits = DeliveryLimits()
-        limits.pendingStoresPerShard = 2
-        var rig = AcceptancesRig(limits)
-        #expect(rig.accept(.returned, app: 1) == [.store([1])])
-        #expect(rig.accept(.returned, app: 2) == [])
-        #expect(rig.accept(.returned, app: 3) == [])
-        #expect(rig.accept(.returned, app: 4) == [.unavailable(4)])
-        #expect(rig.stored([1]).last == .store([2, 3]))
-        #expect(rig.accept(.returned, app: 5) == [])
-    }
-
-    @Test("what waits for a newer one takes no room in the store's queue")
-    func boundAndReplaced() {
-        var limits = DeliveryLimits()
-        limits.pendingStoresPerShard = 1
-        var rig = AcceptancesRig(limits)
-        _ = rig.accept(.taken)
-        _ = rig.accept(.returned)
-        _ = rig.accept(.returned, app: 2)
-        #expect(rig.returned(1) == [])
-        #expect(Set(rig.stored([2])).isSuperset(of: [.accepted(1), .accepted(2)]))
-    }
-
     // MARK: Draining
 
     @Test("a drain stores at once what waits for an acknowledgement")
@@ -398,6 +278,7 @@ struct AcceptancesTests {
         var generator = SeededGenerator(seed: seed)
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 3
+        limits.storesPerBatch = Int(seed % 3) + 1
         var rig = AcceptancesRig(limits)
         var batches: [[UInt64]] = []
         var answered: [UInt64: Int] = [:]

@@ -87,6 +87,7 @@ final class DeliverySimulation {
         random = SeededGenerator(seed: seed)
         limits.unacknowledgedPerDevice = 3
         limits.pendingStoresPerShard = 6
+        limits.storesPerBatch = 2
         limits.burstInterval = .seconds(3)
         limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
         silents = DeviceLine.Silents(limits.silentsPerApp)

@@ -80,6 +80,7 @@ struct SmallDecisionsTests {
         #expect(limits.acknowledgementGrace == .milliseconds(50))
         #expect(limits.unacknowledgedPerDevice == 1000)
         #expect(limits.pendingStoresPerShard == 4096)
+        #expect(limits.storesPerBatch == 512)
         #expect(limits.sweepBatch == 1000)
         #expect(limits.sweepInterval == .seconds(60))
     }

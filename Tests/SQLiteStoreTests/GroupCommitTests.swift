@@ -57,9 +57,11 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("The queue's limit is a second's work")
+    @Test("The queue's limit is a second's work, and what Delivery hands in at a time is half of it")
     func limit() {
         #expect(GroupCommit.defaultMaximumPendingItems == 16_384)
+        let stores = DeliveryLimits.shards * DeliveryLimits().storesPerBatch
+        #expect(stores * 2 == GroupCommit.defaultMaximumPendingItems)
     }
 
     @Test("An item that the database refuses fails alone, and its batch and its transaction go on")

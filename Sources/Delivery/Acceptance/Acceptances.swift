@@ -12,7 +12,7 @@ struct Acceptances: ~Copyable {
     /// What was offered, until somebody looks after its deadline, or sooner where what came before has been answered as
     /// well. By name: nothing that is answered is kept for its deadline.
     private var offered = Deque<Offered>()
-    private var waitingForStore: [Acceptance] = []
+    private var waitingForStore = Deque<Acceptance>()
     /// The batch that the store has and has not answered.
     private var storing: [Acceptance] = []
     private var lastNumber: UInt64 = 0
@@ -303,18 +303,16 @@ struct Acceptances: ~Copyable {
     }
 
     private mutating func makeBatch() -> [Action] {
-        let waiting = waitingForStore
-        waitingForStore.removeAll()
         var actions: [Action] = []
-        storing.reserveCapacity(waiting.count)
-        for acceptance in waiting {
+        storing.reserveCapacity(min(waitingForStore.count, limits.storesPerBatch))
+        while storing.count < limits.storesPerBatch, let acceptance = waitingForStore.popFirst() {
             if case .acknowledgedWhileStoring = acceptance.state {
                 finish(acceptance, .accepted, &actions)
             } else if let newer = orders[acceptance.submission.destination]?.storing,
                 newer.offer > acceptance.offer
             {
-                // The newer one goes in this batch, and would replace it at once: only that is stored. So a batch has
-                // one entry for a destination, and storing an entry again never sets a mailbox back.
+                // The newer one goes in this batch or a later one, and would replace it: only that is stored. So a batch
+                // has one entry for a destination, and storing an entry again never sets a mailbox back.
                 replace(acceptance, by: newer, &actions)
             } else {
                 storing.append(acceptance)
