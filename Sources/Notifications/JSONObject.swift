@@ -7,10 +7,14 @@ package struct JSONObject {
     /// How many keys are taken note of; lines of the protocols here have about ten.
     package static let maximumKeys = 100
 
+    /// A payload may be the value of a key.
+    private static let maximumDepth = Payload.maximumDepth + 1
+
     /// - Returns: nil when the text is not a dictionary of at most ``maximumKeys`` keys.
     package init?(_ text: [UInt8]) {
         // It is read twice: once whole, by the one reader that checks everything, and once for the keys.
-        guard (try? Payload(text)) != nil, let values = Self.members(of: text) else { return nil }
+        var scanner = PayloadScanner(maximumDepth: Self.maximumDepth)
+        guard scanner.scan(text.span) == nil, let values = Self.members(of: text) else { return nil }
         self.text = text
         self.values = values
     }

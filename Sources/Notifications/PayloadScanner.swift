@@ -6,8 +6,9 @@ struct PayloadScanner {
 
     private var next = Expected.value
     /// One bit for each open level: 1 for a dictionary, 0 for an array.
-    private var levels: UInt64 = 0
+    private var levels: UInt128 = 0
     private var depth = 0
+    private let maximumDepth: Int
     /// The key of the outermost dictionary whose value is being read is `aps`.
     private var isInAPS = false
     private var key = Key.other
@@ -16,6 +17,9 @@ struct PayloadScanner {
 
     /// The keys that matter to the service.
     private enum Key { case other, aps, alert, badge, sound, contentAvailable }
+
+    /// - Parameter maximumDepth: how many levels there may be; 128 at most.
+    init(maximumDepth: Int = Payload.maximumDepth) { self.maximumDepth = maximumDepth }
 
     /// - Returns: nil when `body` is a JSON dictionary.
     mutating func scan(_ body: Span<UInt8>) -> PayloadError? {
@@ -55,7 +59,7 @@ struct PayloadScanner {
 
     private mutating func open(isDictionary: Bool) -> PayloadError? {
         guard depth > 0 || isDictionary else { return .notADictionary }
-        guard depth < Payload.maximumDepth else { return .tooDeep }
+        guard depth < maximumDepth else { return .tooDeep }
         noteValue(isOne: false, isNull: false, isDictionary: isDictionary)
         levels = levels << 1 | (isDictionary ? 1 : 0)
         depth += 1

@@ -24,7 +24,12 @@ package final class FileSecrets: Secrets {
         self.path = path
         try Files.makeFolder(path)
         let folder = try Files.open(path, O_RDONLY | O_DIRECTORY)
-        guard fchmod(folder.number, Files.privateFolder) == 0 else { throw Files.error("protect", path) }
+        // Where it is right nothing is changed: a folder that is only read may be on a disk that cannot be written.
+        var status = stat()
+        let isPrivate = fstat(folder.number, &status) == 0 && status.st_mode & 0o7777 == Files.privateFolder
+        guard isPrivate || fchmod(folder.number, Files.privateFolder) == 0 else {
+            throw Files.error("protect", path)
+        }
     }
 
     package func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? {

@@ -48,7 +48,9 @@ struct SQLiteFailure: Error, Sendable {
     /// What a caller of the ports is told where the work was certainly not done.
     var storeError: StoreError {
         switch code.primaryResultCode {
-        case .SQLITE_FULL:
+        // The index of the log in shared memory is a file as well.
+        case .SQLITE_FULL,
+            _ where code == .SQLITE_IOERR_SHMSIZE:
             StoreError(.unavailable, "The disk is full: free some space, then storing works again.")
         case .SQLITE_IOERR:
             StoreError(.unavailable, "The disk failed (\(summary)): check the disk.")

@@ -42,6 +42,12 @@ struct CertificateCommand: AsyncParsableCommand {
         @Flag(help: "For device management: the only topic is the UID of the certificate's subject.")
         var mdm = false
 
+        func validate() throws {
+            guard ["development", "production", "universal"].contains(environment) else {
+                throw ValidationError("The environment is development, production or universal, not \(environment).")
+            }
+        }
+
         func run() async throws {
             let path = DataFolder(out).path
             let key = P256.Signing.PrivateKey()

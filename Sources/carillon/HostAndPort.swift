@@ -7,8 +7,9 @@ struct HostAndPort {
 
     /// - Parameter text: without or with `https://`; the port defaults to 443 (Guide, 2.3.3).
     init(_ text: String, defaultPort: Int = 443) throws {
-        let url = text.hasPrefix("https://") ? text : "https://" + text
-        guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
+        let url = text.contains("://") ? text : "https://" + text
+        guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host, !host.isEmpty
+        else {
             throw CommandError("\(text) is not an address; write https://host:port.")
         }
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

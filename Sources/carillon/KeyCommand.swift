@@ -41,7 +41,11 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             let administration = try common.administration()
             let folder = DataFolder(out).path
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            do {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            } catch {
+                throw CommandError("The folder \(folder) cannot be made (\(DataFolder.reason(error))); name another.")
+            }
             let privateKey = P256.Signing.PrivateKey()
             let publicKey = privateKey.publicKey.x963Representation.base64EncodedString()
             // The file before the key: one that cannot be written must not leave a key that nobody holds.

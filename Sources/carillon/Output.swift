@@ -1,4 +1,5 @@
 import Foundation
+import Service
 
 /// What a command prints: for people, or one JSON object a line for programs.
 struct Output: Sendable {
@@ -27,7 +28,8 @@ struct Output: Sendable {
         do {
             try FileHandle.standardOutput.write(contentsOf: line + Data("\n".utf8))
         } catch {
-            // Whoever read it is gone.
+            // Whoever read it is gone, or the disk is full.
+            note("Standard output cannot be written: \(DataFolder.reason(error)).")
             exit(1)
         }
     }

@@ -75,6 +75,9 @@ struct SendCommand: AsyncParsableCommand {
             throw ValidationError("With a --certificate there are no provider tokens for a --token-store.")
         }
         guard !binary || batch == nil else { throw ValidationError("--binary sends one notification, not a batch.") }
+        guard !binary || credentials.certificate != nil else {
+            throw ValidationError("The binary API takes a provider certificate: name its file with --certificate.")
+        }
         if batch == nil {
             guard token != nil else { throw ValidationError("Name the device: --token HEX, or a --batch FILE.") }
             guard topic != nil || credentials.certificate != nil else {
@@ -149,11 +152,14 @@ struct SendCommand: AsyncParsableCommand {
     func body() throws -> [UInt8] {
         if let alert { return Array(#"{"aps":{"alert":\#(JSONString.quoted(alert))}}"#.utf8) }
         guard let payload else { return [] }
-        let data =
-            payload == "-"
-            ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: payload)
-        guard let data else { throw CommandError("The payload \(payload) cannot be read.") }
-        return Array(data)
+        do {
+            let file =
+                payload == "-"
+                ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: payload))
+            return try file.readToEnd().map(Array.init) ?? []
+        } catch {
+            throw CommandError("The payload \(payload) cannot be read.")
+        }
     }
 
     private func report(_ answer: PushAnswer) {

@@ -1,3 +1,4 @@
+import Notifications
 import Testing
 
 @testable import APNSDevice
@@ -22,6 +23,20 @@ struct LineReaderTests {
                 rest = rest.dropFirst(size)
             }
             #expect(try read(pieces) == whole)
+        }
+    }
+
+    @Test func `A payload may have all levels that the service takes`() throws {
+        for (open, close) in [(#"{"a":"#, "}"), ("[", "]")] {
+            let inner = String(repeating: open, count: Payload.maximumDepth - 1) + "1"
+            let payload = #"{"a":"# + inner + String(repeating: close, count: Payload.maximumDepth - 1) + "}"
+            _ = try Payload(Array(payload.utf8))
+            guard case .notification(let notification) = try read([ScriptedCourier.line(1, payload: payload)]).first
+            else {
+                Issue.record("It is no notification.")
+                return
+            }
+            #expect(notification.payload == Array(payload.utf8))
         }
     }
 

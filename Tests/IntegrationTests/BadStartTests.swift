@@ -103,6 +103,23 @@ import Testing
         }
     }
 
+    /// What a first start may have left that found the disk full, or was killed.
+    @Test func aFolderWithTheBeginningsOfOneOfOurs() async throws {
+        try await withTemporaryFolder { folder in
+            for name in ["lock", "carillon.sqlite.new", "carillon.sqlite.new-journal"] {
+                try Data().write(to: URL(fileURLWithPath: folder + "/" + name))
+            }
+            for name in ["log", "secrets"] {
+                try FileManager.default.createDirectory(
+                    atPath: folder + "/" + name, withIntermediateDirectories: false)
+            }
+            try await CarillonProcess.with(data: folder) { service in
+                let listed = try await service.carillon("team", "list")
+                #expect(listed.status == 0)
+            }
+        }
+    }
+
     @Test func aSecondServiceOnTheSameFolder() async throws {
         try await CarillonProcess.with { service in
             let before = try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json"))

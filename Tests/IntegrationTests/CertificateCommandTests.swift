@@ -20,6 +20,15 @@ import Testing
             ] + more)
     }
 
+    @Test func knowsThreeEnvironments() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await create(folder + "/provider.pem", environment: "staging")
+            #expect(made.status == 64)
+            #expect(made.errors.contains("universal"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
     private func openssl(_ arguments: String...) async throws -> ChildProcess.Finished {
         try await ChildProcess.run("openssl", arguments)
     }

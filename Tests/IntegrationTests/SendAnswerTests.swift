@@ -188,6 +188,12 @@ import Testing
         try JSONSerialization.data(withJSONObject: object).write(to: URL(fileURLWithPath: path))
     }
 
+    @Test func theBinaryAPITakesACertificate() async throws {
+        let sent = try await BuiltCommand.run(["send", "--binary", "--token", "00", "--topic", "a", "--alert", "b"])
+        #expect(sent.status == 64)
+        #expect(sent.errors.contains("--certificate"))
+    }
+
     @Test func aCertificateHasNoTokensToStore() async throws {
         let sent = try await BuiltCommand.run([
             "send", "--token", "00", "--topic", "a", "--alert", "b", "--certificate", "c", "--token-store", "d",

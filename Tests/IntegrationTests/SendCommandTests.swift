@@ -48,6 +48,20 @@ import Testing
         #expect(line["payload"] == ["aps": ["content-available": 1]])
     }
 
+    @Test func takesAPayloadFromAPipe() async throws {
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", try await newToken(), "--topic", bundleID, "--payload", "/dev/stdin",
+            input: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
+        #expect(sent.status == 0, "\(sent.errors)")
+    }
+
+    @Test func sendsOverHTTPSAlone() async throws {
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--url", "http://127.0.0.1:1")
+        #expect(sent.status == 1)
+        #expect(sent.errors.contains("https://host:port"))
+    }
+
     @Test func needsNoDataFolderWithCredentialsAURLAndAnAuthority() async throws {
         let service = try CarillonProcess.current
         let token = try await newToken()

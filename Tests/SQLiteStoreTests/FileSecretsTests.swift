@@ -23,6 +23,26 @@ struct FileSecretsTests {
         }
     }
 
+    #if os(Linux)
+        @Test("A folder that nobody else may use is left as it is, so that one on a read-only disk can be read")
+        func leavesPermissions() async throws {
+            func changed(_ path: String) -> [Int] {
+                var status = stat()
+                #expect(stat(path, &status) == 0)
+                return [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+            }
+            try await withTemporaryFolder { path in
+                _ = try FileSecrets(folder: path)
+                let before = changed(path)
+                _ = try FileSecrets(folder: path)
+                #expect(changed(path) == before)
+                #expect(chmod(path, 0o755) == 0)
+                _ = try FileSecrets(folder: path)
+                #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+            }
+        }
+    #endif
+
     @Test("Nothing but the secrets is left in the folder")
     func leavesNothing() async throws {
         try await withTemporaryFolder { path in

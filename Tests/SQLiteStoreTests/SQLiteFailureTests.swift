@@ -26,6 +26,16 @@ struct SQLiteFailureTests {
         #expect(failure(.SQLITE_IOERR_FSYNC).doubtfulCommit.code == .unknown)
     }
 
+    @Test(
+        "A full disk is told as that, for whichever file there was no room",
+        arguments: [
+            ResultCode.SQLITE_FULL, .SQLITE_IOERR_SHMSIZE,
+        ])
+    func fullDisk(_ code: ResultCode) {
+        #expect(failure(code).storeError.cause.contains("The disk is full"))
+        #expect(!failure(.SQLITE_IOERR_WRITE).storeError.cause.contains("The disk is full"))
+    }
+
     @Test("Damage is unreadable, and what may pass is unavailable")
     func codes() {
         #expect(failure(.SQLITE_CORRUPT).storeError.code == .unreadable)

@@ -61,7 +61,9 @@ package struct DataFolder: Sendable {
         }
         let visible = names.filter { !$0.hasPrefix(".") }
         // A first start that broke off may have left no more than these.
-        let beginnings: Set<String> = ["lock", "carillon.sqlite.new", "secrets"]
+        let beginnings: Set<String> = [
+            "lock", "log", "carillon.sqlite.new", "carillon.sqlite.new-journal", "secrets",
+        ]
         guard visible.contains("carillon.sqlite") || Set(visible).isSubset(of: beginnings) else {
             throw ServiceError(
                 .dataFolder,
@@ -90,7 +92,8 @@ package struct DataFolder: Sendable {
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
+    /// What the system says of an error with a file.
+    package static func reason(_ error: any Error) -> String {
         let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
         if let underlying, underlying.domain == NSPOSIXErrorDomain {
             return String(cString: strerror(Int32(underlying.code)))
