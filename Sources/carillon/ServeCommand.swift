@@ -46,10 +46,10 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = .info
         let isFirstStart = !FileManager.default.fileExists(atPath: DataFolder(settings.dataFolder).authorityFile)
         let service = try await CarillonService.start(settings, logger: logger)
-        announce(service, isFirstStart: isFirstStart)
+        let announced = Announced(service: service) { announce(service, isFirstStart: isFirstStart) }
         try await ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [.init(service: service)],
+                services: [.init(service: announced)],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: quiet(logger),
             )
@@ -73,6 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
             } catch {
                 throw CommandError("The settings file \(path) cannot be read: \(error)")
             }
+            try LimitSetting.checkNames(ofFile: FileManager.default.contents(atPath: path) ?? Data())
         }
         try settings.read(ConfigReader(providers: providers))
         settings.dataFolder = common.data ?? settings.dataFolder
@@ -101,5 +102,15 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-extension CarillonService: ServiceLifecycle.Service {}
+/// Says that the service is ready when signals end it cleanly, and not before: whoever waits for that may send one at once.
+private struct Announced: ServiceLifecycle.Service {
+    let service: CarillonService
+    let announce: @Sendable () -> Void
+
+    func run() async {
+        announce()
+        await service.run()
+    }
+}
+
 extension PortPlan: ExpressibleByArgument {}

@@ -249,6 +249,16 @@ import Testing
         }
     }
 
+    @Test func aLimitInTheSettingsFileThatThereIsNot() async throws {
+        try await withTemporaryFolder { folder in
+            try Data(#"{"carillon":{"limit":{"token-rate":5,"tokn-rate":5}}}"#.utf8)
+                .write(to: URL(fileURLWithPath: folder + "/settings.json"))
+            let finished = try await serve(
+                data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/settings.json"])
+            expectOneLine(finished, naming: "limit.tokn-rate")
+        }
+    }
+
     @Test func aSettingsFileThatIsNotThere() async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(

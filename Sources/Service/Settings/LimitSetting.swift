@@ -3,6 +3,7 @@ import Connections
 import Courier
 import Delivery
 import DeliveryLogFiles
+package import Foundation
 import HTTP2
 import NIOCore
 import ProviderGateway
@@ -48,6 +49,17 @@ package struct LimitSetting: Sendable {
         let known = Set(all.map(\.variable))
         for name in environment.keys.sorted() where name.hasPrefix(prefix) && !known.contains(name) {
             throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists the limits.")
+        }
+    }
+
+    /// The same for a settings file: what stands in `limit`.
+    package static func checkNames(ofFile contents: Data) throws(ServiceError) {
+        // What is no JSON at all is told by who reads it.
+        let file = try? JSONSerialization.jsonObject(with: contents) as? [String: Any]
+        let limits = (file?["carillon"] as? [String: Any])?["limit"] as? [String: Any] ?? [:]
+        let known = Set(all.map(\.name))
+        for name in limits.keys.sorted() where !known.contains(name) {
+            throw ServiceError(.badSetting, "There is no setting limit.\(name); docs/settings.md lists the limits.")
         }
     }
 
