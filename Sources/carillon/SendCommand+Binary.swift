@@ -5,10 +5,15 @@ import Service
 
 // The legacy binary API, where a provider certificate is all that says who sends to what.
 extension SendCommand {
-    func sendBinary() async throws {
+    /// The file of the provider certificate, which has to be there.
+    func certificateForBinary() throws -> String {
         guard let file = credentials.certificate else {
-            throw CommandError("The binary API takes a provider certificate: name its file with --certificate.")
+            throw ValidationError("The binary API takes a provider certificate: name its file with --certificate.")
         }
+        return file
+    }
+
+    func sendBinary() async throws {
         for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)]
         where value != nil {
             Output.note("The binary API has no place for \(option): it is left out.")
@@ -28,7 +33,7 @@ extension SendCommand {
             server = try common.runningService().legacy(\.binary, environment)
         }
         let provider = try BinaryProvider(
-            environment: server, credentials: try ProviderCredentials(certificateFile: file))
+            environment: server, credentials: try ProviderCredentials(certificateFile: certificateForBinary()))
         try report(await provider.send([push]).first)
     }
 

@@ -75,9 +75,7 @@ struct SendCommand: AsyncParsableCommand {
             throw ValidationError("With a --certificate there are no provider tokens for a --token-store.")
         }
         guard !binary || batch == nil else { throw ValidationError("--binary sends one notification, not a batch.") }
-        guard !binary || credentials.certificate != nil else {
-            throw ValidationError("The binary API takes a provider certificate: name its file with --certificate.")
-        }
+        if binary { _ = try certificateForBinary() }
         if batch == nil {
             guard token != nil else { throw ValidationError("Name the device: --token HEX, or a --batch FILE.") }
             guard topic != nil || credentials.certificate != nil else {

@@ -5,7 +5,6 @@ struct ClientExchange {
     let promise: EventLoopPromise<HTTP2Response>
     var deadline: Scheduled<Void>?
     var status = 0
-    var headers: [String: String] = [:]
     var body = ByteBuffer()
     var isEnded = false
     var failure: HTTP2ClientError?

@@ -39,13 +39,9 @@ final class ClientExchanges: HTTP2Application {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = exchanges.index(of: stream) else { return }
-        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        let value = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        if name == ":status" {
-            exchanges[index].status = Int(value) ?? 0
-        } else {
-            exchanges[index].headers[name] = value
-        }
+        // All else that the client needs to know is in the body.
+        guard name.withUnsafeBufferPointer({ $0.elementsEqual(":status".utf8) }) else { return }
+        exchanges[index].status = Int(value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }) ?? 0
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
@@ -63,8 +59,7 @@ final class ClientExchanges: HTTP2Application {
         exchanges[index].isEnded = true
         let exchange = exchanges[index]
         exchange.deadline?.cancel()
-        exchange.promise.succeed(
-            HTTP2Response(status: exchange.status, headers: exchange.headers, body: exchange.body))
+        exchange.promise.succeed(HTTP2Response(status: exchange.status, body: exchange.body))
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {

@@ -114,7 +114,6 @@ extension HeaderBlock {
         append(":scheme", isSecure ? "https" : "http")
         append(":authority", authority)
         append(":path", request.path, indexing: .never)
-        for (name, value) in request.headers { append(name: name, value: value) }
     }
 }
 

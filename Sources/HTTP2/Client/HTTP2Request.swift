@@ -4,18 +4,11 @@ package import NIOCore
 package struct HTTP2Request: Sendable {
     package var method: String
     package var path: String
-    package var headers: [(name: String, value: String)]
     package var body: ByteBuffer?
 
-    package init(
-        _ method: String,
-        _ path: String,
-        headers: [(name: String, value: String)] = [],
-        body: ByteBuffer? = nil,
-    ) {
+    package init(_ method: String, _ path: String, body: ByteBuffer? = nil) {
         self.method = method
         self.path = path
-        self.headers = headers
         self.body = body
     }
 }

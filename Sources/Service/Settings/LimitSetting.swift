@@ -46,10 +46,7 @@ package struct LimitSetting: Sendable {
 
     /// A limit that is misspelt would silently not hold.
     package static func checkNames(of environment: [String: String]) throws(ServiceError) {
-        let known = Set(all.map(\.variable))
-        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !known.contains(name) {
-            throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists the limits.")
-        }
+        try check(environment.keys.filter { $0.hasPrefix(prefix) }, among: all.map(\.variable))
     }
 
     /// The same for a settings file: what stands in `limit`.
@@ -57,9 +54,12 @@ package struct LimitSetting: Sendable {
         // What is no JSON at all is told by who reads it.
         let file = try? JSONSerialization.jsonObject(with: contents) as? [String: Any]
         let limits = (file?["carillon"] as? [String: Any])?["limit"] as? [String: Any] ?? [:]
-        let known = Set(all.map(\.name))
-        for name in limits.keys.sorted() where !known.contains(name) {
-            throw ServiceError(.badSetting, "There is no setting limit.\(name); docs/settings.md lists the limits.")
+        try check(limits.keys.map { "limit.\($0)" }, among: all.map { "limit.\($0.name)" })
+    }
+
+    private static func check(_ names: [String], among known: [String]) throws(ServiceError) {
+        for name in names.sorted() where !known.contains(name) {
+            throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists the limits.")
         }
     }
 
