@@ -2,6 +2,30 @@ package import NIOCore
 
 /// The limits and sizes of a session. Each has a default that suits small requests with small answers.
 package struct HTTP2Configuration: Sendable {
+    // First what each frame of a body is measured by: a session has a copy of all this, and reads these together.
+
+    /// The body accepted on one stream, in bytes; nil for any length, for the response that stays open for days.
+    /// More is counted against flow control, not handed to the application.
+    package var maxBodyBytes: Int? = nil
+
+    /// Body bytes waiting on one stream from which on `write` says to stop: what the socket takes at one go.
+    package var streamHighMark = 65_536
+
+    /// Body bytes waiting on one stream below which `writable` is called, after the high mark was reached.
+    package var streamLowMark = 16_384
+
+    /// Body bytes waiting on all streams of the session. A write that would pass it resets its stream: the last line
+    /// of defence when an application does not heed `streamHighMark`.
+    package var maxBufferedBytes = 8_388_608
+
+    /// Frames waiting in the library while the peer does not read. Three for each of 1,000 streams (answer, window,
+    /// reset) and the 1,000 acknowledgements that the library itself allows stay below it.
+    package var maxQueuedFrames = 4_096
+
+    /// When memory that only reading and writing need goes back to the system. For connections that are many and mostly
+    /// silent: see `LibraryMemory` and `TLSBuffers`.
+    package var rest = Rest.never
+
     /// Server: how many streams a client may have open once it was announced; also the number served before the client
     /// has acknowledged a smaller announcement. Client: how many requests are open at once, however many more the
     /// server would allow. 1,000 is what the gateways allow a provider.
@@ -23,10 +47,6 @@ package struct HTTP2Configuration: Sendable {
     /// header (an HPACK bomb), while the greatest header an honest client sends, some 30 KB of cookies, stays below.
     package var headerBombFactor = 8
 
-    /// The body accepted on one stream, in bytes; nil for any length, for the response that stays open for days.
-    /// More is counted against flow control, not handed to the application.
-    package var maxBodyBytes: Int? = nil
-
     /// The flow-control window of each stream for what the peer sends, in bytes (RFC 9113, 6.9.2). The protocol's own
     /// initial value holds the greatest notification (5 KB) twelve times.
     package var streamWindowBytes = 65_535
@@ -40,20 +60,6 @@ package struct HTTP2Configuration: Sendable {
 
     /// The greatest frame accepted, in bytes. The protocol's own least value (RFC 9113, 6.5.2).
     package var maxFrameBytes = 16_384
-
-    /// Body bytes waiting on one stream from which on `write` says to stop: what the socket takes at one go.
-    package var streamHighMark = 65_536
-
-    /// Body bytes waiting on one stream below which `writable` is called, after the high mark was reached.
-    package var streamLowMark = 16_384
-
-    /// Body bytes waiting on all streams of the session. A write that would pass it resets its stream: the last line
-    /// of defence when an application does not heed `streamHighMark`.
-    package var maxBufferedBytes = 8_388_608
-
-    /// Frames waiting in the library while the peer does not read. Three for each of 1,000 streams (answer, window,
-    /// reset) and the 1,000 acknowledgements that the library itself allows stay below it.
-    package var maxQueuedFrames = 4_096
 
     /// CONTINUATION frames after one HEADERS (CVE-2024-28182). Eight hold 128 KiB of compressed header.
     package var maxContinuations = 8
@@ -71,10 +77,6 @@ package struct HTTP2Configuration: Sendable {
     /// 9113, 8.1). Some clients, curl 7.88 among them, drop the answer when they see the reset; without it the client
     /// can send no more than its window, and the application resets the stream when it sees fit.
     package var resetsAfterEarlyAnswer = true
-
-    /// When memory that only reading and writing need goes back to the system. For connections that are many and mostly
-    /// silent: see `LibraryMemory` and `TLSBuffers`.
-    package var rest = Rest.never
 
     package enum Rest: Sendable, Hashable {
         case never

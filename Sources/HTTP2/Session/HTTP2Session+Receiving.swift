@@ -62,6 +62,7 @@ extension HTTP2Session {
 
     func frameBegan(_ head: nghttp2_frame_hd) -> Int32 {
         ignored.told(payloadBytes: head.length)
+        if !Self.isOnlyData(head) { hasNews = true }
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
             let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
@@ -74,6 +75,11 @@ extension HTTP2Session {
         case NGHTTP2_PING.rawValue: return count(.pings)
         default: return count(.idleFrames)
         }
+    }
+
+    /// Whether a frame is DATA and ends nothing: it opens no window and closes no stream.
+    private static func isOnlyData(_ head: nghttp2_frame_hd) -> Bool {
+        UInt32(head.type) == NGHTTP2_DATA.rawValue && head.flags & OutgoingFrame.endStreamFlag == 0
     }
 
     func invalidFrameReceived() -> Int32 { count(.resets) }

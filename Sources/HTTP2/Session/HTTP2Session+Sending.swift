@@ -12,7 +12,7 @@ extension HTTP2Session {
     /// event loop's next tick; a caller who has just submitted a batch may save that tick.
     package func flush() {
         guard !isInLibrary, !isFlushing, !hasStartedClosing, let context else { return }
-        guard state == .active || state == .closing else { return }
+        guard state == .closing || state == .active && wantsToSend else { return }
         isFlushing = true
         if wantsToSend { pump(context) }
         writeOutput(context)
@@ -23,6 +23,7 @@ extension HTTP2Session {
 
     /// Has `flush()` called soon: at the end of the read, or in the event loop's next tick.
     func scheduleFlush() {
+        hasNews = true
         guard !isReading, !isInLibrary, !isFlushing, !isFlushScheduled, let context else { return }
         isFlushScheduled = true
         context.eventLoop.assumeIsolated().execute { [self] in
@@ -31,10 +32,12 @@ extension HTTP2Session {
         }
     }
 
-    /// Whether there is anything to take from libnghttp2: what a device has read and acknowledged calls for no answer.
+    /// Whether there may be anything to take from libnghttp2, or it may be done: what a device acknowledges calls for no
+    /// answer, but for WINDOW_UPDATE now and then, which the library queues by itself. Its own `want_write` looks at eight
+    /// queues of streams, and where there are many sessions waits for memory for each of them.
     private var wantsToSend: Bool {
         guard let library, !hasLibraryFailed else { return false }
-        return nghttp2_session_want_write(library) != 0 || hasFollowUps
+        return hasNews || nghttp2_session_get_outbound_queue_size(library) > 0
     }
 
     private var hasFollowUps: Bool { !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue }
@@ -43,6 +46,8 @@ extension HTTP2Session {
     /// libnghttp2 and in the streams' own buffers, which are bounded.
     private func pump(_ context: ChannelHandlerContext) {
         while isWritable {
+            // What is handed in while the library is at work is news again.
+            hasNews = false
             let moved = withLibrary { library in
                 var bytes: UnsafePointer<UInt8>?
                 let count = nghttp2_session_mem_send(library, &bytes)
@@ -56,6 +61,7 @@ extension HTTP2Session {
             if isFull { writeOutput(context) }
             if moved == 0, !isFull, !submitFollowUps() { return }
         }
+        hasNews = true
     }
 
     /// Adds a frame to the output, changed where libnghttp2 does not say what we mean.

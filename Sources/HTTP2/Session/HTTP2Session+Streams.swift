@@ -174,6 +174,7 @@ extension HTTP2Session {
     private func resume(_ body: OutboundBody, _ library: OpaquePointer) {
         guard body.isDeferred else { return }
         body.isDeferred = false
+        hasNews = true
         nghttp2_session_resume_data(library, body.stream.rawValue)
     }
 

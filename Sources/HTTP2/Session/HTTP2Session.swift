@@ -32,81 +32,77 @@ package final class HTTP2Session: ChannelInboundHandler {
         case closed
     }
 
+    // What each read and each write looks at stands together here, in three lines of the processor's cache: there are
+    // thousands of sessions, and each line of each is waited for.
+
     /// Which side of the connection this is.
     package let role: Role
-    /// The limits and sizes.
-    package let configuration: HTTP2Configuration
-
-    /// Told of the end as well, after the application: for whoever accepted the connection.
-    package var whenEnded: ((SessionEnd) -> Void)?
-
-    private var held: HeldApplication? { didSet { receiver = held.map { .passUnretained($0) } } }
-    /// The application once more, for what libnghttp2 calls back: some fifteen times for a request, and each time
-    /// counting references to it cost as much as finding the stream. It is let go of in `teardown` only, which waits for
-    /// libnghttp2 to return.
-    private var receiver: Unmanaged<HeldApplication>?
-
-    /// The application in a place that never changes, so that nobody has to hold on to it to call it.
-    private final class HeldApplication {
-        let application: any HTTP2Application
-        init(_ application: any HTTP2Application) { self.application = application }
-    }
-
-    var application: (any HTTP2Application)? { held?.application }
-
-    var context: ChannelHandlerContext?
-    /// libnghttp2's session: from the channel's becoming active until `teardown`.
-    var library: OpaquePointer?
     var state = State.idle
-    /// Why the session ends, once that is known.
-    var end: SessionEnd?
-
-    var streams = StreamTable<StreamState>()
-    var concurrency: ConcurrencyLimit
-    var flood: FloodGuard
-
-    // Receiving
+    /// Whether libnghttp2 may have something to send, or be done: something was handed in since it was last asked, or
+    /// anything but plain DATA came.
+    var hasNews = true
     /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
     var isReading = false
     /// Whether libnghttp2 is at work: its session must not be deleted, nor called again for the same direction.
     var isInLibrary = false
     /// libnghttp2's session gave up and must not be used any more.
     var hasLibraryFailed = false
+    var isFlushing = false
+    var isFlushScheduled = false
+    /// `sendData` found no room in `output`.
+    var isOutputFull = false
+    /// Whether the channel takes more, as it last said.
+    var isWritable = true
+    var hasStartedClosing = false
+    var activity = Activity.working
+    var context: ChannelHandlerContext?
+    /// libnghttp2's session: from the channel's becoming active until `teardown`.
+    var library: OpaquePointer?
+    /// The application once more, for what libnghttp2 calls back: some fifteen times for a request, and each time
+    /// counting references to it cost as much as finding the stream. It is let go of in `teardown` only, which waits for
+    /// libnghttp2 to return.
+    private var receiver: Unmanaged<HeldApplication>?
+    private var held: HeldApplication? { didSet { receiver = held.map { .passUnretained($0) } } }
+    var streams = StreamTable<StreamState>()
+    var output = ByteBuffer()
+    /// Body bytes that wait to be sent, on all streams.
+    package internal(set) var bufferedBytes = 0
     /// When the bytes came that are being read: the clock is looked at once for all of them.
     var readTime = NIODeadline.distantPast
-    var block = IncomingBlock()
+    /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
+    var memory: LibraryMemory?
+    /// The next look at whether anything came or went.
+    var restLook: Scheduled<Void>?
     var ignored = IgnoredBytes()
-    /// The first bytes received, kept until they proved to be HTTP/2.
-    var prefix: [UInt8] = []
-    /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
-    var floodKind: FloodGuard.Kind?
+    /// How many open streams have the flag `answeredEarly`.
+    var earlyAnswers = 0
+
+    /// The limits and sizes.
+    package let configuration: HTTP2Configuration
+
+    /// Told of the end as well, after the application: for whoever accepted the connection.
+    package var whenEnded: ((SessionEnd) -> Void)?
+    /// Why the session ends, once that is known.
+    var end: SessionEnd?
     /// The channel ended while libnghttp2 was at work.
     var pendingTeardown: SessionEnd?
 
+    // Receiving
+    var block = IncomingBlock()
+    var flood: FloodGuard
+    /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
+    var floodKind: FloodGuard.Kind?
+    var concurrency: ConcurrencyLimit
+    /// The first bytes received, kept until they proved to be HTTP/2.
+    var prefix: [UInt8] = []
+
     // Sending
-    var output = ByteBuffer()
-    /// `sendData` found no room in `output`.
-    var isOutputFull = false
-    var isFlushing = false
-    /// Whether the channel takes more, as it last said.
-    var isWritable = true
-    var isFlushScheduled = false
-    var hasStartedClosing = false
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
     var earlyResets: [StreamID] = []
-    /// How many open streams have the flag `answeredEarly`.
-    var earlyAnswers = 0
     /// Streams that are owed a `writable`.
     var writableStreams: [StreamID] = []
-
-    // Resting
-    /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
-    var memory: LibraryMemory?
     /// TLS's buffers, where the session is to have them rest with it.
     package var buffers: TLSBuffers?
-    var activity = Activity.working
-    /// The next look at whether anything came or went.
-    var restLook: Scheduled<Void>?
 
     // Going away
     /// GOAWAY frames that were handed in and not yet written; any other one is libnghttp2's own.
@@ -121,10 +117,16 @@ package final class HTTP2Session: ChannelInboundHandler {
     package internal(set) var hasReceivedGoAway = false
     /// Whether a final GOAWAY was handed in here; the notice that begins a drain does not count.
     package internal(set) var hasSubmittedGoAway = false
-    /// Body bytes that wait to be sent, on all streams.
-    package internal(set) var bufferedBytes = 0
     /// Server: the greatest stream that the application was told of; what the last GOAWAY carries.
     package internal(set) var lastProcessedStream = StreamID.none
+
+    /// The application in a place that never changes, so that nobody has to hold on to it to call it.
+    private final class HeldApplication {
+        let application: any HTTP2Application
+        init(_ application: any HTTP2Application) { self.application = application }
+    }
+
+    var application: (any HTTP2Application)? { held?.application }
 
     /// Makes a session for a channel that is about to become active, or is already.
     package init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
