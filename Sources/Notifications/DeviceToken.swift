@@ -5,14 +5,22 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     /// In bytes. The HTTP/2 API leaves the length open; the binary API has room for exactly 32 (Guide, Table A-3).
     package static let byteCount = 32
 
-    package let bytes: SIMD32<UInt8>
+    /// The bytes as they lie in memory. A vector would be aligned to its own 32 bytes, and with it everything that holds a
+    /// device token: memory so aligned is found by `malloc` at several times the cost.
+    private let words: Words
 
-    package init(bytes: SIMD32<UInt8>) { self.bytes = bytes }
+    private struct Words: Hashable {
+        var first, second, third, fourth: UInt64
+    }
+
+    package init(bytes: SIMD32<UInt8>) { words = unsafeBitCast(bytes, to: Words.self) }
+
+    package var bytes: SIMD32<UInt8> { unsafeBitCast(words, to: SIMD32<UInt8>.self) }
 
     /// - Returns: nil unless there are exactly ``byteCount`` bytes.
     package init?(_ collection: some Collection<UInt8>) {
         guard collection.count == Self.byteCount else { return nil }
-        bytes = SIMD32(collection)
+        self.init(bytes: SIMD32(collection))
     }
 
     /// - Parameter digits: hexadecimal digits in either case, two a byte (Guide, Table 8-1).
@@ -24,7 +32,7 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
             withUnsafeMutableBytes(of: &bytes) { Hexadecimal.read(digits, into: $0) }
         }
         guard isGood else { return nil }
-        self.bytes = bytes
+        self.init(bytes: bytes)
     }
 
     /// - Parameter text: as in ``init(hexadecimal:)``.
