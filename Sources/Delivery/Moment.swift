@@ -19,15 +19,10 @@ package struct Uptime: Sendable, Hashable, Comparable {
 
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    /// The reading `duration` later, which is not negative; the last one there is where the sum does not fit.
+    /// The reading `duration` later; the last one there is where the sum does not fit.
     package func advanced(by duration: Duration) -> Uptime {
-        let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        let part = UInt64(clamping: attoseconds / 1_000_000_000)
-        guard !overflow else { return Uptime(nanoseconds: .max) }
-        let (delta, deltaOverflow) = whole.addingReportingOverflow(part)
-        let (sum, sumOverflow) = nanoseconds.addingReportingOverflow(delta)
-        return Uptime(nanoseconds: deltaOverflow || sumOverflow ? .max : sum)
+        let sum = Int128(nanoseconds) + duration.attoseconds / 1_000_000_000
+        return Uptime(nanoseconds: UInt64(clamping: sum))
     }
 
     /// How long it is after an earlier reading; nothing where that is a later one.

@@ -22,16 +22,8 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
     /// The moment `duration` later; the last moment there is where the sum does not fit, and 1970 at the earliest.
     package func advanced(by duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return Timestamp(milliseconds: seconds < 0 ? 0 : .max) }
-        let (delta, deltaOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        guard !deltaOverflow else { return Timestamp(milliseconds: seconds < 0 ? 0 : .max) }
-        if delta < 0 {
-            return Timestamp(milliseconds: milliseconds - min(milliseconds, delta.magnitude))
-        }
-        let (sum, sumOverflow) = milliseconds.addingReportingOverflow(delta.magnitude)
-        return Timestamp(milliseconds: sumOverflow ? .max : sum)
+        let sum = Int128(milliseconds) + duration.attoseconds / 1_000_000_000_000_000
+        return Timestamp(milliseconds: UInt64(clamping: sum))
     }
 
     package static func < (lhs: Timestamp, rhs: Timestamp) -> Bool { lhs.milliseconds < rhs.milliseconds }
