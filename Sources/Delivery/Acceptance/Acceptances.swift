@@ -145,10 +145,12 @@ struct Acceptances: ~Copyable {
     /// The device has taken the notification.
     mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> [Action] {
         var actions: [Action] = []
-        guard let acceptance = find(offer, of: destination) else { return actions }
+        guard !orders.isEmpty, let index = orders.index(forKey: destination),
+            let acceptance = orders.values[index].find(offer)
+        else { return actions }
         switch acceptance.state {
         case .offered, .replaced:
-            finish(acceptance, .accepted, &actions)
+            finish(acceptance, .accepted, &actions, at: index)
         case .storing:
             acceptance.state = .acknowledgedWhileStoring
             acceptance.answer(.accepted, &actions)
@@ -322,11 +324,17 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    private mutating func finish(_ acceptance: Acceptance, _ outcome: Outcome, _ actions: inout [Action]) {
+    /// - Parameter place: where its order is, if that is known: to look for it waits for memory.
+    private mutating func finish(
+        _ acceptance: Acceptance,
+        _ outcome: Outcome,
+        _ actions: inout [Action],
+        at place: Dictionary<Destination, Order>.Index? = nil,
+    ) {
         if case .over = acceptance.state { return }
         acceptance.state = .over
         acceptance.answer(outcome, &actions)
-        if let index = orders.index(forKey: acceptance.submission.destination),
+        if let index = place ?? orders.index(forKey: acceptance.submission.destination),
             orders.values[index].remove(acceptance)
         {
             orders.remove(at: index)
