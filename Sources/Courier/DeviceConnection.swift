@@ -138,6 +138,9 @@ final class DeviceConnection: HTTP2Connection {
 
 // What goes out.
 extension DeviceConnection {
+    /// Asks for the memory that writing goes through.
+    func prefetch() { session?.prefetch() }
+
     /// Writes what the switchboard sent; it goes out with ``flush()``.
     func write(_ sending: Sending, on stream: StreamID) {
         // An app that is gone has no name; nothing is sent to it.

@@ -19,6 +19,9 @@ final class DeviceStream: NotificationStream {
 
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
+    /// On the event loop. Asks for the memory that writing goes through.
+    func prefetch() { connection.value.prefetch() }
+
     /// On the event loop. What is written goes out with ``flush()``.
     func write(_ item: Outbox.Item) {
         switch item {

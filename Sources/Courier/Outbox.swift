@@ -29,6 +29,8 @@ final class Outbox: Sendable {
     private let waiting = Mutex(Waiting())
     /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
     private static let keptRoom = 1024
+    /// For how many entries memory is asked for beforehand: 4 KB each, and all of it together fits the processor's cache.
+    private static let prefetched = 32
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
@@ -48,6 +50,7 @@ final class Outbox: Sendable {
             waiting.spare = []
             return entries
         }
+        for entry in entries.prefix(Self.prefetched) { entry.stream.prefetch() }
         for entry in entries { entry.stream.write(entry.item) }
         // All is written before the first of it is encrypted and sent: what goes to one device goes in one write, and the
         // processor does the same thing many times.
