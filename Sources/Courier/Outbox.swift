@@ -29,7 +29,7 @@ final class Outbox: Sendable {
     private let waiting = Mutex(Waiting())
     /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
     private static let keptRoom = 1024
-    /// For how many entries memory is asked for beforehand: 4 KB each, and all of it together fits the processor's cache.
+    /// For how many entries memory is asked for beforehand: 3 KB each, and all of it together fits the processor's cache.
     private static let prefetched = 32
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }

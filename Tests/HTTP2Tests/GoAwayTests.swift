@@ -43,6 +43,19 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
+    @Test func theChannelIsClosedWhenTheLastRequestEndsAfterItsAnswer() throws {
+        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        try peer.send(.request(1))
+        peer.session.respond(StreamID(1), .status("200"))
+        peer.session.drain()
+        peer.session.finishDrain()
+        try peer.send(.data(1, "more"))
+        #expect(peer.channel.isActive)
+        try peer.send(.data(1, "and the last", endStream: true))
+        #expect(!peer.channel.isActive)
+        #expect(peer.recorder.over == ["drained"])
+    }
+
     @Test func aDrainIsFinishedAtOnceOnRequest() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.drain(debugData: Array(Self.json.utf8))

@@ -63,7 +63,6 @@ extension HTTP2Session {
 
     func frameBegan(_ head: nghttp2_frame_hd) -> Int32 {
         ignored.told(payloadBytes: head.length)
-        if !Self.isOnlyData(head) { hasNews = true }
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
             let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
@@ -76,11 +75,6 @@ extension HTTP2Session {
         case NGHTTP2_PING.rawValue: return count(.pings)
         default: return count(.idleFrames)
         }
-    }
-
-    /// Whether a frame is DATA and ends nothing: it opens no window and closes no stream.
-    private static func isOnlyData(_ head: nghttp2_frame_hd) -> Bool {
-        UInt32(head.type) == NGHTTP2_DATA.rawValue && head.flags & OutgoingFrame.endStreamFlag == 0
     }
 
     func invalidFrameReceived() -> Int32 { count(.resets) }
@@ -97,6 +91,8 @@ extension HTTP2Session {
     func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
         let head = LibraryCallbacks.head(of: frame)
         let isEnd = head.flags & OutgoingFrame.endStreamFlag != 0
+        // Not when it began: the rest of it may have come with a later read.
+        if isEnd || UInt32(head.type) != NGHTTP2_DATA.rawValue { hasNews = true }
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
             if isEnd { ended(StreamID(head.stream_id)) }

@@ -38,8 +38,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Which side of the connection this is.
     package let role: Role
     var state = State.idle
-    /// Whether libnghttp2 may have something to send, or be done: something was handed in since it was last asked, or
-    /// anything but plain DATA came.
+    /// Whether libnghttp2 may have something to send, or be done: since it was last asked something was handed in, or a frame
+    /// has come that opens a window or closes a stream. DATA does neither, unless it ends its stream.
     var hasNews = true
     /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
     var isReading = false
