@@ -38,9 +38,16 @@ package final class TLSBuffers {
         let address: UInt
         let bytes: Int
         let number: UInt64
+
+        fileprivate var start: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: address) }
     }
 
     let pieces: [Piece]
+
+    /// Where the buffer for what goes out begins.
+    package var outgoing: UnsafeRawPointer? { pieces.min { $0.bytes < $1.bytes }.flatMap(\.start) }
+    /// Where the buffer for what was decrypted begins.
+    package var decrypted: UnsafeRawPointer? { pieces.max { $0.bytes < $1.bytes }.flatMap(\.start) }
 
     private init(_ pieces: [Piece]) { self.pieces = pieces }
 

@@ -13,6 +13,7 @@ extension DeviceConnection {
             _ = try authorizedDevice()
             acknowledging = stream
             session?.allowEndlessBody(stream)
+            prefetchAcknowledgements(stream)
         } catch {
             reject(stream, error)
         }

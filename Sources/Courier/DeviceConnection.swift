@@ -138,9 +138,6 @@ final class DeviceConnection: HTTP2Connection {
 
 // What goes out.
 extension DeviceConnection {
-    /// Asks for the memory that writing goes through.
-    func prefetch() { session?.prefetch() }
-
     /// Writes what the switchboard sent; it goes out with ``flush()``.
     func write(_ sending: Sending, on stream: StreamID) {
         // An app that is gone has no name; nothing is sent to it.
@@ -193,8 +190,17 @@ extension DeviceConnection {
             outbox: courier.outboxes.outbox(of: eventLoop),
             stream: stream,
         )
+        line.memory = session.memoryOfWriting(stream)
         listening = (stream, line)
         courier.switchboard.attach(line, of: device, power: power)
+    }
+
+    /// A device acknowledges what it was sent: with each read, memory is asked for. The session has moved some of its own to
+    /// make room for this stream.
+    func prefetchAcknowledgements(_ stream: StreamID) {
+        session?.prefetchWhenReading(stream)
+        guard let session, let listening else { return }
+        listening.line.memory = session.memoryOfWriting(listening.stream)
     }
 
     private func stopListening() {

@@ -8,6 +8,11 @@ final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
     private let outbox: Outbox
     private let stream: StreamID
+    // Both on the event loop only.
+    /// What writing goes through.
+    nonisolated(unsafe) var memory = PrefetchList()
+    /// Where in the batch that is being written the last item of this stream stands.
+    nonisolated(unsafe) var lastInBatch = 0
 
     init(connection: NIOLoopBound<DeviceConnection>, outbox: Outbox, stream: StreamID) {
         self.connection = connection
@@ -20,7 +25,7 @@ final class DeviceStream: NotificationStream {
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
     /// On the event loop. Asks for the memory that writing goes through.
-    func prefetch() { connection.value.prefetch() }
+    func prefetch() { memory.prefetch() }
 
     /// On the event loop. What is written goes out with ``flush()``.
     func write(_ item: Outbox.Item) {

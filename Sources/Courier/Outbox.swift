@@ -29,8 +29,9 @@ final class Outbox: Sendable {
     private let waiting = Mutex(Waiting())
     /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
     private static let keptRoom = 1024
-    /// For how many entries memory is asked for beforehand: 3 KB each, and all of it together fits the processor's cache.
-    private static let prefetched = 32
+    /// For how many entries memory is asked for before they are written: 5 KB each, which must not put each other out of the
+    /// part of the cache that is next to the processor.
+    private static let prefetched = 2
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
@@ -50,11 +51,16 @@ final class Outbox: Sendable {
             waiting.spare = []
             return entries
         }
-        for entry in entries.prefix(Self.prefetched) { entry.stream.prefetch() }
-        for entry in entries { entry.stream.write(entry.item) }
-        // All is written before the first of it is encrypted and sent: what goes to one device goes in one write, and the
-        // processor does the same thing many times.
-        for entry in entries { entry.stream.flush() }
+        for index in entries.indices { entries[index].stream.lastInBatch = index }
+        for index in entries.indices.prefix(Self.prefetched) { entries[index].stream.prefetch() }
+        for index in entries.indices {
+            let ahead = index + Self.prefetched
+            if ahead < entries.count { entries[ahead].stream.prefetch() }
+            let stream = entries[index].stream
+            stream.write(entries[index].item)
+            // What goes to one device goes in one write.
+            if stream.lastInBatch == index { stream.flush() }
+        }
         guard entries.capacity <= Self.keptRoom else { return }
         entries.removeAll(keepingCapacity: true)
         waiting.withLock { $0.spare = entries }

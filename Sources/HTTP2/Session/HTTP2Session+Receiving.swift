@@ -12,7 +12,6 @@ extension HTTP2Session {
     func receive(_ buffer: ByteBuffer) {
         guard state == .active else { return }
         isReading = true
-        prefetchLibrary()
         if let context { readTime = context.eventLoop.now }
         if !hasReceivedPreface, prefix.count < Self.prefixBytes {
             prefix.append(contentsOf: buffer.readableBytesView.prefix(Self.prefixBytes - prefix.count))

@@ -19,12 +19,18 @@ final class LibraryMemory {
     /// a session, which is when the piece is noted.
     private static let frameBytes = 16_384
 
+    /// In bytes: the table of streams has at least this many, and is the last of what libnghttp2 wants cleared that has.
+    private static let tableBytes = 1_024
+
     private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
 
     /// The piece for a frame, on pages of its own.
     private(set) var frame: UnsafeMutableRawPointer?
     private(set) var frameCount = 0
     private var isMaking = false
+    /// The table of streams.
+    private var table: UnsafeMutableRawPointer?
+    private var tableCount = 0
 
     /// Calls with the functions that libnghttp2 is to use while it makes a session, and afterwards.
     static func with<Result>(
@@ -39,7 +45,11 @@ final class LibraryMemory {
                 if let owner { LibraryMemory.call(owner) { $0.forget(piece) } }
                 free(piece)
             },
-            calloc: { count, size, _ in calloc(count, size) },
+            calloc: { count, size, owner in
+                let piece = calloc(count, size)
+                if let owner, let piece { LibraryMemory.call(owner) { $0.note(piece, count * size) } }
+                return piece
+            },
             realloc: { piece, count, owner in
                 guard let owner else { return realloc(piece, count) }
                 return LibraryMemory.call(owner) { $0.change(piece, to: count) }
@@ -67,7 +77,27 @@ final class LibraryMemory {
     }
 
     private func forget(_ piece: UnsafeMutableRawPointer?) {
-        if piece != nil, piece == frame { frame = nil }
+        guard let piece else { return }
+        if piece == frame { frame = nil }
+        if piece == table { table = nil }
+    }
+
+    private func note(_ piece: UnsafeMutableRawPointer, _ count: Int) {
+        guard count >= Self.tableBytes else { return }
+        (table, tableCount) = (piece, count)
+    }
+
+    /// Where in the table of streams one of them stands; nil where it does not, or the table is not known.
+    func place(inTableOf stream: UnsafeRawPointer) -> UnsafeRawPointer? {
+        guard let table else { return nil }
+        let words = UnsafeRawBufferPointer(start: table, count: tableCount)
+        let wanted = UInt(bitPattern: stream)
+        let width = MemoryLayout<UInt>.stride
+        for offset in stride(from: 0, through: words.count - width, by: width)
+        where words.load(fromByteOffset: offset, as: UInt.self) == wanted {
+            return UnsafeRawPointer(table) + offset
+        }
+        return nil
     }
 
     /// Gives back the pages for a frame: they are made again, empty, as soon as something is written to them. Only while
