@@ -44,9 +44,9 @@ package final class TLSBuffers {
 
     let pieces: [Piece]
 
-    /// Where the buffer for what goes out begins.
+    /// Where the buffer for what goes out began: TLS makes itself another one where the socket still holds this. Not to be read.
     package var outgoing: UnsafeRawPointer? { pieces.min { $0.bytes < $1.bytes }.flatMap(\.start) }
-    /// Where the buffer for what was decrypted begins.
+    /// Where the buffer for what was decrypted began. Not to be read.
     package var decrypted: UnsafeRawPointer? { pieces.max { $0.bytes < $1.bytes }.flatMap(\.start) }
 
     private init(_ pieces: [Piece]) { self.pieces = pieces }

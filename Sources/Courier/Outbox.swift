@@ -44,6 +44,8 @@ final class Outbox: Sendable {
         if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
     }
 
+    /// Never within itself, which would forget whom to flush: `AfterBatch` has whatever is added meanwhile wait for the event
+    /// loop's next tasks.
     private func writeAll() {
         var entries = waiting.withLock { waiting in
             let entries = waiting.entries

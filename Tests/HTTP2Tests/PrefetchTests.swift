@@ -72,6 +72,7 @@ import Testing
     @Test func `A stream that is closed stands in no table`() throws {
         let peer = try peerWithStream()
         let stream = try #require(peer.session.libraryStream(StreamID(1)))
+        #expect(peer.session.memory?.place(inTableOf: stream) != nil)
         try peer.send(.reset(1))
         #expect(peer.session.libraryStream(StreamID(1)) == nil)
         #expect(peer.session.memory?.place(inTableOf: stream) == nil)

@@ -21,7 +21,8 @@ extension HTTP2Session {
     }
 
     /// Has what reading more of a stream goes through asked for with each read, while the system reads. Where the channel
-    /// reads as much as it likes, and not a fixed number of bytes, nothing is asked for.
+    /// reads as much as it likes, and not a fixed number of bytes, nothing is asked for. Only on a socket's channel: SwiftNIO's
+    /// channels for tests end the program where they are asked for this option.
     package func prefetchWhenReading(_ stream: StreamID) {
         guard let context, let options = context.channel.syncOptions else { return }
         let bytes: Int
@@ -43,7 +44,7 @@ extension HTTP2Session {
         var list = PrefetchList()
         list.add(self, bytes: 256)
         if let library {
-            list.add(UnsafeRawPointer(library), bytes: 64)
+            if part.lowerBound > 0 { list.add(UnsafeRawPointer(library), bytes: 64) }
             list.add(UnsafeRawPointer(library) + part.lowerBound, bytes: part.count)
             list.add(UnsafeRawPointer(library) + 2_304, bytes: 640)
         }
@@ -51,8 +52,9 @@ extension HTTP2Session {
             list.add(found, bytes: 256)
             list.add(memory?.place(inTableOf: found), bytes: 8)
         }
-        streams.ids.withUnsafeBytes { list.add($0.baseAddress, bytes: 16) }
-        streams.elements.withUnsafeBytes { list.add($0.baseAddress, bytes: 96) }
+        // With what stands before the elements: how many there are, and who holds them.
+        streams.ids.withUnsafeBytes { list.add($0.baseAddress.map { $0 - 32 }, bytes: 48) }
+        streams.elements.withUnsafeBytes { list.add($0.baseAddress.map { $0 - 32 }, bytes: 128) }
         list.add(application, bytes: 192)
         return list
     }

@@ -19,9 +19,6 @@ final class LibraryMemory {
     /// a session, which is when the piece is noted.
     private static let frameBytes = 16_384
 
-    /// In bytes: the table of streams has at least this many, and is the last of what libnghttp2 wants cleared that has.
-    private static let tableBytes = 1_024
-
     private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
 
     /// The piece for a frame, on pages of its own.
@@ -47,7 +44,8 @@ final class LibraryMemory {
             },
             calloc: { count, size, owner in
                 let piece = calloc(count, size)
-                if let owner, let piece { LibraryMemory.call(owner) { $0.note(piece, count * size) } }
+                // Of all that libnghttp2 wants cleared, only the table of its streams is many of a kind.
+                if count > 1, let owner, let piece { LibraryMemory.call(owner) { $0.note(table: piece, count * size) } }
                 return piece
             },
             realloc: { piece, count, owner in
@@ -82,10 +80,7 @@ final class LibraryMemory {
         if piece == table { table = nil }
     }
 
-    private func note(_ piece: UnsafeMutableRawPointer, _ count: Int) {
-        guard count >= Self.tableBytes else { return }
-        (table, tableCount) = (piece, count)
-    }
+    private func note(table piece: UnsafeMutableRawPointer, _ count: Int) { (table, tableCount) = (piece, count) }
 
     /// Where in the table of streams one of them stands; nil where it does not, or the table is not known.
     func place(inTableOf stream: UnsafeRawPointer) -> UnsafeRawPointer? {
