@@ -78,12 +78,12 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .target(
             name: "Connections",
-            dependencies: ["Rates", nioCore, nioPosix, nioSSL, logging],
+            dependencies: ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "HTTP2",
-            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL],
             swiftSettings: settings,
         ),
         .target(
@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
+                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
             ],
             swiftSettings: settings,
         ),
@@ -227,7 +227,9 @@ let package = Package(
         ),
         .target(
             name: "FuzzEntries",
-            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto],
+            dependencies: [
+                "Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto,
+            ],
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),

@@ -211,7 +211,7 @@ private struct ServiceBuilder {
     private func binaryGateways(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
-    ) -> [Environment: any CertifiedService] {
+    ) -> [Environment: BinaryGateway] {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
@@ -222,16 +222,16 @@ private struct ServiceBuilder {
     private func feedbackServices(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
-    ) -> [Environment: any CertifiedService] {
+    ) -> [Environment: FeedbackService] {
         certifiedServices(secrets) { certificates in
             FeedbackService(certificates: certificates, feedback: store, delivery: delivery, limits: settings.binary)
         }
     }
 
-    private func certifiedServices(
+    private func certifiedServices<Service: CertifiedService>(
         _ secrets: SharedSecrets,
-        _ make: (ProviderCertificates) -> any CertifiedService,
-    ) -> [Environment: any CertifiedService] {
+        _ make: (ProviderCertificates) -> Service,
+    ) -> [Environment: Service] {
         let services = settings.environments.map { environment in
             make(
                 ProviderCertificates(
@@ -294,7 +294,7 @@ private struct ServiceBuilder {
         }
         try await removeAbandonedSocket(path)
         do {
-            let listener = try await HTTP2Listener.bind(
+            let listener = try await Listener.bind(
                 .always(administration), to: .unix(path: path), tls: nil, group: group, logger: logger)
             chmod(path, 0o600)
             return listener
