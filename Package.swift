@@ -68,6 +68,7 @@ let package = Package(
         ),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
+        .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
         .target(name: "PrometheusMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
         .systemLibrary(
@@ -96,7 +97,7 @@ let package = Package(
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
             ],
             swiftSettings: settings,
         ),
@@ -107,7 +108,9 @@ let package = Package(
         ),
         .target(
             name: "SQLiteStore",
-            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings,
         ),
         .target(
@@ -142,7 +145,7 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "SQLiteStore",
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -166,7 +169,7 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
-        .target(name: "RandomTesting", path: "Tests/RandomTesting", swiftSettings: settings),
+        .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
@@ -175,17 +178,17 @@ let package = Package(
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
         .testTarget(
-            name: "NotificationsTests", dependencies: ["Notifications", "RandomTesting"], swiftSettings: settings),
+            name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
         .testTarget(
             name: "TrustTests",
             dependencies: [
-                "Notifications", "Trust", "RandomTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
+                "Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
             ],
             swiftSettings: settings,
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "RandomTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "CommonTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -195,7 +198,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "DeliveryLogFiles"],
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -206,7 +209,7 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "RandomTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "CommonTesting", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -218,9 +221,13 @@ let package = Package(
         ),
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
+            name: "PrivateFilesTests", dependencies: ["Delivery", "PrivateFiles", "CommonTesting"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CFaultyDisk",
+                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
+                "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,
@@ -239,7 +246,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
-            name: "DocumentsTests", dependencies: ["Notifications", "Connections", "Service"], swiftSettings: settings),
+            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .target(
             name: "ProviderTesting",
@@ -264,8 +271,11 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway", "Courier",
-                "Management", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
+                "BinaryGateway",
+                "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service", "APNSProvider", "APNSDevice",
+                "CFaultyDisk",
+                nioCore, nioPosix,
                 nioSSL, crypto, x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

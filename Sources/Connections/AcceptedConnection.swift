@@ -1,5 +1,6 @@
 import Logging
 package import NIOCore
+package import Rates
 
 /// A connection that a listener accepted: its place among those of its address, and the log's line about it. Confined to
 /// the connection's event loop.

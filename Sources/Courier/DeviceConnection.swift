@@ -3,6 +3,7 @@ import Delivery
 import HTTP2
 import NIOCore
 import Notifications
+import Rates
 import Trust
 
 /// One device's connection: reads its requests, answers them, and carries its stream of notifications. Confined to

@@ -13,6 +13,7 @@ import NIOSSL
 import Notifications
 import PrometheusMetrics
 import ProviderGateway
+import Rates
 import SQLiteStore
 import Trust
 
@@ -90,17 +91,6 @@ extension CarillonService {
     }
 }
 
-extension Limit {
-    /// What `Delivery` turns away by.
-    fileprivate init(_ limit: DeliveryLimit) {
-        self =
-            switch limit {
-            case .pendingStores: .pendingStores
-            case .unacknowledged: .unacknowledged
-            }
-    }
-}
-
 /// Puts the parts together.
 private struct ServiceBuilder {
     let settings: Settings
@@ -126,11 +116,11 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck(Limit($0)) },
+            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck($0) },
             clock: { .now() })
         let delivery = Delivery(
             registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, log: deliveryLog,
-            limits: settings.delivery, struck: { limitLog.struck(Limit($0)) }, clock: { .now() })
+            limits: settings.delivery, struck: { limitLog.struck($0) }, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Synchronization
@@ -15,7 +16,7 @@ struct MailboxJournalTests {
     }
 
     private func withStore(_ body: (SQLiteStore, RecordingLog) async throws -> Void) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let log = RecordingLog()
             let store = try await SQLiteStore.open(folder: path, log: log, clock: { Example.moment })
             do {

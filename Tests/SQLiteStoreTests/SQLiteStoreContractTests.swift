@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import DeliveryTesting
 import SQLiteStore
@@ -7,7 +8,7 @@ import Testing
 struct SQLiteStoreContractTests {
     @Test(arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let contract = StoreContract {
                 let store = try await SQLiteStore.open(folder: folder)
                 return StoreContract.Ports(

@@ -1,6 +1,7 @@
 import Connections
 package import NIOCore
 import NIOSSL
+import Rates
 
 /// Stands between the channel of a provider with a certificate and what answers it, after TLS. Confined to the
 /// connection's event loop.

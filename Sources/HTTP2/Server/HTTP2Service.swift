@@ -1,6 +1,7 @@
 package import Connections
 package import NIOCore
 import NIOSSL
+import Rates
 
 /// A service that speaks HTTP/2.
 package protocol HTTP2Service: ConnectionService {

@@ -85,7 +85,7 @@ struct GatewayRig: Sendable {
         let tls = try Self.serverTLS(authority)
         let group = options.group
         let connects = ConnectGuard(
-            .providerConnectRate, .off, budget: ConnectionBudget(limit: .max),
+            Limit("connect-rate"), .off, budget: ConnectionBudget(limit: .max),
             log: LimitLog(logger) { [struck] in struck.note($0) })
         func listen(_ service: some CertifiedService) async throws -> Listener {
             try await Listener.bind(
