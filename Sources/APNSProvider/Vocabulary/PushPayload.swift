@@ -100,8 +100,7 @@ public struct PushPayload: Sendable, Hashable {
     }
 
     private static func member(_ key: String, ofAPSIn json: [UInt8]) -> Bool {
-        guard let aps = JSONObject(json)?[raw: "aps"] else { return false }
-        return JSONObject(aps)?[raw: key] != nil
+        JSONObject(json)?[object: "aps"]?[raw: key] != nil
     }
 
     /// JSON as Foundation writes it: without white space, slashes left as they are.
