@@ -259,8 +259,8 @@ let package = Package(
         .testTarget(
             name: "APNSProviderTests",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL, crypto, logging,
-                lifecycle,
+                "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
+                crypto, logging, lifecycle,
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 import Notifications
 import Testing
@@ -12,24 +13,6 @@ struct DecisionTests {
 
     @Test func theFirstDelayIsBelowASecond() {
         #expect(GrowingDelay.sending.delay(afterFailures: 1, random: 1) < .seconds(1))
-    }
-
-    @Test func delaysGrowUpToTheLongest() {
-        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
-        let delays = (1...8).map { delay.delay(afterFailures: $0, random: 1).nanoseconds / 1_000_000 }
-        #expect(delays == [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000])
-    }
-
-    @Test func chanceTakesUpToHalf() {
-        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
-        #expect(delay.delay(afterFailures: 1, random: 0) == .milliseconds(50))
-        #expect(delay.delay(afterFailures: 1, random: 0.5) == .milliseconds(75))
-    }
-
-    @Test(arguments: [0, -1, 63, 64, Int.max]) func noCountOverflows(_ failures: Int) {
-        let delay = GrowingDelay.connecting.delay(afterFailures: failures, random: 1)
-        #expect(delay > .nanoseconds(0))
-        #expect(delay <= GrowingDelay.connecting.longest)
     }
 
     @Test(arguments: [

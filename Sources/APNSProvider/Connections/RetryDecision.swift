@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 import Notifications
 
@@ -87,4 +88,9 @@ enum TokenVerdict: Hashable {
             self = .unknown
         }
     }
+}
+
+extension GrowingDelay {
+    /// Sending a notification again: first within a second, then ever later.
+    static let sending = GrowingDelay(first: .milliseconds(800), longest: .seconds(60))
 }
