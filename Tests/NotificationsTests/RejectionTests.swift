@@ -66,7 +66,7 @@ struct RejectionTests {
 
     @Test("there are eleven push types", arguments: ["Alert", "", "passive", "file-provider"])
     func otherPushTypes(_ text: String) {
-        #expect(PushType.allCases.count == 11)
+        #expect(PushType.all.count == 11)
         #expect(PushType(rawValue: text) == nil)
     }
 

@@ -29,7 +29,7 @@ extension PushNotification {
         public static let mdm = PushType(.mdm)
 
         /// All that there are.
-        public static let allCases = Notifications.PushType.allCases.map { PushType($0) }
+        public static let allCases = Notifications.PushType.all.map { PushType($0) }
 
         private init(_ type: Notifications.PushType) { self.type = type }
 
