@@ -29,6 +29,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
 let package = Package(
     name: "carillon",
@@ -111,6 +112,11 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "MemoryStore",
+            dependencies: ["Notifications", "Delivery", deque, heap],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "APNSProvider",
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
@@ -185,7 +191,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "RandomTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "RandomTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -195,7 +201,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "DeliveryLogFiles"],
+            dependencies: ["Notifications", "Delivery", "MemoryStore", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -206,7 +212,7 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "RandomTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "RandomTesting", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -223,6 +229,11 @@ let package = Package(
                 "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "MemoryStoreTests",
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
             swiftSettings: settings,
         ),
         .target(

@@ -7,9 +7,6 @@ extension SQLiteStore: Registrations {
 
     package func known(_ destinations: [Destination]) -> [KnownRegistration?] { registrations.known(destinations) }
 
-    /// All registrations, without the store: for the delivery log, which the store holds.
-    package var knownRegistrations: any KnownRegistrations { registrations }
-
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         destinations.map { registrations[$0] }
     }
@@ -85,9 +82,7 @@ extension SQLiteStore: Registrations {
             journal.record(discarded)
             return true
         }.get()
-        guard renewed else {
-            throw StoreError(.unavailable, "Device \(device.device) has used up its tokens: activate it anew.")
-        }
+        guard renewed else { throw .outOfTokens(device.device) }
     }
 
     private typealias RegistrationRow = (destination: Destination, registration: Registration)

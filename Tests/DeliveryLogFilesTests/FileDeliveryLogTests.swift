@@ -1,7 +1,7 @@
 import Delivery
 import DeliveryLogFiles
-import DeliveryTesting
 import Foundation
+import MemoryStore
 import Notifications
 import Synchronization
 import Testing
@@ -85,7 +85,7 @@ struct FileDeliveryLogTests {
     @Test("the token's generation and key are looked up where the event does not say")
     func findsTokens() async throws {
         try await withTemporaryFolder { folder in
-            let store = InMemoryStore()
+            let store = MemoryStore()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
             let log = try Self.log(folder)
             log.findTokens(in: store)

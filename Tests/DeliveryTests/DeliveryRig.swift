@@ -1,5 +1,5 @@
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import Notifications
 
 /// Delivery over a store whose calls can be held, a local switchboard and a clock that a test sets.

@@ -1,6 +1,6 @@
 import Delivery
-import DeliveryTesting
 import Dispatch
+import MemoryStore
 import Notifications
 import Synchronization
 
@@ -127,7 +127,7 @@ extension Switchboard {
 
 /// Registrations of which nothing is known at once.
 final class RegistrationsElsewhere: Registrations {
-    let memory = InMemoryStore()
+    let memory = MemoryStore()
     private let isReachable: Bool
     private let isHeld: Bool
     private let releases = Recorder<Void>()

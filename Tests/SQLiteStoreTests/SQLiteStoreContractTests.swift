@@ -1,4 +1,3 @@
-import Delivery
 import DeliveryTesting
 import SQLiteStore
 import Testing
@@ -8,19 +7,9 @@ struct SQLiteStoreContractTests {
     @Test(arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
         try await withTemporaryFolder { folder in
-            let contract = StoreContract {
-                let store = try await SQLiteStore.open(folder: folder)
-                return StoreContract.Ports(
-                    accounts: store,
-                    registrations: store,
-                    mailboxes: store,
-                    secrets: store.secrets,
-                    invitations: store,
-                    feedback: store,
-                    close: { await store.close() },
-                )
-            }
-            try await contract.check(promise)
+            try await StoreContract { log in
+                StoreContract.Ports(try await SQLiteStore.open(folder: folder, log: log))
+            }.check(promise)
         }
     }
 }

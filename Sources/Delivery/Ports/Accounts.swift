@@ -20,3 +20,9 @@ extension Accounts {
         try await apply(change, to: nil)
     }
 }
+
+extension StoreError {
+    /// A change was to be applied to a version of the accounts that is no longer the newest.
+    package static let accountsHaveChanged = StoreError(
+        .conflict, "The accounts were changed meanwhile: look at them and try again.")
+}

@@ -1,8 +1,7 @@
-import Delivery
 import Synchronization
 
-/// The accounts as they are now, and everybody who wants to hear of changes.
-final class AccountsFeed: Sendable {
+/// The accounts as they are now, and everybody who wants to hear of changes: what a store answers ``Accounts`` with.
+package final class AccountsFeed: Sendable {
     private struct State {
         var snapshot: AccountsSnapshot
         /// What the transaction under way has made of it; it comes to nothing where that is rolled back.
@@ -14,15 +13,15 @@ final class AccountsFeed: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ snapshot: AccountsSnapshot) {
+    package init(_ snapshot: AccountsSnapshot) {
         state = Mutex(State(snapshot: snapshot))
     }
 
-    var current: AccountsSnapshot { state.withLock { $0.snapshot } }
+    package var current: AccountsSnapshot { state.withLock { $0.snapshot } }
 
     /// The accounts of the version that the database holds, as the writer sees it: those that everybody knows, or those
     /// that were written in the same transaction a moment ago.
-    func snapshot(version: UInt64) -> AccountsSnapshot? {
+    package func snapshot(version: UInt64) -> AccountsSnapshot? {
         state.withLock { state in
             if let written = state.written, written.version == version { return written }
             return state.snapshot.version == version ? state.snapshot : nil
@@ -30,10 +29,10 @@ final class AccountsFeed: Sendable {
     }
 
     /// The writer has written these, and they are not committed yet.
-    func written(_ next: AccountsSnapshot) { state.withLock { $0.written = next } }
+    package func written(_ next: AccountsSnapshot) { state.withLock { $0.written = next } }
 
     /// Every snapshot from now on, the present one first; only the newest waits for a slow reader.
-    func changes() -> AsyncStream<AccountsSnapshot> {
+    package func changes() -> AsyncStream<AccountsSnapshot> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: AccountsSnapshot.self,
             bufferingPolicy: .bufferingNewest(1),
@@ -55,17 +54,23 @@ final class AccountsFeed: Sendable {
         return stream
     }
 
-    /// Makes the next snapshot out of the present one. Within the lock, so that all hear of changes in their order.
-    func update(_ next: (AccountsSnapshot) -> AccountsSnapshot) -> AccountsSnapshot {
-        state.withLock { state in
-            state.snapshot = next(state.snapshot)
-            for listener in state.listeners.values { listener.yield(state.snapshot) }
-            return state.snapshot
+    /// Makes the next snapshot out of the present one, unless there is nothing to change. Within the lock, so that all
+    /// hear of changes in their order.
+    /// - Returns: The accounts as they are then.
+    @discardableResult
+    package func update<Failure: Error>(
+        _ next: (AccountsSnapshot) throws(Failure) -> AccountsSnapshot?,
+    ) throws(Failure) -> AccountsSnapshot {
+        try state.withLock { state throws(Failure) in
+            guard let next = try next(state.snapshot) else { return state.snapshot }
+            state.snapshot = next
+            for listener in state.listeners.values { listener.yield(next) }
+            return next
         }
     }
 
     /// There will be no more changes.
-    func finish() {
+    package func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true
             return Array(state.listeners.values)

@@ -1,0 +1,48 @@
+package import Delivery
+package import Notifications
+import Synchronization
+
+extension MemoryStore: Registrations {
+    package func known(_ destination: Destination) -> KnownRegistration? { devices.known(destination) }
+
+    package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        destinations.map { devices.registration(of: $0) }
+    }
+
+    package func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        devices.withShard(of: device) { $0.registrations(of: device) }
+    }
+
+    package func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        try devices.withShard(of: destination.deviceKey) { shard throws(StoreError) in
+            guard accounts.current.revokedDevices[destination.deviceKey] == nil else {
+                throw .revoked(destination.device)
+            }
+            let (registration, isBack) = shard.register(destination, tokenKeyID: tokenKeyID, at: moment)
+            if isBack { feedback.withLock { $0.remove(destination, generation: registration.generation) } }
+            return registration
+        }
+    }
+
+    package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        let ended = devices.withShard(of: destination.deviceKey) { $0.end(destination, at: moment) }
+        if let discarded = ended?.discarded { journal.record([discarded]) }
+        return ended?.registration
+    }
+
+    package func renewTokens(
+        of device: DeviceKey,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) {
+        let discarded = devices.withShard(of: device) { shard in
+            shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+        }
+        guard let discarded else { throw .outOfTokens(device.device) }
+        journal.record(discarded)
+    }
+}
