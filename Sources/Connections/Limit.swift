@@ -7,6 +7,7 @@ package enum Limit: String, Sendable, Hashable, CaseIterable {
     case rememberedTokens = "remembered-tokens"
     case providerConnectRate = "provider-connect-rate"
     case courierConnectRate = "courier-connect-rate"
+    case managementConnectRate = "management-connect-rate"
     case openConnections = "open-connections"
     case openFiles = "open-files"
     case handshakeTimeout = "handshake-timeout"

@@ -43,17 +43,6 @@ struct ListenerOpening {
         try await open(kind, services, connects, bind)
     }
 
-    /// One listener for HTTP/2 that is in no plan.
-    func openOne<Service: HTTP2Service>(
-        _ choice: ServiceChoice<Service>,
-        _ name: String,
-        host: String,
-        _ port: Int,
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> Listener {
-        try await open(choice, name, host: host, port, connects, bind)
-    }
-
     private func bind<Service: HTTP2Service>(
         _ choice: ServiceChoice<Service>,
         _ opening: Opening,

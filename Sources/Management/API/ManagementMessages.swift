@@ -1,11 +1,16 @@
-/// What goes over the administration's socket: HTTP/2 with JSON, documented in docs/administration.md. Moments are
-/// milliseconds since 1970.
-package enum AdministrationMessages {
+/// The JSON of the management API, documented in docs/administration.md; ``ManagementSchemas`` has the rules for each value.
+/// Moments are milliseconds since 1970.
+package enum ManagementMessages {
     // MARK: Teams and apps
 
     package struct NewTeam: Codable, Sendable {
         package var name: String
-        package init(name: String) { self.name = name }
+        /// The caller's own; nil for one that the service chooses.
+        package var teamID: String?
+        package init(name: String, teamID: String? = nil) {
+            self.name = name
+            self.teamID = teamID
+        }
     }
 
     package struct TeamMade: Codable, Sendable {
@@ -43,24 +48,43 @@ package enum AdministrationMessages {
 
     // MARK: Keys
 
-    /// The private half stays with who made it.
+    /// A key that the caller has, as its private or its public half; without either the service makes one.
     package struct NewKey: Codable, Sendable {
         package var team: String
-        /// X9.63, 65 bytes, in Base64.
-        package var publicKey: String
+        /// The caller's own; nil for one that the service chooses.
+        package var keyID: String?
+        /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
+        package var publicKey: String?
+        /// In PEM. The service keeps the public half alone.
+        package var privateKey: String?
         /// Nil for both.
         package var environment: String?
         /// The apps it is good for; nil for all of the team's.
         package var bundleIDs: [String]?
-        package init(team: String, publicKey: String, environment: String?, bundleIDs: [String]? = nil) {
+        package init(
+            team: String,
+            keyID: String? = nil,
+            publicKey: String? = nil,
+            privateKey: String? = nil,
+            environment: String? = nil,
+            bundleIDs: [String]? = nil,
+        ) {
             self.team = team
+            self.keyID = keyID
             self.publicKey = publicKey
+            self.privateKey = privateKey
             self.environment = environment
             self.bundleIDs = bundleIDs
         }
     }
 
     package struct KeyMade: Codable, Sendable {
+        package var keyID: String
+        /// In PEM, if the service made the key. It is shown this once.
+        package var privateKey: String?
+    }
+
+    package struct KeyRevoked: Codable, Sendable {
         package var keyID: String
     }
 
@@ -74,17 +98,24 @@ package enum AdministrationMessages {
 
     // MARK: Certificates
 
-    /// The private key stays with who made the request.
     package struct NewCertificate: Codable, Sendable {
         package var team: String
         package var bundleID: String
         /// `development`, `production` or `universal`.
         package var environment: String
-        /// PKCS#10, PEM.
-        package var request: String
-        /// Whether the certificate lists the app's topics; false for one whose only topic is its subject's UID.
-        package var listsTopics: Bool
-        package init(team: String, bundleID: String, environment: String, request: String, listsTopics: Bool) {
+        /// A certificate signing request (PKCS#10) in PEM, whose key stays with the caller; without it the service makes a
+        /// key.
+        package var request: String?
+        /// Whether the certificate lists the app's topics, as it does by default; false for one whose only topic is its
+        /// subject's UID.
+        package var listsTopics: Bool?
+        package init(
+            team: String,
+            bundleID: String,
+            environment: String,
+            request: String? = nil,
+            listsTopics: Bool? = nil,
+        ) {
             self.team = team
             self.bundleID = bundleID
             self.environment = environment
@@ -98,6 +129,8 @@ package enum AdministrationMessages {
         package var topics: [String]
         /// The certificate and its intermediate, PEM.
         package var chain: String
+        /// In PEM, if the service made the key. It is shown this once.
+        package var privateKey: String?
     }
 
     package struct Certificate: Codable, Sendable {
@@ -124,12 +157,6 @@ package enum AdministrationMessages {
         package var code: String
     }
 
-    package struct NewRevokedDevice: Codable, Sendable {
-        /// Nil for both.
-        package var environment: String?
-        package init(environment: String?) { self.environment = environment }
-    }
-
     package struct RevokedDevice: Codable, Sendable {
         package var deviceID: String
         package var environments: [String]
@@ -149,7 +176,9 @@ package enum AdministrationMessages {
         package var identity: String
     }
 
-    package struct Failure: Codable, Sendable {
-        package var error: String
+    /// Whether the service lives, or is ready.
+    package struct Status: Codable, Sendable {
+        package var status: String
+        package init(status: String) { self.status = status }
     }
 }
