@@ -44,9 +44,9 @@ struct LogCommand: AsyncParsableCommand {
         let output = Output(isJSON: common.json)
         repeat {
             try reader.read { record in
-                let line = DeliveryLogLine(record, &tokens)
-                guard id == nil || line.notification == id, token == nil || line.token == token else { return }
-                output.printRaw(line.json, line.text)
+                let entry = LogEntry(record) { tokens.token($0, key: $1) }
+                guard id == nil || entry.notification == id, token == nil || entry.token == token else { return }
+                output.printRaw(entry.json, entry.text)
             }
             if follow { try await Task.sleep(for: Self.pause) }
         } while follow
