@@ -226,7 +226,7 @@ let package = Package(
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CFaultyDisk",
+                "Notifications", "Delivery", "DeliveryTesting", "RandomTesting", "SQLiteStore", "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,

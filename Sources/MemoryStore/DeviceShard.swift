@@ -9,6 +9,8 @@ struct DeviceShard: Sendable {
     }
 
     private var devices: [DeviceKey: Device] = [:]
+    /// Which devices have, or had, a registration of an app.
+    private var devicesOfApps: [AppID: Set<DeviceKey>] = [:]
     private var mailboxCount = 0
     /// When mailboxes run out, by what they then hold.
     private var expiries = ExpiryQueue<MailboxReference>()
@@ -60,8 +62,8 @@ struct DeviceShard: Sendable {
     @discardableResult
     private mutating func empty(_ destination: Destination) -> StoredMailboxEntry? {
         let device = destination.deviceKey
-        guard let held = devices[device]?.mailboxes.removeValue(forKey: destination.app) else { return nil }
-        mailboxCount -= 1
+        let held = devices[device]?.mailboxes.removeValue(forKey: destination.app)
+        if held != nil { mailboxCount -= 1 }
         if devices[device].map({ $0.mailboxes.isEmpty && $0.registrations.isEmpty }) ?? false {
             devices[device] = nil
         }
@@ -130,6 +132,29 @@ struct DeviceShard: Sendable {
     }
 
     private mutating func set(_ registration: Registration, of destination: Destination) {
-        devices[destination.deviceKey, default: Device()].registrations[destination.app] = registration
+        let before = devices[destination.deviceKey, default: Device()].registrations
+            .updateValue(registration, forKey: destination.app)
+        if before == nil { devicesOfApps[destination.app, default: []].insert(destination.deviceKey) }
+    }
+
+    /// Removes registrations of apps that are such, with their mailboxes: at most `limit`.
+    mutating func removeOrphaned(
+        limit: Int,
+        where condition: (AppID) -> Bool,
+    ) -> (removed: Int, discarded: [EndedNotification]) {
+        var removed = 0
+        var discarded: [EndedNotification] = []
+        for app in devicesOfApps.keys where condition(app) {
+            while removed < limit, let device = devicesOfApps[app]?.popFirst() {
+                removed += 1
+                devices[device]?.registrations[app] = nil
+                let destination = Destination(environment: device.environment, device: device.device, app: app)
+                if let held = empty(destination) {
+                    discarded.append(EndedNotification(held, .discarded(.unregistered)))
+                }
+            }
+            if devicesOfApps[app]?.isEmpty ?? false { devicesOfApps[app] = nil }
+        }
+        return (removed, discarded)
     }
 }

@@ -1,5 +1,6 @@
 import Delivery
 import DequeModule
+import Notifications
 
 /// All feedback lists. Entries have numbers, which only grow and are never used again; what is kept lies between the
 /// oldest and the newest of them, a place for each number, and each list knows the numbers of its own.
@@ -73,6 +74,11 @@ struct FeedbackLists: Sendable {
         guard let number = listed[Key(destination, generation)] else { return }
         takeOut(number)
         trim()
+    }
+
+    /// Removes the lists of apps that are such.
+    mutating func removeLists(where condition: (AppID) -> Bool) {
+        for list in numbers.keys where condition(list.app) { confirm(list, through: FeedbackMark(rawValue: .max)) }
     }
 
     private func place(_ number: UInt64) -> Int { Int(number - first) }

@@ -34,6 +34,26 @@ extension MemoryStore: Registrations {
         return ended?.registration
     }
 
+    package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        // Numbers of apps are given out one after the other: then none was ever deleted.
+        guard accounts.current.apps.count < lastAppID.withLock({ $0 }) else { return 0 }
+        var (removed, discarded) = (0, [EndedNotification]())
+        devices.forEachShard { shard in
+            // Looked at within the lock: whatever is registered by then is of an app that is there, or was deleted.
+            let snapshot = accounts.current
+            let orphans = shard.removeOrphaned(limit: limit - removed) { snapshot.app($0) == nil }
+            removed += orphans.removed
+            discarded += orphans.discarded
+        }
+        journal.record(discarded)
+        // Without a registration no entry is noted any more.
+        if removed < limit {
+            let snapshot = accounts.current
+            feedback.withLock { $0.removeLists { snapshot.app($0) == nil } }
+        }
+        return removed
+    }
+
     package func renewTokens(
         of device: DeviceKey,
         tokenKeyID: UInt32,

@@ -19,7 +19,7 @@ extension SQLiteStore: Accounts {
             case .failure(let error): return .refused(error)
             case .success(nil): return .unchanged
             case .success(let next?):
-                try AccountRows.write(change, appID: appID, to: database)
+                try AccountRows.write(change, from: snapshot, to: next, appID: appID, in: database)
                 feed.written(next)
                 try Self.setMeta(.accountsVersion, to: Int64(clamping: next.version), in: database)
                 return .applied(next)

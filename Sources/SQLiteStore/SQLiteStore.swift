@@ -23,6 +23,7 @@ package final class SQLiteStore: Sendable {
     let registrations: RegistrationTable
     let accounts: AccountsFeed
     let journal: MailboxJournal
+    let orphanSearch = OrphanSearch()
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let openReads = OpenReads()

@@ -140,7 +140,8 @@ private struct ServiceBuilder {
             mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck(Limit($0)) },
             clock: { .now() })
         let delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, log: deliveryLog,
+            accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            log: deliveryLog,
             limits: settings.delivery, struck: { limitLog.struck(Limit($0)) }, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(

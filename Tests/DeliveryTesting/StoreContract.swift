@@ -57,7 +57,7 @@ package struct StoreContract: Sendable {
     /// All of them.
     package static let promises =
         mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
-        + feedbackPromises + logPromises
+        + feedbackPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

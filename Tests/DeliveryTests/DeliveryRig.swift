@@ -24,6 +24,7 @@ struct DeliveryRig: Sendable {
         switchboard = WatchedSwitchboard(
             LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))
         delivery = Delivery(
+            accounts: store.memory,
             registrations: registrations ?? store.memory,
             mailboxes: store,
             switchboard: switchboard,

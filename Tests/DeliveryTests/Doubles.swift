@@ -164,6 +164,8 @@ final class RegistrationsElsewhere: Registrations {
         try await memory.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
     }
 
+    func removeOrphaned(limit: Int) async throws(StoreError) -> Int { try await memory.removeOrphaned(limit: limit) }
+
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
         try await memory.registrations(of: device)
     }

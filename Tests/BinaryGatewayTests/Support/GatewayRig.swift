@@ -77,7 +77,7 @@ struct GatewayRig: Sendable {
         app = try Self.required(await store.apply(.createApp(bundleID: bundleID, team: team.id)).apps[bundleID])
         switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             limits: options.delivery, clock: { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: store, clock: time)
