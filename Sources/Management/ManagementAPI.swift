@@ -1,6 +1,6 @@
-package import Delivery
+import Delivery
 import Notifications
-package import Trust
+import Trust
 
 /// What the management API is about: the accounts (the local stand-in for the developer account), the state of the service,
 /// its metrics and its delivery log.

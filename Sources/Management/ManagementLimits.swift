@@ -1,4 +1,4 @@
-package import NIOCore
+import NIOCore
 
 /// The bounds of the management API.
 package enum ManagementLimits {

@@ -12,6 +12,8 @@ package struct ManagementParts: Sendable {
     package let log: DeliveryLogSource
     /// Makes a new key for device tokens; the answer is its number.
     package let rotateTokenKey: @Sendable () async throws -> UInt32
+    /// The provider certificates that were revoked, as other software reads them.
+    package let revocationList: @Sendable () throws -> RevocationList
     /// The metrics in Prometheus' text format.
     package let metrics: @Sendable () -> String
     /// Why the service is not ready; nil if it is.
@@ -26,6 +28,7 @@ package struct ManagementParts: Sendable {
         authority: CertificateAuthority,
         log: DeliveryLogSource,
         rotateTokenKey: @escaping @Sendable () async throws -> UInt32,
+        revocationList: @escaping @Sendable () throws -> RevocationList,
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
         clock: @escaping @Sendable () -> Timestamp,
@@ -37,6 +40,7 @@ package struct ManagementParts: Sendable {
         self.authority = authority
         self.log = log
         self.rotateTokenKey = rotateTokenKey
+        self.revocationList = revocationList
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock

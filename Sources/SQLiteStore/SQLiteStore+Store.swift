@@ -12,8 +12,9 @@ extension SQLiteStore: Store {
         accounts.finish()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // Thrown away: everything is committed, and the next start finds it in the log where the copying of
-                // the log into the database, which closing does, did not work.
+                // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
+                // not copy it: a reader's connection, which cannot write, may be the last to close.
+                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
                 try? pool.close()
                 continuation.resume()
             }

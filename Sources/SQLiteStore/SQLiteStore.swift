@@ -2,7 +2,7 @@ package import Delivery
 import Dispatch
 import GRDB
 package import Notifications
-package import PrivateFiles
+import PrivateFiles
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.

@@ -223,7 +223,8 @@ private struct ServiceBuilder {
         _ budget: ConnectionBudget,
         _ limitLog: LimitLog,
     ) async throws(ServiceError) -> OpenManagement {
-        let (metrics, registry, tokenKeys) = (metrics, registry, secrets.tokenKeys)
+        let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
+        let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
         let names = DeviceTokenNames { tokenKeys.keys.current }
         let api = ManagementAPI(
             ManagementParts(
@@ -232,6 +233,7 @@ private struct ServiceBuilder {
                 log: DeliveryLogSource(
                     folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
                 rotateTokenKey: { try await tokenKeys.rotate().rawValue },
+                revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
                 metrics: {
                     metrics.sample(
                         connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
@@ -247,8 +249,7 @@ private struct ServiceBuilder {
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger)
         let opening = ManagementOpening(
-            server: server, settings: settings, certificate: certificate,
-            verifier: AdministratorVerifier(authority: secrets.authority, clock: clock))
+            server: server, settings: settings, certificate: certificate)
         do throws(ServiceError) {
             return OpenManagement(
                 server: server, key: key,

@@ -1,6 +1,7 @@
 package import Delivery
 import Foundation
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Synchronization
 import Trust
@@ -35,10 +36,10 @@ package final class DeviceTokenNames: Sendable {
     /// - Throws: if there is a key that cannot be read. Without any, no entry has a device token.
     package convenience init(_ folder: DataFolder) async throws(ServiceError) {
         let path = folder.path + "/" + SQLiteStore.secretsFolderName
-        // Nobody but the service makes the folder.
-        guard FileManager.default.fileExists(atPath: path) else { return self.init { nil } }
         do {
-            let keys = try await TokenKeyRotation.read(from: FileSecrets(folder: path))
+            // Nobody but the service makes the folder.
+            let isThere = FileManager.default.fileExists(atPath: path)
+            let keys = isThere ? try await TokenKeyRotation.read(from: FileSecrets(folder: path)) : nil
             self.init { keys }
         } catch {
             throw error as? ServiceError ?? ServiceError(.trust, "\(error)")

@@ -58,10 +58,19 @@ extension Problem: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         // The status says what kind of error it is (RFC 9457, 4.2.1).
         try container.encode("about:blank", forKey: .type)
-        try container.encode(HTTPResponse.Status(code: status).reasonPhrase, forKey: .title)
+        try container.encode(title, forKey: .title)
         try container.encode(status, forKey: .status)
         try container.encode(detail, forKey: .detail)
         try container.encodeIfPresent(pointer, forKey: .pointer)
+    }
+
+    /// The status in words (RFC 9110, 15).
+    private var title: String {
+        let known: [HTTPResponse.Status] = [
+            .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
+            .contentTooLarge, .unsupportedMediaType, .internalServerError, .serviceUnavailable,
+        ]
+        return known.first { $0.code == status }?.reasonPhrase ?? "Error"
     }
 
     static let schema = Schema.named(

@@ -64,11 +64,6 @@ extension ManagementAPI {
         )
     }
 
-    /// The certificates that were revoked, as other software reads it.
-    func revocationList() throws -> RevocationList {
-        try authority.revocationList(of: accounts.current, at: now)
-    }
-
     /// A certificate for the API over TLS, and its key.
     func makeAdministrator() throws -> ManagementMessages.Administrator {
         var random = SystemRandomNumberGenerator()

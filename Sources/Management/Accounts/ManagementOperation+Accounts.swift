@@ -134,7 +134,7 @@ extension ManagementOperation {
             method: .get, path: "/v1/crl", summary: "The list of revoked provider certificates (RFC 5280)",
             answer: .other([RevocationList.mediaType])
         ) { api, _ in
-            JSONAnswer.response(.ok, RevocationList.mediaType, Data(try api.revocationList().der))
+            JSONAnswer.response(.ok, RevocationList.mediaType, Data(try api.parts.revocationList().der))
         },
     ]
 

@@ -29,7 +29,7 @@ struct LogStream: Sendable {
     /// Completes when the client's connection has ended.
     let connectionEnd: EventLoopFuture<Void>
 
-    func write(to writer: inout any ResponseBodyWriter) async throws {
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         // Before the first reading, so that nothing that is written after it goes unnoticed.
         let wakeUps = source.signal.add()
         connectionEnd.whenComplete { _ in wakeUps.continuation.finish() }
@@ -61,7 +61,7 @@ struct LogStream: Sendable {
     /// Writes what there is now.
     /// - Parameter left: how many entries may still be written.
     /// - Returns: how many were.
-    private func writePages(
+    @concurrent private func writePages(
         _ pages: LogPages,
         _ left: inout Int,
         to writer: inout any ResponseBodyWriter,

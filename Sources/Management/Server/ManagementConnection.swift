@@ -5,16 +5,19 @@ import NIOHTTPTypes
 
 /// Watches over one connection of the API: ends it if a request comes too slowly, if an answer is not taken, or if nothing
 /// happens for too long. Confined to the connection's event loop.
-final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler, ConnectionHandlerProtocol {
+final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler, ServedConnection {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private let registry: ConnectionRegistry
+    /// Puts the handlers of HTTP on the channel, this one among them.
+    typealias Installation = (_ channel: any Channel, _ watch: ManagementConnection) -> Void
+
+    private let channel: any Channel
     private let table: ConnectionTable
-    private let caller: ManagementCaller
-    private var context: ChannelHandlerContext?
+    private let entry: ConnectionTable.Entry
+    private let installation: Installation
     /// How many requests have begun and are not answered.
     private var unanswered = 0
     /// Since when a request has been arriving; nil if none is.
@@ -26,37 +29,31 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     private var unread: NIODeadline?
     private var isDraining = false
 
-    init(registry: ConnectionRegistry, table: ConnectionTable, caller: ManagementCaller) {
-        self.registry = registry
+    /// - Returns: nil if there are too many connections, and all of them are busy.
+    init?(_ channel: any Channel, in table: ConnectionTable, _ installation: @escaping Installation) {
+        self.channel = channel
         self.table = table
-        self.caller = caller
+        self.installation = installation
+        entry = ConnectionTable.Entry(channel, now: idle)
+        guard table.add(entry) else { return nil }
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
-        let handle = Handle(channel: context.channel)
-        guard table.add(handle, on: context.channel, caller: caller, now: idle) else {
-            return context.close(promise: nil)
-        }
-        registry.add(self)
-        let (registry, table) = (registry, table)
-        let this = NIOLoopBound(self, eventLoop: context.eventLoop)
-        let bound = NIOLoopBound(registry, eventLoop: context.eventLoop)
-        let channel = context.channel
-        channel.closeFuture.whenComplete { _ in
-            bound.value.remove(this.value)
-            table.remove(channel)
-        }
+    /// Hummingbird adds its handlers behind the listener's, which lets everything pass.
+    func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
+        installation(channel, self)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func ended() -> EventLoopFuture<Void>? {
+        table.remove(entry)
+        return nil
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
             unanswered += 1
             arriving = .now()
-            table.note(context.channel, idleSince: nil)
+            entry.setIdle(since: nil)
         case .body: break
         case .end: arriving = nil
         }
@@ -70,7 +67,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         guard unanswered == 0 else { return }
         hasAnswered = true
         idle = .now()
-        table.note(context.channel, idleSince: idle)
+        entry.setIdle(since: idle)
     }
 
     func flush(context: ChannelHandlerContext) {
@@ -97,12 +94,5 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
 
     func abandon() { close() }
 
-    func close() { context?.close(promise: nil) }
-
-    /// What the table holds of the connection.
-    private final class Handle: ConnectionTable.Connection {
-        private let channel: any Channel
-        init(channel: any Channel) { self.channel = channel }
-        func makeRoom() { channel.close(promise: nil) }
-    }
+    func close() { channel.close(promise: nil) }
 }

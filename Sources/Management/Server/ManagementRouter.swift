@@ -18,8 +18,20 @@ struct ManagementRouter: Sendable {
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
             Self.add(operations, at: path, to: router, api, rules)
         }
+        for method in Self.methods {
+            router.on("**", method: method) { request, context -> Response in
+                // Who is not let in does not learn what there is.
+                if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
+                    throw problem
+                }
+                throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
+            }
+        }
         responder = router.buildResponder()
     }
+
+    /// What a request may begin with.
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
 
     /// All methods of one path: those that there are, `HEAD` for each `GET`, and 405 for the others.
     private static func add(
@@ -42,10 +54,9 @@ struct ManagementRouter: Sendable {
             }
         }
         let allowed = methods.map(\.rawValue).sorted()
-        let known: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
-        for method in known where !methods.contains(method) {
+        for method in Self.methods where !methods.contains(method) {
             router.on(route, method: method) { request, context -> Response in
-                // What is not let in does not learn what there is.
+                // Who is not let in does not learn what there is.
                 if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
                     throw problem
                 }
@@ -66,7 +77,11 @@ struct ManagementRouter: Sendable {
         {
             throw problem
         }
-        return try await operation.perform(api, try await ManagementCall(request, operation, context))
+        do {
+            return try await operation.perform(api, try await ManagementCall(request, operation, context))
+        } catch let error as StoreError {
+            throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
+        }
     }
 
     /// Answers a request; nothing is thrown past this.
@@ -87,11 +102,7 @@ struct ManagementRouter: Sendable {
     private func problem(of error: any Error, _ request: Request, _ context: ManagementContext) -> Problem {
         switch error {
         case let problem as Problem: return problem
-        case let error as StoreError: return Problem(error, isNamedInPath: context.parameters.count > 0)
         case let error as TrustError: return Problem(400, error.reason)
-        case let error as HTTPError where error.status == .notFound:
-            let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now)
-            return problem ?? .notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
         case let error as HTTPError: return Problem(Int(error.status.code), error.body ?? error.status.reasonPhrase)
         default:
             context.logger.error(

@@ -15,7 +15,7 @@ extension Settings {
     static let standardManagement = ListenAddress(host: "127.0.0.1", port: 2198)
 
     /// The data folder: the one that is set, or else a temporary one for the store in memory, and the default one for others.
-    var folder: DataFolder {
+    package var folder: DataFolder {
         if let dataFolder { return DataFolder(dataFolder) }
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }

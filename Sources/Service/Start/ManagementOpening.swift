@@ -6,12 +6,19 @@ import NIOCore
 import Notifications
 import Trust
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// Opens the listeners of the management API: the Unix socket, TCP, and TLS where a setting asks for it.
 struct ManagementOpening {
     let server: ManagementServer
     let settings: Settings
     let certificate: ServerCertificate
-    let verifier: AdministratorVerifier
 
     /// - Returns: where it listens, `host:port`; nil if it is switched off.
     func openTCP() async throws(ServiceError) -> Listener? {
@@ -28,9 +35,7 @@ struct ManagementOpening {
         guard let address = settings.managementTLS else { return nil }
         do {
             let certificate = certificate
-            return try await server.listen(host: address.host, port: address.port, verifier) {
-                certificate.managementContext
-            }
+            return try await server.listen(host: address.host, port: address.port) { certificate.managementContext }
         } catch {
             throw failure(error, "management-tls", address)
         }
@@ -65,9 +70,9 @@ struct ManagementOpening {
 
     /// Removes the socket of a service that was killed, and nothing else.
     private func removeAbandonedSocket(_ path: String) throws(ServiceError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
+        // Nothing there, as a rule.
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
+        guard attributes[.type] as? FileAttributeType == .typeSocket else {
             throw ServiceError(
                 .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
         }
