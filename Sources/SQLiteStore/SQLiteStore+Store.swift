@@ -1,6 +1,7 @@
 package import Delivery
 import Dispatch
 import GRDB
+import Synchronization
 
 extension SQLiteStore: Store {
     package var knownRegistrations: any KnownRegistrations { registrations }
@@ -10,6 +11,7 @@ extension SQLiteStore: Store {
         await commits.close()
         await openReads.close()
         accounts.finish()
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
                 // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would

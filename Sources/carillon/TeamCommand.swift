@@ -18,7 +18,9 @@ struct TeamCommand: AsyncParsableCommand {
         @Option(help: "The team's name, for people.")
         var name: String
 
-        @Option(name: .customLong("team-id"), help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
+        @Option(
+            name: .customLong("team-id"),
+            help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
         var teamID: String?
 
         func run() async throws {

@@ -7,7 +7,7 @@ import Testing
 /// Peers that speak something else, or nothing: closed in time, logged once, and no trouble to anybody else.
 @Suite(
     .service(environment: [
-        "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1",
+        "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"
     ]), .timeLimit(.minutes(2)))
 struct StrangePeerTests {
     enum Listener: String, CaseIterable, Sendable {

@@ -33,8 +33,10 @@ struct DeviceTrustTests {
     @Test func `Production takes a code, once, and only its own`() async throws {
         try await TestService.run(environment: .production) { test in
             let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
-            let invitation: ManagementMessages.Invitation = try await test.administer(                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
-            let other: ManagementMessages.Invitation = try await test.administer(                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "development"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let other: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "development"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations")
             let codes = [nil, "NOSUCHCODE", other.code, invitation.code, invitation.code]
@@ -50,7 +52,8 @@ struct DeviceTrustTests {
 
     @Test func `A request that is none does not use a code up`() async throws {
         try await TestService.run(environment: .production) { test in
-            let invitation: ManagementMessages.Invitation = try await test.administer(                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
             #expect(try await client.send(activation, body: "nothing").status == 400)
@@ -62,7 +65,8 @@ struct DeviceTrustTests {
 
     @Test func `A code is good after a restart`() async throws {
         try await TestService.runTwice(environment: .production) { test in
-            let invitation: ManagementMessages.Invitation = try await test.administer(                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             return invitation.code
         } _: { test, code in
             let client = try await test.connectCourier()
@@ -156,7 +160,8 @@ struct DeviceTrustTests {
             let accepted = try await push(token, test)
             #expect(accepted.status == 200)
             let id = try await test.deviceID(of: certificate)
-            let _: ManagementMessages.RevokedDevice = try await test.administer(                "DELETE", "/v1/devices/\(id)?environment=development")
+            let _: ManagementMessages.RevokedDevice = try await test.administer(
+                "DELETE", "/v1/devices/\(id)?environment=development")
             let lines = try await stream.body
             #expect(lines.contains(#"{"end":"revoked"}"#))
             #expect(try await client.goAways() == [#"{"reason":"BadCertificate"}"#])

@@ -140,7 +140,8 @@ import Testing
             try await withClient(test) { client, token in
                 let notification = try notification(test)
                 try await client.send(notification, to: token)
-                let _: ManagementMessages.KeyMade = try await test.administer(                    "DELETE", "/v1/keys/\(try required(test.description.key).keyID)")
+                let _: ManagementMessages.KeyMade = try await test.administer(
+                    "DELETE", "/v1/keys/\(try required(test.description.key).keyID)")
                 let error = await #expect(throws: ProviderError.self) {
                     try await client.send(notification, to: token)
                 }

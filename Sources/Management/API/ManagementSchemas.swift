@@ -58,7 +58,10 @@ enum ManagementSchemas {
         ])
     static let keyMade = named(
         "KeyMade",
-        [.required("keyID", key), .optional("privateKey", text, "In PEM, if the service made the key; shown this once.")])
+        [
+            .required("keyID", key),
+            .optional("privateKey", text, "In PEM, if the service made the key; shown this once."),
+        ])
     static let keyRevoked = named("KeyRevoked", [.required("keyID", key)])
     static let shownKey = named(
         "Key",
@@ -113,7 +116,10 @@ enum ManagementSchemas {
     static let tokenKey = named("TokenKey", [.required("tokenKeyID", .integer(1...Int64(TokenKeys.maximumCount)))])
     static let administrator = named(
         "Administrator",
-        [.required("serial", serial), .required("identity", text, "The key, the certificate and its intermediate, PEM.")])
+        [
+            .required("serial", serial),
+            .required("identity", text, "The key, the certificate and its intermediate, PEM."),
+        ])
     static let nothing = Schema.object([])
 
     // MARK: The service

@@ -15,7 +15,8 @@ enum OpenAPI {
             "securitySchemes": [
                 "key": [
                     "type": "http", "scheme": "bearer",
-                    "description": "The key in management.key. The Unix socket and administrators' certificates need none.",
+                    "description":
+                        "The key in management.key. The Unix socket and administrators' certificates need none.",
                 ]
             ],
             "schemas": .object(schemas.mapValues(\.definition)),

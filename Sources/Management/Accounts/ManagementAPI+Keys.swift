@@ -32,7 +32,8 @@ extension ManagementAPI {
         case (nil, let pem?):
             // The error does not say why the key is invalid: it could quote it.
             guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
-                throw Problem.invalid("/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
+                throw Problem.invalid(
+                    "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
             }
             return (key.publicKey, nil)
         case (let text?, nil):

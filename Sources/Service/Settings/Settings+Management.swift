@@ -51,7 +51,8 @@ extension Settings {
         guard let address = ListenAddress(text) else {
             throw ServiceError(
                 .badSetting,
-                "The setting \(setting) is \(text); it takes an address and a port, as in 127.0.0.1:2198\(alternative).")
+                "The setting \(setting) is \(text); it takes an address and a port, as in 127.0.0.1:2198\(alternative)."
+            )
         }
         return address
     }

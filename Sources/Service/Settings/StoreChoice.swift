@@ -15,7 +15,8 @@ package enum StoreChoice: Sendable, Hashable {
         case "sqlite": self = .sqlite
         case "memory": self = .memory
         case _ where text.hasPrefix("postgresql:") || text.hasPrefix("postgres:"):
-            throw ServiceError(.badSetting, "This build has no PostgreSQL store; the setting store takes sqlite or memory.")
+            throw ServiceError(
+                .badSetting, "This build has no PostgreSQL store; the setting store takes sqlite or memory.")
         default:
             throw ServiceError(.badSetting, "The setting store is \(text); it takes one of sqlite, memory.")
         }

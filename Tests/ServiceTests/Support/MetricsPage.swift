@@ -5,7 +5,8 @@ extension TestService {
         let prefix = "carillon_limits_struck_total{limit=\"\(limit)\"} "
         while true {
             // A round trip each time: nobody is kept from striking meanwhile.
-            let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix(prefix) }
+            let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n")
+                .first { $0.hasPrefix(prefix) }
             if let count = Int(try required(line).dropFirst(prefix.count)), count > 0 { return }
         }
     }
