@@ -29,6 +29,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
 let package = Package(
     name: "carillon",
@@ -114,6 +115,11 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "MemoryStore",
+            dependencies: ["Notifications", "Delivery", deque, heap],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "APNSProvider",
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
@@ -131,9 +137,8 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix, nioSSL,
-                crypto,
-                logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix,
+                nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -145,10 +150,8 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "SQLiteStore",
-                "PrometheusMetrics",
-                coreMetrics,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -157,9 +160,10 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider",
-                "APNSDevice",
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Management", "Service", "APNSProvider",
+                "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -188,7 +192,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "CommonTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -198,7 +202,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "DeliveryLogFiles"],
+            dependencies: ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -209,7 +213,7 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "CommonTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "CommonTesting", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -230,6 +234,11 @@ let package = Package(
                 "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "MemoryStoreTests",
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
             swiftSettings: settings,
         ),
         .target(
@@ -278,6 +287,8 @@ let package = Package(
                 nioCore, nioPosix,
                 nioSSL, crypto, x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,

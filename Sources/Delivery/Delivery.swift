@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// Nothing here assumes that the device's connection, its mailbox and the request are on the same machine.
 package final class Delivery: OfferOutcomes {
+    let accounts: any Accounts
     let registrations: any Registrations
     let mailboxes: any Mailboxes
     private let switchboard: any Switchboard
@@ -27,6 +28,7 @@ package final class Delivery: OfferOutcomes {
     ///   - struck: told of bounds that turn a notification away, on any thread.
     ///   - clock: tells the time.
     package init(
+        accounts: any Accounts,
         registrations: any Registrations,
         mailboxes: any Mailboxes,
         switchboard: any Switchboard,
@@ -36,6 +38,7 @@ package final class Delivery: OfferOutcomes {
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
+        self.accounts = accounts
         self.registrations = registrations
         self.mailboxes = mailboxes
         self.switchboard = switchboard

@@ -1,8 +1,8 @@
 import CommonTesting
 import Delivery
 import DeliveryLogFiles
-import DeliveryTesting
 import Foundation
+import MemoryStore
 import Notifications
 import Synchronization
 import Testing
@@ -86,7 +86,7 @@ struct FileDeliveryLogTests {
     @Test("the token's generation and key are looked up where the event does not say")
     func findsTokens() async throws {
         try await withTemporaryPath { folder in
-            let store = InMemoryStore()
+            let store = MemoryStore()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
             let log = try Self.log(folder)
             log.findTokens(in: store)

@@ -28,8 +28,8 @@ struct FaultyDiskTests {
             let clock: @Sendable () -> Moment = { Moment(time: Example.moment, uptime: Uptime(nanoseconds: 1)) }
             let switchboard = LocalSwitchboard(mailboxes: store, limits: limits, clock: clock)
             delivery = Delivery(
-                registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, limits: limits,
-                clock: clock)
+                accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+                limits: limits, clock: clock)
         }
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }

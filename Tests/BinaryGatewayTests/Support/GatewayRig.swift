@@ -2,9 +2,9 @@ import BinaryGateway
 import Connections
 import Crypto
 import Delivery
-import DeliveryTesting
 import Foundation
 import Logging
+import MemoryStore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -18,7 +18,7 @@ struct GatewayRig: Sendable {
     static let bundleID = "com.example.app"
 
     let environment: Environment
-    let store = InMemoryStore()
+    let store = MemoryStore()
     let authority: CertificateAuthority
     let tokenKeys: SharedTokenKeys
     let switchboard: LocalSwitchboard
@@ -37,7 +37,7 @@ struct GatewayRig: Sendable {
         var limits = BinaryLimits()
         var delivery = DeliveryLimits()
         /// Stands between the feedback service and the store.
-        var feedback: (@Sendable (InMemoryStore) -> any Feedback)?
+        var feedback: (@Sendable (MemoryStore) -> any Feedback)?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
@@ -77,7 +77,7 @@ struct GatewayRig: Sendable {
         app = try Self.required(await store.apply(.createApp(bundleID: bundleID, team: team.id)).apps[bundleID])
         switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             limits: options.delivery, clock: { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: store, clock: time)
