@@ -69,6 +69,7 @@ let package = Package(
         ),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
+        .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
         .target(name: "PrometheusMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
         .systemLibrary(
@@ -79,12 +80,12 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .target(
             name: "Connections",
-            dependencies: ["Rates", nioCore, nioPosix, nioSSL, logging],
+            dependencies: ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "HTTP2",
-            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL],
             swiftSettings: settings,
         ),
         .target(
@@ -97,7 +98,7 @@ let package = Package(
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
             ],
             swiftSettings: settings,
         ),
@@ -108,7 +109,9 @@ let package = Package(
         ),
         .target(
             name: "SQLiteStore",
-            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings,
         ),
         .target(
@@ -148,7 +151,7 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "SQLiteStore",
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -172,7 +175,7 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
-        .target(name: "RandomTesting", path: "Tests/RandomTesting", swiftSettings: settings),
+        .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
@@ -181,17 +184,17 @@ let package = Package(
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
         .testTarget(
-            name: "NotificationsTests", dependencies: ["Notifications", "RandomTesting"], swiftSettings: settings),
+            name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
         .testTarget(
             name: "TrustTests",
             dependencies: [
-                "Notifications", "Trust", "RandomTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
+                "Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
             ],
             swiftSettings: settings,
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "RandomTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -201,7 +204,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "MemoryStore", "DeliveryLogFiles"],
+            dependencies: ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -212,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "RandomTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "CommonTesting", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -224,9 +227,13 @@ let package = Package(
         ),
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
+            name: "PrivateFilesTests", dependencies: ["Delivery", "PrivateFiles", "CommonTesting"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "RandomTesting", "SQLiteStore", "CFaultyDisk",
+                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
+                "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,
@@ -238,7 +245,9 @@ let package = Package(
         ),
         .target(
             name: "FuzzEntries",
-            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto],
+            dependencies: [
+                "Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto,
+            ],
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
@@ -248,7 +257,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
-            name: "DocumentsTests", dependencies: ["Notifications", "Connections", "Service"], swiftSettings: settings),
+            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .target(
             name: "ProviderTesting",
@@ -273,8 +282,11 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway", "Courier",
-                "Management", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
+                "BinaryGateway",
+                "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service", "APNSProvider", "APNSDevice",
+                "CFaultyDisk",
+                nioCore, nioPosix,
                 nioSSL, crypto, x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -1,5 +1,5 @@
 import Notifications
-import Rates
+package import Rates
 import Synchronization
 
 /// What becomes of a notification once it is accepted: the thin hand that carries out what ``Acceptances`` decides.
@@ -13,7 +13,7 @@ package final class Delivery: OfferOutcomes {
     private let log: any DeliveryLog
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
-    private let struck: @Sendable (DeliveryLimit) -> Void
+    private let struck: @Sendable (Limit) -> Void
     let clock: @Sendable () -> Moment
     let shards: [Shard]
     let storeQueue = StoreQueue()
@@ -35,7 +35,7 @@ package final class Delivery: OfferOutcomes {
         feedback: any Feedback,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (DeliveryLimit) -> Void = { _ in },
+        struck: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.accounts = accounts

@@ -2,6 +2,7 @@ package import Connections
 import Crypto
 package import Delivery
 import Notifications
+import Rates
 import Synchronization
 package import Trust
 

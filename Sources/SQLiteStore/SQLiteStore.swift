@@ -2,6 +2,7 @@ package import Delivery
 import Dispatch
 import GRDB
 package import Notifications
+import PrivateFiles
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.

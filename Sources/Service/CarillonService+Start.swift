@@ -13,6 +13,7 @@ import NIOSSL
 import Notifications
 import PrometheusMetrics
 import ProviderGateway
+import Rates
 import SQLiteStore
 import Trust
 
@@ -90,17 +91,6 @@ extension CarillonService {
     }
 }
 
-extension Limit {
-    /// What `Delivery` turns away by.
-    fileprivate init(_ limit: DeliveryLimit) {
-        self =
-            switch limit {
-            case .pendingStores: .pendingStores
-            case .unacknowledged: .unacknowledged
-            }
-    }
-}
-
 /// Puts the parts together.
 private struct ServiceBuilder {
     let settings: Settings
@@ -126,12 +116,12 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck(Limit($0)) },
+            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck($0) },
             clock: { .now() })
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             log: deliveryLog,
-            limits: settings.delivery, struck: { limitLog.struck(Limit($0)) }, clock: { .now() })
+            limits: settings.delivery, struck: { limitLog.struck($0) }, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
@@ -212,7 +202,7 @@ private struct ServiceBuilder {
     private func binaryGateways(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
-    ) -> [Environment: any CertifiedService] {
+    ) -> [Environment: BinaryGateway] {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
@@ -223,16 +213,16 @@ private struct ServiceBuilder {
     private func feedbackServices(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
-    ) -> [Environment: any CertifiedService] {
+    ) -> [Environment: FeedbackService] {
         certifiedServices(secrets) { certificates in
             FeedbackService(certificates: certificates, feedback: store, delivery: delivery, limits: settings.binary)
         }
     }
 
-    private func certifiedServices(
+    private func certifiedServices<Service: CertifiedService>(
         _ secrets: SharedSecrets,
-        _ make: (ProviderCertificates) -> any CertifiedService,
-    ) -> [Environment: any CertifiedService] {
+        _ make: (ProviderCertificates) -> Service,
+    ) -> [Environment: Service] {
         let services = settings.environments.map { environment in
             make(
                 ProviderCertificates(
@@ -295,7 +285,7 @@ private struct ServiceBuilder {
         }
         try await removeAbandonedSocket(path)
         do {
-            let listener = try await HTTP2Listener.bind(
+            let listener = try await Listener.bind(
                 .always(administration), to: .unix(path: path), tls: nil, group: group, logger: logger)
             chmod(path, 0o600)
             return listener

@@ -1,6 +1,7 @@
 package import Delivery
 import Foundation
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Trust
 

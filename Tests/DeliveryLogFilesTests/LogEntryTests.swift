@@ -27,14 +27,14 @@ struct LogEntryTests {
         #expect(Self.json(step) == #"{"time":1700000000000,\#(event),\#(rest)}"#)
     }
 
-    private static let details: [(DeliveryStep, String)] = [
+    private static let stepsWithDetail: [(DeliveryStep, String)] = [
         (.rejected(.badDeviceToken), #","reason":"BadDeviceToken"}"#),
         (.replaced(by: NotificationID(high: 1, low: 2)), #","by":"00000000-0000-0001-0000-000000000002"}"#),
         (.coalesced(into: NotificationID(high: 3, low: 4)), #","into":"00000000-0000-0003-0000-000000000004"}"#),
         (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
     ]
 
-    @Test("a step with a detail ends with it", arguments: details)
+    @Test("a step with a detail ends with it", arguments: stepsWithDetail)
     func details(step: DeliveryStep, end: String) {
         #expect(Self.json(step).hasSuffix(end))
     }

@@ -1,4 +1,5 @@
 import CFaultyDisk
+import CommonTesting
 import Delivery
 import Foundation
 import Notifications
@@ -87,7 +88,7 @@ struct FaultyDiskTests {
         limits: DeliveryLimits = DeliveryLimits(),
         _ body: (Rig) async throws -> Void,
     ) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             #expect(faulty_disk_install() == 0)
             let disk = faulty_disk_add(path)
             try #require(disk >= 0)

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Synchronization
@@ -16,7 +17,7 @@ struct MailboxJournalTests {
 
     @Test("What was not committed is not told")
     func notCommitted() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let log = RecordingLog()
             let store = try await SQLiteStore.open(folder: path, log: log)
             _ = await store.store([Example.entry()])

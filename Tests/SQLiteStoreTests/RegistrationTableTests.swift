@@ -1,6 +1,6 @@
 import Delivery
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 @testable import SQLiteStore

@@ -1,3 +1,4 @@
+import CommonTesting
 import DeliveryTesting
 import SQLiteStore
 import Testing
@@ -6,7 +7,7 @@ import Testing
 struct SQLiteStoreContractTests {
     @Test(arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             try await StoreContract { log in
                 StoreContract.Ports(try await SQLiteStore.open(folder: folder, log: log))
             }.check(promise)

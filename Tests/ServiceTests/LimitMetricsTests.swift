@@ -1,8 +1,10 @@
+import BinaryGateway
 import CFaultyDisk
 import Connections
 import Courier
 import Delivery
 import Foundation
+import HTTP2
 import NIOCore
 import NIOPosix
 import ProviderGateway

@@ -1,6 +1,6 @@
 import Crypto
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 @testable import Trust
 

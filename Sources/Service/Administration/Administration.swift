@@ -1,3 +1,4 @@
+import Connections
 import Courier
 import Delivery
 import Foundation

@@ -1,3 +1,4 @@
+import Connections
 import HTTP2
 import NIOCore
 import Notifications

@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import PrivateFiles
 import SQLiteStore
 
 /// The one folder that holds everything the service keeps, and the files by which its commands find it.

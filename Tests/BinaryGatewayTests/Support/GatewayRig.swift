@@ -85,10 +85,10 @@ struct GatewayRig: Sendable {
         let tls = try Self.serverTLS(authority)
         let group = options.group
         let connects = ConnectGuard(
-            .providerConnectRate, .off, budget: ConnectionBudget(limit: .max),
+            Limit("connect-rate"), .off, budget: ConnectionBudget(limit: .max),
             log: LimitLog(logger) { [struck] in struck.note($0) })
-        func listen(_ service: any CertifiedService) async throws -> Listener {
-            try await CertifiedListener.bind(
+        func listen(_ service: some CertifiedService) async throws -> Listener {
+            try await Listener.bind(
                 .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, connects: connects, group: group,
                 logger: logger)
         }

@@ -7,6 +7,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Trust
 

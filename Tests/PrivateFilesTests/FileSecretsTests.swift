@@ -1,8 +1,8 @@
+import CommonTesting
 import Delivery
 import Foundation
+import PrivateFiles
 import Testing
-
-@testable import SQLiteStore
 
 @Suite("Secrets in files")
 struct FileSecretsTests {
@@ -10,7 +10,7 @@ struct FileSecretsTests {
 
     @Test("Two stores on one folder agree on the first value")
     func agree() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let name = try #require(name)
             let (one, two) = (try FileSecrets(folder: path), try FileSecrets(folder: path))
             let kept = try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -31,7 +31,7 @@ struct FileSecretsTests {
                 #expect(stat(path, &status) == 0)
                 return [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
             }
-            try await withTemporaryFolder { path in
+            try await withTemporaryPath { path in
                 _ = try FileSecrets(folder: path)
                 let before = changed(path)
                 _ = try FileSecrets(folder: path)
@@ -45,7 +45,7 @@ struct FileSecretsTests {
 
     @Test("Nothing but the secrets is left in the folder")
     func leavesNothing() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let name = try #require(name)
             let secrets = try FileSecrets(folder: path)
             _ = try await secrets.keep([1], as: name)
@@ -56,7 +56,7 @@ struct FileSecretsTests {
 
     @Test("A secret survives a restart")
     func survives() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let name = try #require(name)
             _ = try await FileSecrets(folder: path).keep([1, 2, 3], as: name)
             #expect(try await FileSecrets(folder: path).secret(name) == [1, 2, 3])
@@ -65,7 +65,7 @@ struct FileSecretsTests {
 
     @Test("A file that is too large for a secret is not read, and no such secret is kept")
     func tooLarge() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let name = try #require(name)
             let secrets = try FileSecrets(folder: path)
             let value = [UInt8](repeating: 1, count: FileSecrets.maximumBytes + 1)

@@ -9,8 +9,8 @@ package import Delivery
 #endif
 
 /// An open file or folder, closed when it is let go.
-final class Descriptor: Sendable {
-    let number: CInt
+package final class Descriptor: Sendable {
+    package let number: CInt
     init(_ number: CInt) { self.number = number }
     deinit { close(number) }
 }
@@ -21,7 +21,7 @@ package enum Files {
     package static let privateFile: mode_t = 0o600
     /// For everybody to read.
     package static let publicFile: mode_t = 0o644
-    static let privateFolder: mode_t = 0o700
+    package static let privateFolder: mode_t = 0o700
 
     /// Makes a file, whole or not at all: nobody ever reads half of it, nor before it has its permissions.
     ///
@@ -65,13 +65,13 @@ package enum Files {
         return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
     }
 
-    static func open(_ path: String, _ flags: CInt) throws(StoreError) -> Descriptor {
+    package static func open(_ path: String, _ flags: CInt) throws(StoreError) -> Descriptor {
         let number = retrying { systemOpen(path, flags | O_CLOEXEC, privateFile) }
         guard number >= 0 else { throw error("open", path) }
         return Descriptor(number)
     }
 
-    static func exists(_ path: String) throws(StoreError) -> Bool {
+    package static func exists(_ path: String) throws(StoreError) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return true }
         guard errno == ENOENT else { throw error("look at", path) }
@@ -79,28 +79,28 @@ package enum Files {
     }
 
     /// Makes a folder for its owner alone where there is none.
-    static func makeFolder(_ path: String) throws(StoreError) {
+    package static func makeFolder(_ path: String) throws(StoreError) {
         guard mkdir(path, privateFolder) == 0 || errno == EEXIST else { throw error("create", path) }
     }
 
-    static func remove(_ path: String) throws(StoreError) {
+    package static func remove(_ path: String) throws(StoreError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw error("remove", path) }
     }
 
-    static func rename(_ path: String, to newPath: String) throws(StoreError) {
+    package static func rename(_ path: String, to newPath: String) throws(StoreError) {
         guard systemRename(path, newPath) == 0 else { throw error("create", newPath) }
     }
 
     /// Gives the file a second name unless there is a file of that name.
     /// - Returns: Whether there was none.
-    static func link(_ path: String, to newPath: String) throws(StoreError) -> Bool {
+    package static func link(_ path: String, to newPath: String) throws(StoreError) -> Bool {
         if systemLink(path, newPath) == 0 { return true }
         guard errno == EEXIST else { throw error("create", newPath) }
         return false
     }
 
     /// - Returns: Fewer bytes than `count` at the end of the file.
-    static func read(_ file: Descriptor, upTo count: Int, of path: String) throws(StoreError) -> [UInt8] {
+    package static func read(_ file: Descriptor, upTo count: Int, of path: String) throws(StoreError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
@@ -115,7 +115,7 @@ package enum Files {
         return bytes
     }
 
-    static func write(_ bytes: [UInt8], to file: Descriptor, of path: String) throws(StoreError) {
+    package static func write(_ bytes: [UInt8], to file: Descriptor, of path: String) throws(StoreError) {
         var written = 0
         while written < bytes.count {
             let number = retrying {
@@ -127,12 +127,12 @@ package enum Files {
     }
 
     /// Returns once the file's contents, or the folder's names, are on the disk.
-    static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
+    package static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
         guard retrying({ fsync(file.number) }) == 0 else { throw error("write", path) }
     }
 
     /// What is to be said of the system's last error.
-    static func error(_ action: String, _ path: String) -> StoreError {
+    package static func error(_ action: String, _ path: String) -> StoreError {
         let code = errno
         let advice =
             switch code {
