@@ -25,6 +25,7 @@ package final class Delivery: OfferOutcomes {
     let isDraining = Atomic(false)
 
     /// - Parameters:
+    ///   - origin: one that no process has had, for the names of offers.
     ///   - struck: told of bounds that turn a notification away, on any thread.
     ///   - clock: tells the time.
     package init(
@@ -33,6 +34,7 @@ package final class Delivery: OfferOutcomes {
         mailboxes: any Mailboxes,
         switchboard: any Switchboard,
         feedback: any Feedback,
+        origin: OfferOrigin,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
@@ -47,7 +49,7 @@ package final class Delivery: OfferOutcomes {
         self.limits = limits
         self.struck = struck
         self.clock = clock
-        shards = (0..<DeliveryLimits.shards).map { Shard(number: $0, limits: limits) }
+        shards = (0..<DeliveryLimits.shards).map { Shard(number: $0, limits: limits, origin: origin) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         switchboard.report(to: self)
     }
@@ -59,9 +61,10 @@ package final class Delivery: OfferOutcomes {
         /// How many threads carry out what was decided, which they do once they have given the lock back.
         let performing = Atomic(0)
 
-        init(number: Int, limits: DeliveryLimits) {
+        init(number: Int, limits: DeliveryLimits, origin: OfferOrigin) {
             self.number = number
-            acceptances = Mutex(Acceptances(limits: limits))
+            let names = OfferNames(origin: origin, part: number, of: DeliveryLimits.shards)
+            acceptances = Mutex(Acceptances(limits: limits, names: names))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
 

@@ -129,11 +129,11 @@ private struct ServiceBuilder {
         let switchboard = LocalSwitchboard(
             mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck($0) },
             clock: { .now() })
+        var random = SystemRandomNumberGenerator()
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            log: deliveryLog,
-            limits: settings.delivery, struck: { limitLog.struck($0) }, clock: { .now() })
-        var random = SystemRandomNumberGenerator()
+            origin: .random(using: &random), log: deliveryLog, limits: settings.delivery,
+            struck: { limitLog.struck($0) }, clock: { .now() })
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)

@@ -25,7 +25,7 @@ struct AcceptancesRig: ~Copyable {
 
     init(_ limits: DeliveryLimits = DeliveryLimits()) {
         self.limits = limits
-        acceptances = Acceptances(limits: limits)
+        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
     }
 
     /// Whether nothing is under way.
@@ -43,9 +43,9 @@ struct AcceptancesRig: ~Copyable {
         answers: any SubmissionAnswers = Example.answers,
     ) -> [Step] {
         let offer = acceptances.nextOffer()
-        apps[offer.rawValue] = app
+        apps[offer.number] = app
         let actions = acceptances.accept(
-            Example.submission(offer.rawValue, to: Example.destination(app: app)),
+            Example.submission(offer.number, to: Example.destination(app: app)),
             answers: answers,
             offer: offer,
             answered: answer,
@@ -56,12 +56,12 @@ struct AcceptancesRig: ~Copyable {
     }
 
     mutating func acknowledged(_ number: UInt64) -> [Step] {
-        let actions = acceptances.acknowledged(OfferID(rawValue: number), of: destination(of: number))
+        let actions = acceptances.acknowledged(OfferID(number), of: destination(of: number))
         return steps(actions)
     }
 
     mutating func returned(_ number: UInt64) -> [Step] {
-        let actions = acceptances.returned(OfferID(rawValue: number), of: destination(of: number))
+        let actions = acceptances.returned(OfferID(number), of: destination(of: number))
         return steps(actions)
     }
 
@@ -111,7 +111,7 @@ struct AcceptancesRig: ~Copyable {
             case .store(let entries): return .store(entries.map(\.notification.number))
             case .announce(let stored, let offer):
                 let number = stored.entry.notification.number
-                return .announce(number, version: stored.version.rawValue, offer: offer?.rawValue)
+                return .announce(number, version: stored.version.rawValue, offer: offer?.number)
             case .remove(let reference):
                 return .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
             }
@@ -120,5 +120,5 @@ struct AcceptancesRig: ~Copyable {
 }
 
 extension OfferID {
-    init(_ number: UInt64) { self.init(rawValue: number) }
+    init(_ number: UInt64) { self.init(origin: Example.origin, number: number) }
 }

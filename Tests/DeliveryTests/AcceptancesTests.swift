@@ -1,4 +1,4 @@
-import Delivery
+@testable import Delivery
 import Notifications
 import CommonTesting
 import Testing
@@ -25,6 +25,28 @@ struct AcceptancesTests {
         _ = rig.acknowledged(1)
         #expect(rig.acknowledged(1) == [])
         #expect(rig.returned(1) == [])
+    }
+
+    @Test("what is said of another origin's offer of the same number means nothing")
+    func anotherOrigin() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.taken)
+        let other = OfferID(origin: OfferOrigin(rawValue: 2), number: 1)
+        let acknowledged = rig.acceptances.acknowledged(other, of: Example.destination())
+        let returned = rig.acceptances.returned(other, of: Example.destination())
+        #expect(acknowledged.isEmpty && returned.isEmpty)
+        #expect(rig.acknowledged(1) == [.accepted(1)])
+    }
+
+    @Test("the parts of a process never give an offer the same name")
+    func names() {
+        let origin = OfferOrigin(rawValue: 1)
+        var seen: Set<OfferID> = []
+        for part in 0..<16 {
+            var names = OfferNames(origin: origin, part: part, of: 16)
+            for _ in 0..<100 { seen.insert(names.next()) }
+        }
+        #expect(seen.count == 1600)
     }
 
     @Test("before its deadline what is not acknowledged is not stored")

@@ -29,6 +29,7 @@ struct DeliveryRig: Sendable {
             mailboxes: store,
             switchboard: switchboard,
             feedback: store.memory,
+            origin: Example.origin,
             log: log,
             limits: limits,
             clock: { clock.now },

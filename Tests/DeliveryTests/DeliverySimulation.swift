@@ -91,7 +91,7 @@ final class DeliverySimulation {
         limits.burstInterval = .seconds(3)
         limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
         silents = DeviceLine.Silents(limits.silentsPerApp)
-        acceptances = Acceptances(limits: limits)
+        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
     }
 
@@ -272,7 +272,7 @@ final class DeliverySimulation {
             for entry in entries where chance(50) { commit(entry) }
         }
         for index in records.indices where !records[index].isAnswered { records[index].isForgotten = true }
-        acceptances = Acceptances(limits: limits)
+        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
         silents = DeviceLine.Silents(limits.silentsPerApp)
         silentSendings = [:]
         lines = [:]

@@ -98,6 +98,27 @@ struct DeviceLineTests {
             ])
     }
 
+    @Test("of held offers of two origins the one that was stored last discards the other, whatever their numbers")
+    func heldOfTwoOrigins() {
+        var rig = LineRig()
+        var (first, second) = (Example.offer(9), Example.offer(1))
+        first.id = OfferID(origin: OfferOrigin(rawValue: 7), number: 9)
+        second.id = OfferID(origin: OfferOrigin(rawValue: 8), number: 1)
+        for offer in [first, second] { _ = rig.offer(offer) }
+        _ = rig.stored(Example.stored(1, version: 10), offer: second.id)
+        _ = rig.stored(Example.stored(9, version: 20), offer: first.id)
+        #expect(rig.read([Example.stored(9, version: 20)]) == [.send(1, notification: 9), .returned(1)])
+    }
+
+    @Test("what is stored of another origin's offer of the same number is another's")
+    func sameNumberOfAnotherOrigin() {
+        var rig = LineRig.open()
+        _ = rig.offer(1)
+        let other = OfferID(origin: OfferOrigin(rawValue: 8), number: 1)
+        #expect(rig.stored(Example.stored(2, version: 10), offer: other) == [.send(2, notification: 2)])
+        #expect(rig.acknowledged(1) == [.acknowledged(1)])
+    }
+
     @Test("what has expired is removed and not sent")
     func expired() {
         var rig = LineRig()

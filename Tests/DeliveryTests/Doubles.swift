@@ -67,8 +67,8 @@ final class RecordingOutcomes: OfferOutcomes {
 
     let events = Recorder<Event>()
 
-    func acknowledged(_ offer: OfferID, of destination: Destination) { events.record(.acknowledged(offer.rawValue)) }
-    func returned(_ offer: OfferID, of destination: Destination) { events.record(.returned(offer.rawValue)) }
+    func acknowledged(_ offer: OfferID, of destination: Destination) { events.record(.acknowledged(offer.number)) }
+    func returned(_ offer: OfferID, of destination: Destination) { events.record(.returned(offer.number)) }
 }
 
 /// A switchboard that also says when it has been told of something stored.

@@ -7,6 +7,8 @@ enum Example {
     static let now = now(moment)
     static let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
     static let answers = NoAnswers()
+    /// Who makes the offers, where there is one node.
+    static let origin = OfferOrigin(rawValue: 1)
 
     /// A moment at which the clocks say that much.
     static func now(_ time: Timestamp) -> Moment {
@@ -67,7 +69,7 @@ enum Example {
         isSilent: Bool = false,
     ) -> Offer {
         Offer(
-            id: OfferID(rawValue: number),
+            id: OfferID(number),
             destination: destination(app: app),
             notification: notification(number, expiration, priority: priority, isSilent: isSilent),
         )

@@ -56,7 +56,11 @@ struct LineRig: ~Copyable {
     }
 
     mutating func stored(_ entry: StoredMailboxEntry, offer: UInt64? = nil) -> [Step] {
-        let actions = line.stored(entry, offer: offer.map { OfferID($0) }, now: Example.now(now), silents: &silents)
+        stored(entry, offer: offer.map { OfferID($0) })
+    }
+
+    mutating func stored(_ entry: StoredMailboxEntry, offer: OfferID?) -> [Step] {
+        let actions = line.stored(entry, offer: offer, now: Example.now(now), silents: &silents)
         return actions.compactMap { step($0) }
     }
 
@@ -71,7 +75,7 @@ struct LineRig: ~Copyable {
         return actions.flatMap { action -> [Step] in
             guard case .acknowledged(let sending) = action else { return step(action).map { [$0] } ?? [] }
             let removal = sending.reference.map { step(.remove($0)) } ?? nil
-            return [sending.offer.map { .acknowledged($0.rawValue) }, removal].compactMap(\.self)
+            return [sending.offer.map { .acknowledged($0.number) }, removal].compactMap(\.self)
         }
     }
 
@@ -101,7 +105,7 @@ struct LineRig: ~Copyable {
             epoch == self.epoch ? .read : .otherRead
         case .remove(let reference):
             .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
-        case .returned(let offer, _): .returned(offer.rawValue)
+        case .returned(let offer, _): .returned(offer.number)
         }
     }
 }

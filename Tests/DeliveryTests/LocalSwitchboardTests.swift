@@ -127,7 +127,7 @@ struct LocalSwitchboardTests {
         let numbers = first.sendings.values.map(\.number)
         switchboard.detach(first, of: Example.device)
         let stored = Example.stored(1, version: 10)
-        switchboard.stored(stored, offer: OfferID(rawValue: 1))
+        switchboard.stored(stored, offer: OfferID(1))
         switchboard.acknowledge(numbers, by: Example.device)
         let reference = MailboxReference(destination: stored.entry.destination, version: stored.version)
         await store.removals.wait { $0.contains(reference) }

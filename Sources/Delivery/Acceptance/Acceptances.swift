@@ -16,10 +16,13 @@ struct Acceptances: ~Copyable {
     private var waitingForStore = Deque<Acceptance>()
     /// The batch that the store has and has not answered.
     private var storing: [Acceptance] = []
-    private var lastNumber: UInt64 = 0
+    private var names: OfferNames
     private let limits: DeliveryLimits
 
-    init(limits: DeliveryLimits) { self.limits = limits }
+    init(limits: DeliveryLimits, names: OfferNames) {
+        self.limits = limits
+        self.names = names
+    }
 
     fileprivate final class Acceptance {
         let offer: OfferID
@@ -68,11 +71,11 @@ struct Acceptances: ~Copyable {
         var storing: Acceptance?
         var stored: (offer: OfferID, notification: Notification)?
 
-        mutating func find(_ offer: OfferID) -> Acceptance? { underWay[offer.rawValue] }
+        mutating func find(_ offer: OfferID) -> Acceptance? { underWay[offer.number] }
 
         /// - Returns: whether nothing is under way any more.
         mutating func remove(_ acceptance: Acceptance) -> Bool {
-            _ = underWay.remove(acceptance.offer.rawValue)
+            _ = underWay.remove(acceptance.offer.number)
             if storing === acceptance { storing = nil }
             return underWay.isEmpty
         }
@@ -111,10 +114,7 @@ struct Acceptances: ~Copyable {
     }
 
     /// A name for a notification that is to be offered, in the order of acceptance.
-    mutating func nextOffer() -> OfferID {
-        lastNumber &+= 1
-        return OfferID(rawValue: lastNumber)
-    }
+    mutating func nextOffer() -> OfferID { names.next() }
 
     /// Takes a notification that may be stored, with what the switchboard said to it.
     mutating func accept(
@@ -126,7 +126,7 @@ struct Acceptances: ~Copyable {
         now: Uptime,
     ) -> [Action] {
         let acceptance = Acceptance(submission, offer: offer, answers: answers, expires: expires, accepted: now)
-        orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.rawValue)
+        orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.number)
         var actions: [Action] = []
         switch answer {
         case .taken:
@@ -139,14 +139,15 @@ struct Acceptances: ~Copyable {
     /// Mutating, as what follows, because an order is looked at in its place by what may change it, and copied by what
     /// may not.
     private mutating func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
-        guard !orders.isEmpty, let index = orders.index(forKey: destination) else { return nil }
+        guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination)
+        else { return nil }
         return orders.values[index].find(offer)
     }
 
     /// The device has taken the notification.
     mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> [Action] {
         var actions: [Action] = []
-        guard !orders.isEmpty, let index = orders.index(forKey: destination),
+        guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination),
             let acceptance = orders.values[index].find(offer)
         else { return actions }
         switch acceptance.state {
@@ -237,7 +238,7 @@ struct Acceptances: ~Copyable {
         guard let index = orders.index(forKey: submission.destination), orders.values[index].underWay.count > 1
         else { return }
         if orders.values[index].storing === acceptance { orders.values[index].storing = nil }
-        guard case .success = result, orders.values[index].stored.map({ $0.offer < acceptance.offer }) ?? true
+        guard case .success = result, orders.values[index].stored.map({ acceptance.isNewer(than: $0.offer) }) ?? true
         else { return }
         orders.values[index].stored = (acceptance.offer, submission.notification)
     }
@@ -273,10 +274,10 @@ struct Acceptances: ~Copyable {
     /// it, as it happens when a connection breaks: then the newer one is what the mailbox is to hold.
     private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
-        if let newer = orders.values[index].storing, newer.offer > acceptance.offer {
+        if let newer = orders.values[index].storing, newer.isNewer(than: acceptance.offer) {
             return replace(acceptance, by: newer, &actions)
         }
-        if let newer = orders.values[index].stored, newer.offer > acceptance.offer {
+        if let newer = orders.values[index].stored, newer.offer.number > acceptance.offer.number {
             let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
             actions.append(.note(step, acceptance.subject))
             return finish(acceptance, .accepted, &actions)
@@ -312,7 +313,7 @@ struct Acceptances: ~Copyable {
             if case .acknowledgedWhileStoring = acceptance.state {
                 finish(acceptance, .accepted, &actions)
             } else if let newer = orders[acceptance.submission.destination]?.storing,
-                newer.offer > acceptance.offer
+                newer.isNewer(than: acceptance.offer)
             {
                 // The newer one goes in this batch or a later one, and would replace it: only that is stored. So a batch
                 // has one entry for a destination, and storing an entry again never sets a mailbox back.
@@ -347,6 +348,9 @@ struct Acceptances: ~Copyable {
 }
 
 extension Acceptances.Acceptance {
+    /// Whether it was accepted after an offer of the same origin.
+    fileprivate func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
+
     fileprivate var entry: MailboxEntry {
         MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)
     }
@@ -362,9 +366,4 @@ extension Acceptances.Acceptance {
         if case .rejected(let rejection) = outcome { actions.append(.note(.rejected(rejection.reason), subject)) }
         actions.append(.answer(answers, submission.ticket, outcome))
     }
-}
-
-extension OfferID: Comparable {
-    /// In the order of acceptance.
-    package static func < (lhs: OfferID, rhs: OfferID) -> Bool { lhs.rawValue < rhs.rawValue }
 }

@@ -73,14 +73,16 @@ extension DeviceLine {
         var actions: [Action] = []
         var passed: Set<AppID> = []
         let stored = newestStoredOfHeld()
+        var place = 0
         while let next = held.popFirst() {
+            place += 1
             let (app, notification) = (next.offer.destination.app, next.offer.notification)
             let version = next.offer.id.flatMap { versionsOfHeld.removeValue(forKey: $0) }
             guard let id = next.offer.id else {
                 actions += tryOnce(next.offer, releases: reading.releases, now, &silents)
                 continue
             }
-            let isDiscarded = stored[app].map { id < $0 } ?? false
+            let isDiscarded = stored[app].map { $0.discards(version, at: place) } ?? false
             if isDiscarded || notification.expiration.hasPassed(at: now.time) {
                 actions.append(.returned(id, next.offer.destination))
                 continue
@@ -108,13 +110,28 @@ extension DeviceLine {
         return actions
     }
 
-    /// The newest of each app's held offers that is known to be in the mailbox.
-    private func newestStoredOfHeld() -> [AppID: OfferID] {
+    /// The newest content of a mailbox that a held offer is known to be.
+    private struct StoredOfHeld {
+        let version: MailboxVersion
+        /// Which of the held offers that is, counted from 1.
+        let place: Int
+
+        /// Whether it has replaced another of the app's held offers. One that is not known to be in the mailbox is older
+        /// if it came before: that is the order of acceptance where both have one origin, and where they have not, either
+        /// order is right, and what is given back loses nothing.
+        func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
+            other.map { $0 < version } ?? (place < self.place)
+        }
+    }
+
+    private func newestStoredOfHeld() -> [AppID: StoredOfHeld] {
         guard !versionsOfHeld.isEmpty else { return [:] }
-        var newest: [AppID: OfferID] = [:]
-        for offer in held.lazy.map(\.offer) {
-            // They are held in the order of acceptance.
-            if let id = offer.id, versionsOfHeld[id] != nil { newest[offer.destination.app] = id }
+        var newest: [AppID: StoredOfHeld] = [:]
+        for (index, offer) in held.lazy.map(\.offer).enumerated() {
+            guard let version = offer.id.flatMap({ versionsOfHeld[$0] }) else { continue }
+            let app = offer.destination.app
+            guard newest[app].map({ $0.version < version }) ?? true else { continue }
+            newest[app] = StoredOfHeld(version: version, place: index + 1)
         }
         return newest
     }

@@ -34,12 +34,6 @@ package protocol Switchboard: Sendable {
     func report(to outcomes: any OfferOutcomes)
 }
 
-/// Names an offer among those for the same device.
-package struct OfferID: Sendable, Hashable {
-    package let rawValue: UInt64
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
-}
-
 /// A notification on its way to a connected device.
 package struct Offer: Sendable {
     /// Nil when nobody waits for the outcome: one attempt, whatever becomes of it.
@@ -60,7 +54,8 @@ package enum OfferAnswer: Sendable, Hashable {
     case returned
 }
 
-/// Hears what became of offers that were taken. Called on any thread.
+/// Hears what became of offers that were taken. Called on any thread; what is said of another origin's offers means
+/// nothing here.
 package protocol OfferOutcomes: AnyObject, Sendable {
     /// The device has taken it.
     func acknowledged(_ offer: OfferID, of destination: Destination)
