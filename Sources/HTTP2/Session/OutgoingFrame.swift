@@ -27,7 +27,7 @@ struct OutgoingFrame {
     static let neverIndexedBit: UInt8 = 0x10
     static let endHeadersFlag: UInt8 = 0x4
     /// PADDED and PRIORITY, which put bytes before the header block (RFC 9113, 6.2).
-    private static let paddedOrPriorityFlags: UInt8 = 0x28
+    static let paddedOrPriorityFlags: UInt8 = 0x28
 
     /// Nil for what is no frame: the client's preface.
     init?(_ bytes: UnsafeRawBufferPointer) {
