@@ -234,7 +234,9 @@ import Testing
     }
 
     @Test func `At each launch the app is told the user's languages`() async throws {
-        try await ScriptedCourier.run { _ in .answer(200, #"{"token":"01"}"#) } _: { courier in
+        try await ScriptedCourier.run { _ in
+            .answer(200, #"{"token":"01"}"#)
+        } _: { courier in
             let system = DeviceSystem(languages: ["fr", "en"])
             let app = LanguageApp()
             await system.install(Self.bundleID, app)

@@ -33,7 +33,8 @@ struct SystemStateTests {
     /// 003 speaks of the app's code; with the app not running the system still displays the notification (Guide, 2.1).
     @Test(arguments: [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#, #"{"alert":"x","content-available":1}"#])
     func `What an app that the user ended has to show is shown, and the app is not run`(_ aps: String) {
-        guard case .show(_, isMutable: false, wakesApp: false) = state(.forceQuit).delivery(of: notification(aps)) else {
+        guard case .show(_, isMutable: false, wakesApp: false) = state(.forceQuit).delivery(of: notification(aps))
+        else {
             Issue.record("It is not shown so.")
             return
         }
@@ -174,7 +175,8 @@ struct SystemStateTests {
 
     // MARK: Pushes of other services
 
-    private func push(_ service: PushService, _ payload: String = "{}", pushType: String? = nil) -> ReceivedNotification {
+    private func push(_ service: PushService, _ payload: String = "{}", pushType: String? = nil) -> ReceivedNotification
+    {
         let suffixes: [PushService: String] = [
             .voip: ".voip", .complication: ".complication", .fileProvider: ".pushkit.fileprovider",
             .location: ".location-query", .liveActivity: ".push-type.liveactivity", .pushToTalk: ".voip-ptt",
@@ -199,7 +201,9 @@ struct SystemStateTests {
 
     @Test func `The alert of a Live Activity is shown, that of a call is the app's`() {
         let payload = #"{"aps":{"alert":"x"}}"#
-        guard case .giveToService(.liveActivity, let content?) = state(.background).delivery(of: push(.liveActivity, payload))
+        guard
+            case .giveToService(.liveActivity, let content?) = state(.background).delivery(
+                of: push(.liveActivity, payload))
         else {
             Issue.record("It is not shown.")
             return

@@ -99,26 +99,6 @@ import Testing
         }
     }
 
-    @Test func feedbackReadsAgainUntilItIsEnded() async throws {
-        try await withTemporaryFolder { folder in
-            let service = try CarillonProcess.current
-            let certificate = try await Self.certificate(service, in: folder)
-            let identity = try await service.activate()
-            let token = try await service.register("com.example.app", on: identity)
-            _ = try await service.carillon(
-                "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
-            #expect(try await Self.send(token, certificate).status == 0)
-            let arguments = service.arguments("feedback", "--certificate", certificate, "--every", "24")
-            try await ChildProcess.with(BuiltCommand.path, arguments) { child in
-                while let line = await child.output.nextLine() {
-                    if line.contains(token) { break }
-                }
-                child.signal(SIGTERM)
-                #expect(await child.finished().status == 0)
-            }
-        }
-    }
-
     @Test func aReadingASecondIsTooMany() async throws {
         let finished = try await BuiltCommand.run(["feedback", "--certificate", "a", "--every", "0.0001"])
         #expect(finished.status == 64 && finished.errors.contains("--every"))

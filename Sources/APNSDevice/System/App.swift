@@ -29,8 +29,10 @@ public protocol App: Sendable {
 
     /// The notification content extension: draws a notification that the user looks at closely, where its category says
     /// that there is one. It has 30 seconds; then, and for nil, the system shows the notification itself.
-    /// - Parameter earlier: those on show with the same thread identifier, the newest first: an extension can group them
-    ///   (Guide, Table 9-1, `thread-id`).
+    /// - Parameters:
+    ///   - notification: the one that the user looks at.
+    ///   - earlier: those on show with the same thread identifier, the newest first: an extension can group them (Guide,
+    ///     Table 9-1, `thread-id`).
     func view(of notification: ShownNotification, after earlier: [ShownNotification]) async -> NotificationView?
 
     // MARK: Pushes of other services
