@@ -163,4 +163,22 @@ import Testing
         #expect(try #require(object["timestamp"]?.number) >= before - 1)
         #expect(object.keys.subtracting(["detail"]) == ["status", "reason", "apnsID", "timestamp"])
     }
+
+    /// The spelling that the real service has been seen to send, with the setting.
+    @Test(arguments: [nil, "BadEnvironmentKeyInToken"])
+    func aKeyOfTheOtherEnvironmentIsRefusedAsTheSettingSpellsIt(_ spelling: String?) async throws {
+        let environment = spelling.map { ["CARILLON_ENVIRONMENT_KEY_REASON": $0] } ?? [:]
+        try await CarillonProcess.with(environment: environment) { service in
+            try await withTemporaryFolder { folder in
+                let token = try await service.register(bundleID, on: try await service.activate())
+                let team = try service.developmentKey.teamID
+                let provider = try await service.createKey(of: team, in: folder, environment: "production")
+                let sent = try await service.carillon(
+                    "send", "--token", token, "--topic", bundleID, "--alert", "Hello", "--key-file",
+                    "\(folder)/AuthKey_\(provider.keyID).p8", "--key-id", provider.keyID, "--team-id", team)
+                #expect(sent.status == 1)
+                #expect(try sent.object["reason"] == .string(spelling ?? "BadEnvironmentKeyIdInToken"))
+            }
+        }
+    }
 }
