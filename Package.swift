@@ -29,6 +29,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
 let package = Package(
     name: "carillon",
@@ -68,6 +69,7 @@ let package = Package(
         ),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
+        .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
         .target(name: "PrometheusMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
         .systemLibrary(
@@ -78,12 +80,12 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .target(
             name: "Connections",
-            dependencies: ["Rates", nioCore, nioPosix, nioSSL, logging],
+            dependencies: ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging],
             swiftSettings: settings,
         ),
         .target(
             name: "HTTP2",
-            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging],
+            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL],
             swiftSettings: settings,
         ),
         .target(
@@ -96,7 +98,7 @@ let package = Package(
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", nioCore, nioTLS, nioSSL, deque, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
             ],
             swiftSettings: settings,
         ),
@@ -107,7 +109,14 @@ let package = Package(
         ),
         .target(
             name: "SQLiteStore",
-            dependencies: ["Notifications", "Delivery", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "MemoryStore",
+            dependencies: ["Notifications", "Delivery", deque, heap],
             swiftSettings: settings,
         ),
         .target(
@@ -128,9 +137,8 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix, nioSSL,
-                crypto,
-                logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix,
+                nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -142,10 +150,8 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "SQLiteStore",
-                "PrometheusMetrics",
-                coreMetrics,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -154,9 +160,10 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider",
-                "APNSDevice",
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Management", "Service", "APNSProvider",
+                "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -166,7 +173,7 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
-        .target(name: "RandomTesting", path: "Tests/RandomTesting", swiftSettings: settings),
+        .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
@@ -175,17 +182,17 @@ let package = Package(
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
         .testTarget(
-            name: "NotificationsTests", dependencies: ["Notifications", "RandomTesting"], swiftSettings: settings),
+            name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
         .testTarget(
             name: "TrustTests",
             dependencies: [
-                "Notifications", "Trust", "RandomTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
+                "Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
             ],
             swiftSettings: settings,
         ),
         .testTarget(
             name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "RandomTesting"],
+            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -195,7 +202,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "DeliveryLogFiles"],
+            dependencies: ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -206,7 +213,7 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "RandomTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "CommonTesting", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -218,16 +225,27 @@ let package = Package(
         ),
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
+            name: "PrivateFilesTests", dependencies: ["Delivery", "PrivateFiles", "CommonTesting"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CFaultyDisk",
+                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
+                "CFaultyDisk",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,
         ),
+        .testTarget(
+            name: "MemoryStoreTests",
+            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
+            swiftSettings: settings,
+        ),
         .target(
             name: "FuzzEntries",
-            dependencies: ["Notifications", "Trust", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto],
+            dependencies: [
+                "Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto,
+            ],
             path: "Tests/FuzzEntries",
             swiftSettings: settings,
         ),
@@ -237,7 +255,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
-            name: "DocumentsTests", dependencies: ["Notifications", "Connections", "Service"], swiftSettings: settings),
+            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service"], swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .target(
             name: "ProviderTesting",
@@ -262,10 +280,15 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway", "Courier",
-                "Management", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
+                "BinaryGateway",
+                "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service", "APNSProvider", "APNSDevice",
+                "CFaultyDisk",
+                nioCore, nioPosix,
                 nioSSL, crypto, x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,

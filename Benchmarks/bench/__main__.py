@@ -13,7 +13,6 @@ import growth
 import judgement
 import provider_rows
 import soak
-import training
 from results import as_json, table
 from service import Service
 from tools import Tools
@@ -78,7 +77,6 @@ def main():
     parser.add_argument("--rounds", type=int, help="how many rounds are measured")
     parser.add_argument("--growth", metavar="SVG", help="measure how cost grows instead, and draw it into a file")
     parser.add_argument("--soak", metavar="MINUTES", type=float, help="see that nothing grows in so many minutes instead")
-    parser.add_argument("--train", metavar="FILE", help="write down for the compiler what runs how often instead")
     rows_help = f"some of: {', '.join(ROWS)}; all by default, {', '.join(SHORT_ROWS)} with --short"
     parser.add_argument("rows", nargs="*", help=rows_help)
     arguments = parser.parse_args()
@@ -97,16 +95,13 @@ def main():
             return print(growth.grow(bench, arguments.growth))
         if arguments.soak:
             return sys.exit("\n".join(soak.soak(bench, arguments.soak)) or 0)
-        if arguments.train:
-            return training.train(bench, arguments.train)
         results = []
         for name in arguments.rows or (SHORT_ROWS if arguments.short else ROWS):
             bench.note(name)
             results += judgement.measured(ROWS[name], bench) if arguments.short else ROWS[name](bench)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(as_json(results, bench.tools.is_trained) if arguments.json else table(results))
-    bench.note("the program was built with a profile of script/train" if bench.tools.is_trained else "not trained")
+    print(as_json(results) if arguments.json else table(results))
     bench.note(f"took {time.monotonic() - began:.0f} s")
     if arguments.short:
         sys.exit(judgement.verdict(results) or 0)

@@ -13,24 +13,28 @@ class Load:
 
     Each connection is an h2load of its own, with a share of the paths of its own: the connections of one h2load all
     begin at the first path and would send to the same few devices at the same time.
+
+    `indexed` leaves HPACK's table on, as h2load comes and as the clients of Go and Java do: after the first request of a
+    connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
+    headers whole, as if each connection came from another client.
     """
 
-    def __init__(self, requests, connections, streams):
+    def __init__(self, requests, connections, streams, indexed=False):
         self.each, self.connections, self.streams = requests // connections, connections, streams
         self.requests = self.each * connections
+        self.options = [] if indexed else ["--encoder-header-table-size=0"]
 
     def run(self, work, port, paths, token, expiration):
         """Runs it; the mean time of a request in seconds.
 
-        `paths` is a file of paths, or one path. The header table is off (--encoder-header-table-size=0), so that
-        every request carries its headers whole, as they do where each connection comes from another client.
+        `paths` is a file of paths, or one path.
         """
         body = f"{work}/body.json"
         with open(body, "w") as file:
             file.write(BODY)
         command = [
             "h2load", "-n", str(self.each), "-c", "1", "-m", str(self.streams), "-t", "1",
-            "--encoder-header-table-size=0", "-d", body,
+            *self.options, "-d", body,
             "-H", f"authorization: bearer {token}", "-H", "apns-topic: com.example.app",
             "-H", "apns-id: 123e4567-e89b-12d3-a456-4266554400a0", "-H", "apns-push-type: alert",
             "-H", "apns-priority: 10", "-H", f"apns-expiration: {expiration}",

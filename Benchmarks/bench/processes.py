@@ -57,11 +57,11 @@ class Server:
     def open_files(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def stop(self, seconds=20):
+    def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(seconds)
+                self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

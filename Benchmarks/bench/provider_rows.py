@@ -25,10 +25,12 @@ def cpu_of(server, per, work):
 
 def validated(bench):
     """Requests that pass every check and find their device offline, against a file served."""
-    cpu = Result("CPU per validated push, device offline", "nghttpd serving a file", "s/100k", 1.5, far_off=3.0)
+    cpu = Result("CPU per validated push, device offline", "nghttpd serving a file", "s/100k", 1.4, far_off=3.0)
     latency = Result("its mean latency, one stream at a time", "nghttpd serving a file", "µs", 1.3, far_off=3.0)
+    table = Result("CPU per validated push, client uses HPACK's table", "nghttpd, likewise", "s/100k", 1.9, far_off=4.0)
     go = Result("CPU per validated push, device offline", "Go net/http", "s/100k")
     full, single = Load(bench.requests, 8, 100), Load(bench.requests // 20, 1, 1)
+    indexed = Load(bench.requests, 8, 100, indexed=True)
     service = bench.offline_service()
     token = service.provider_token()
     # Go is for information.
@@ -40,14 +42,16 @@ def validated(bench):
             spent = cpu_of(ours, full.requests, lambda: ask_ours(full))
             cpu.add(spent, cpu_of(theirs, full.requests, lambda: ask_peer(full, theirs)))
             latency.add(1e6 * ask_ours(single), 1e6 * ask_peer(single, theirs))
+            spent_indexed = cpu_of(ours, indexed.requests, lambda: ask_ours(indexed))
+            table.add(spent_indexed, cpu_of(theirs, indexed.requests, lambda: ask_peer(indexed, theirs)))
             if gopher:
                 go.add(spent, cpu_of(gopher, full.requests, lambda: ask_peer(full, gopher)))
-    return [cpu, latency] + ([go] if go.ours else [])
+    return [cpu, latency, table] + ([go] if go.ours else [])
 
 
 def stored(bench):
     """Requests that are answered once their notification is on disk, against SQLite alone and the row above."""
-    result = Result("CPU per push stored, device offline", "bare SQLite + validated push", "s/100k", 1.5, far_off=4.0)
+    result = Result("CPU per push stored, device offline", "bare SQLite + validated push", "s/100k", 1.4, far_off=4.0)
     load = Load(bench.requests, 8, 100)
     service = bench.offline_service()
     token = service.provider_token()

@@ -64,5 +64,5 @@ def table(results):
     return "\n".join(lines)
 
 
-def as_json(results, is_trained):
-    return json.dumps({"trained": is_trained, "results": [result.dictionary() for result in results]}, indent=2)
+def as_json(results):
+    return json.dumps({"results": [result.dictionary() for result in results]}, indent=2)

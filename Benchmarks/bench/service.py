@@ -39,14 +39,13 @@ class Service:
                 "--bundle-id", f"{TOPIC}{number}",
             )
 
-    def serve(self, event_loops=None, env=None, program=None):
-        """Starts the service on ports of the system's choice; `program` is what to run in place of it."""
+    def serve(self, event_loops=None, env=None):
+        """Starts the service on ports of the system's choice."""
         env = dict(env or {})
         if event_loops:
             env["CARILLON_EVENT_LOOPS"] = str(event_loops)
         ready = os.path.join(self.folder, "ready.json")
-        program = program or [self.tools.carillon]
-        command = [*program, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
+        command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json",
                    "--environment", "production"]
         if os.path.exists(ready):
             os.remove(ready)

@@ -1,6 +1,5 @@
 """The programs that take part: where they are, and how those of ours are built."""
 
-import glob
 import os
 
 from processes import run
@@ -15,8 +14,6 @@ class Tools:
         self.bin = os.path.join(ROOT, ".build", "release")
         self.carillon = os.path.join(self.bin, "carillon")
         self.seed = os.path.join(self.bin, "Seed")
-        # Whether script/release was told what runs often.
-        self.is_trained = bool(glob.glob(os.path.join(ROOT, ".build", "profile", "*.prof")))
 
     def go_program(self, name):
         """Builds one of the Go programs, which use nothing but Go's own library."""

@@ -3,6 +3,7 @@ import DequeModule
 import Delivery
 import NIOCore
 import Notifications
+import Rates
 import Synchronization
 import Trust
 

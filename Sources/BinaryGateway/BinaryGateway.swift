@@ -1,3 +1,4 @@
+import Connections
 package import Delivery
 package import Notifications
 package import Trust

@@ -1,5 +1,5 @@
 import NIOCore
-import Rates
+package import Rates
 import Synchronization
 
 /// Decides, before its TLS handshake, whether a connection is one too many of its address. Listeners that serve the

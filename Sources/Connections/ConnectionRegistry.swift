@@ -1,10 +1,10 @@
-package import NIOCore
+import NIOCore
 
 /// The connections of one listener on one event loop, and the one clock that ticks for all of them.
 ///
 /// A timer for each of ten thousand idle connections would cost more than the connections do; their limits are whole
 /// seconds, and one look a second is exact enough.
-package final class ConnectionRegistry {
+final class ConnectionRegistry {
     /// How often each connection is looked at.
     static let interval = TimeAmount.seconds(1)
 
@@ -16,7 +16,7 @@ package final class ConnectionRegistry {
     static let lastWords = TimeAmount.seconds(1)
 
     private let eventLoop: any EventLoop
-    private var connections = Array(repeating: [ObjectIdentifier: any ConnectionHandlerProtocol](), count: parts)
+    private var connections = Array(repeating: [ObjectIdentifier: any RegisteredConnection](), count: parts)
     /// Which part is looked at next.
     private var next = 0
     private var clock: RepeatedTask?
@@ -32,7 +32,7 @@ package final class ConnectionRegistry {
     }
 
     /// A connection has begun.
-    package func add(_ connection: any ConnectionHandlerProtocol) {
+    func add(_ connection: any RegisteredConnection) {
         connections[Self.part(of: connection)][ObjectIdentifier(connection)] = connection
         // What arrives while the listener goes down leaves with it.
         if whenEmpty != nil { connection.drain() }
@@ -43,7 +43,7 @@ package final class ConnectionRegistry {
     }
 
     /// A connection has ended.
-    package func remove(_ connection: any ConnectionHandlerProtocol) {
+    func remove(_ connection: any RegisteredConnection) {
         connections[Self.part(of: connection)][ObjectIdentifier(connection)] = nil
         guard isEmpty else { return }
         clock?.cancel()
@@ -53,9 +53,9 @@ package final class ConnectionRegistry {
 
     private var isEmpty: Bool { connections.allSatisfy(\.isEmpty) }
 
-    private var all: [any ConnectionHandlerProtocol] { connections.flatMap(\.values) }
+    private var all: [any RegisteredConnection] { connections.flatMap(\.values) }
 
-    private static func part(of connection: any ConnectionHandlerProtocol) -> Int {
+    private static func part(of connection: any RegisteredConnection) -> Int {
         Int(UInt(bitPattern: ObjectIdentifier(connection).hashValue) % UInt(parts))
     }
 
@@ -88,16 +88,4 @@ package final class ConnectionRegistry {
         // An event loop that has ended has no connections.
         try? await finished.get()
     }
-}
-
-/// A connection as its registry sees it.
-package protocol ConnectionHandlerProtocol: AnyObject {
-    /// Called about once a second.
-    func tick(now: NIODeadline)
-    /// The listener goes down: what is open is finished, nothing new is taken.
-    func drain()
-    /// Says what there is left to say, and closes.
-    func abandon()
-    /// Closes at once.
-    func close()
 }

@@ -1,6 +1,6 @@
 package import Logging
 import NIOCore
-import Rates
+package import Rates
 import Synchronization
 
 /// Counts that a limit struck, and says so in the log without letting whoever strikes it fill the log: the first times

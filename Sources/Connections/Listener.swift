@@ -1,7 +1,9 @@
+package import Logging
 package import NIOCore
 import NIOPosix
+package import NIOSSL
 
-/// Listens on an address, counts what connects, and hands each connection to whoever puts its handlers in place.
+/// Listens on an address, counts what connects, and hands each connection to a service, over TLS or without.
 ///
 /// There is one clock for all connections of an event loop, not one each: see ``ConnectionRegistry``.
 package final class Listener: Sendable {
@@ -15,25 +17,20 @@ package final class Listener: Sendable {
         case unix(path: String)
     }
 
-    /// A connection that was accepted and admitted.
-    package struct Accepted {
-        package let channel: any Channel
-        package let registry: ConnectionRegistry
-        package let admission: ConnectionAdmission
-    }
-
     /// Listens; returns once connections are accepted.
     /// - Parameters:
+    ///   - choice: the service behind a connection.
+    ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for no TLS.
     ///   - connects: counts the connections of each address; nil for no limit.
-    ///   - buffers: what each connection keeps for what it reads.
-    ///   - install: puts the handlers of a new connection in place, on its event loop; what it throws closes it.
-    package static func bind(
+    ///   - logger: told, at info or below, of connections that end otherwise than they should.
+    package static func bind<Service: ConnectionService>(
+        _ choice: ServiceChoice<Service>,
         to address: Address,
-        limits: ListenerLimits,
-        connects: ConnectGuard?,
-        buffers: ConnectionBuffers = .busy,
+        tls: (@Sendable () -> NIOSSLContext)?,
+        limits: ListenerLimits = ListenerLimits(),
+        connects: ConnectGuard? = nil,
         group: any EventLoopGroup,
-        install: @escaping @Sendable (Accepted) throws -> Void,
+        logger: Logger,
     ) async throws -> Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
@@ -46,11 +43,13 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    let admission = try ConnectionAdmission(channel, guardedBy: connects)
-                    try install(Accepted(channel: channel, registry: registry.value, admission: admission))
+                    let accepted = try AcceptedConnection(channel, guardedBy: connects, logger: logger)
+                    try ConnectionHandler<Service>(
+                        accepted, registry: registry.value, timeout: limits.handshakeTimeout
+                    ).install(choice, tls: tls)
                 }
             }
-        if let allocator = buffers.recvAllocator {
+        if let allocator = Service.buffers.recvAllocator {
             bootstrap = bootstrap.childChannelOption(.recvAllocator, value: allocator)
         }
         let channel: any Channel =

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 
 /// Whom connections are counted by: an IPv4 address, or the 64-bit network of an IPv6 address, which one party
 /// usually has whole (RFC 6177).
@@ -31,5 +31,13 @@ struct PeerAddress: Hashable, Sendable {
             return UInt64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: Self.offsetIPv4, as: UInt32.self)))
         }
         isIPv6 = false
+    }
+}
+
+extension SocketAddress {
+    /// As people and commands write it; nil for what is no network address.
+    package var hostAndPort: String? {
+        guard let host = ipAddress, let port else { return nil }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

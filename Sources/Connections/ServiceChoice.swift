@@ -2,6 +2,13 @@
 package enum ServiceChoice<Service: Sendable>: Sendable {
     /// The same for all.
     case always(Service)
-    /// By the server name in the TLS handshake (RFC 6066, 3), nil where there is none.
+    /// By the server name in the TLS handshake (RFC 6066, 3), nil if there is none.
     case byServerName(@Sendable (String?) -> Service)
+
+    func service(named name: String?) -> Service {
+        switch self {
+        case .always(let service): service
+        case .byServerName(let choose): choose(name)
+        }
+    }
 }

@@ -38,16 +38,9 @@ package final class TLSBuffers {
         let address: UInt
         let bytes: Int
         let number: UInt64
-
-        fileprivate var start: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: address) }
     }
 
     let pieces: [Piece]
-
-    /// Where the buffer for what goes out began: TLS makes itself another one where the socket still holds this. Not to be read.
-    package var outgoing: UnsafeRawPointer? { pieces.min { $0.bytes < $1.bytes }.flatMap(\.start) }
-    /// Where the buffer for what was decrypted began. Not to be read.
-    package var decrypted: UnsafeRawPointer? { pieces.max { $0.bytes < $1.bytes }.flatMap(\.start) }
 
     private init(_ pieces: [Piece]) { self.pieces = pieces }
 

@@ -21,8 +21,6 @@ extension DeviceConnection {
     /// Takes the acknowledgements that are whole, and keeps the rest.
     func acknowledge(_ bytes: Span<UInt8>, on stream: StreamID) {
         guard let device = deviceKey, let index = requests.index(of: stream) else { return }
-        // Not for a request with one acknowledgement, which is over with it.
-        if requests[index].hasAcknowledged { prefetchAcknowledgements(stream) }
         do throws(Rejection) {
             var rest = bytes
             while let end = rest.firstIndex(of: Self.end) {

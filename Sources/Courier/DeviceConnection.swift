@@ -3,6 +3,7 @@ import Delivery
 import HTTP2
 import NIOCore
 import Notifications
+import Rates
 import Trust
 
 /// One device's connection: reads its requests, answers them, and carries its stream of notifications. Confined to
@@ -17,8 +18,6 @@ final class DeviceConnection: HTTP2Connection {
     private var listening: (stream: StreamID, line: DeviceStream)?
     /// The newest request with acknowledgements whose body goes on.
     var acknowledging: StreamID?
-    /// The request with acknowledgements for which memory is asked for with each read.
-    private var prefetching: StreamID?
     /// What the device has said of its power on this connection; a stream that begins here begins with it.
     var power = DevicePower.low
     private var response = DeviceResponse()
@@ -192,19 +191,8 @@ extension DeviceConnection {
             outbox: courier.outboxes.outbox(of: eventLoop),
             stream: stream,
         )
-        line.memory = session.memoryOfWriting(stream)
         listening = (stream, line)
         courier.switchboard.attach(line, of: device, power: power)
-    }
-
-    /// A device acknowledges one sending after the other in one request: with each read, memory is asked for. The session has
-    /// moved some of its own to make room for this stream.
-    func prefetchAcknowledgements(_ stream: StreamID) {
-        guard prefetching != stream else { return }
-        prefetching = stream
-        session?.prefetchWhenReading(stream)
-        guard let session, let listening else { return }
-        listening.line.memory = session.memoryOfWriting(listening.stream)
     }
 
     private func stopListening() {

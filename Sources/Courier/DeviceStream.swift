@@ -8,10 +8,7 @@ final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
     private let outbox: Outbox
     private let stream: StreamID
-    // Both on the event loop only.
-    /// What writing goes through.
-    nonisolated(unsafe) var memory = PrefetchList()
-    /// Where in the batch that is being written the last item of this stream stands.
+    /// The index of this stream's last item in the batch that is being written. On the event loop only.
     nonisolated(unsafe) var lastInBatch = 0
 
     init(connection: NIOLoopBound<DeviceConnection>, outbox: Outbox, stream: StreamID) {
@@ -23,9 +20,6 @@ final class DeviceStream: NotificationStream {
     func send(_ sending: Sending) { outbox.add(.sending(sending), to: self) }
 
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
-
-    /// On the event loop. Asks for the memory that writing goes through.
-    func prefetch() { memory.prefetch() }
 
     /// On the event loop. What is written goes out with ``flush()``.
     func write(_ item: Outbox.Item) {

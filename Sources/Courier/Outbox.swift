@@ -29,9 +29,6 @@ final class Outbox: Sendable {
     private let waiting = Mutex(Waiting())
     /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
     private static let keptRoom = 1024
-    /// For how many entries memory is asked for before they are written: 5 KB each, which must not put each other out of the
-    /// part of the cache that is next to the processor.
-    private static let prefetched = 2
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
@@ -54,10 +51,7 @@ final class Outbox: Sendable {
             return entries
         }
         for index in entries.indices { entries[index].stream.lastInBatch = index }
-        for index in entries.indices.prefix(Self.prefetched) { entries[index].stream.prefetch() }
         for index in entries.indices {
-            let ahead = index + Self.prefetched
-            if ahead < entries.count { entries[ahead].stream.prefetch() }
             let stream = entries[index].stream
             stream.write(entries[index].item)
             // What goes to one device goes in one write.

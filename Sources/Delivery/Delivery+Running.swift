@@ -3,11 +3,12 @@ import Synchronization
 // What time demands.
 extension Delivery {
     /// Does what time demands until the task is cancelled: stores what was not acknowledged in time, and removes what
-    /// has expired.
+    /// has expired, and what deleted apps have left behind.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runDeadlines() }
             group.addTask { await self.runSweep() }
+            group.addTask { await self.runRemoval() }
         }
     }
 
@@ -46,6 +47,24 @@ extension Delivery {
                 try await Task.sleep(for: limits.sweepInterval)
             } catch {
                 return
+            }
+        }
+    }
+
+    /// At the start, because the service may have ended before all was removed, and after each change that deletes an app.
+    private func runRemoval() async {
+        var known: AccountsSnapshot?
+        for await snapshot in accounts.changes() {
+            let isDue = known.map { snapshot.lacksApp(of: $0) } ?? true
+            known = snapshot
+            while isDue, !Task.isCancelled {
+                do throws(StoreError) {
+                    while try await registrations.removeOrphaned(limit: limits.removalBatch) == limits.removalBatch {}
+                    break
+                } catch {
+                    // Nobody can reach it in any case. The sleep ends early only with the task.
+                    try? await Task.sleep(for: limits.sweepInterval)
+                }
             }
         }
     }

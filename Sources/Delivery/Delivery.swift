@@ -1,18 +1,19 @@
 import Notifications
-import Rates
+package import Rates
 import Synchronization
 
 /// What becomes of a notification once it is accepted: the thin hand that carries out what ``Acceptances`` decides.
 ///
 /// Nothing here assumes that the device's connection, its mailbox and the request are on the same machine.
 package final class Delivery: OfferOutcomes {
+    let accounts: any Accounts
     let registrations: any Registrations
     let mailboxes: any Mailboxes
     private let switchboard: any Switchboard
     private let log: any DeliveryLog
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
-    private let struck: @Sendable (DeliveryLimit) -> Void
+    private let struck: @Sendable (Limit) -> Void
     let clock: @Sendable () -> Moment
     let shards: [Shard]
     let storeQueue = StoreQueue()
@@ -27,15 +28,17 @@ package final class Delivery: OfferOutcomes {
     ///   - struck: told of bounds that turn a notification away, on any thread.
     ///   - clock: tells the time.
     package init(
+        accounts: any Accounts,
         registrations: any Registrations,
         mailboxes: any Mailboxes,
         switchboard: any Switchboard,
         feedback: any Feedback,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (DeliveryLimit) -> Void = { _ in },
+        struck: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
+        self.accounts = accounts
         self.registrations = registrations
         self.mailboxes = mailboxes
         self.switchboard = switchboard

@@ -38,6 +38,9 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// for long.
     package var sweepBatch = 1000
 
+    /// How many registrations of deleted apps are removed from the store at a time, for the same reason.
+    package var removalBatch = 1000
+
     /// How often expired notifications are looked for. They are never delivered, whenever that is.
     package var sweepInterval = Duration.seconds(60)
 

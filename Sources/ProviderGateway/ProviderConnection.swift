@@ -254,14 +254,21 @@ extension ProviderConnection {
     private var now: Double { Double(gateway.clock().milliseconds) / 1000 }
 
     /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
-    private func checkAgain(_ request: ProviderRequest) throws(Rejection) {
+    private func checkAgain(
+        _ request: ProviderRequest,
+        to addressed: ProviderRequest.Addressed,
+    ) throws(Rejection) {
         guard memory.version(gateway) != request.accountsVersion else { return }
         let accounts = memory.current(gateway)
         switch request.sender {
         case .certificate(let certificate): try check(certificate)
-        case .token(let token) where accounts.keys[token.key]?.revoked != nil:
-            throw Rejection(.invalidProviderToken, detail: "The key \(token.key) was revoked.")
+        case .token(let token) where !token.isGood(in: accounts):
+            let detail = "The key \(token.key) was revoked, deleted or changed."
+            throw Rejection(.invalidProviderToken, detail: detail)
         default: break
+        }
+        guard accounts.app(addressed.destination.app) != nil else {
+            throw Rejection(.topicDisallowed, detail: "The app with the topic \(addressed.topic.name) was deleted.")
         }
     }
 
@@ -269,7 +276,7 @@ extension ProviderConnection {
     private func submission(_ stream: StreamID, _ request: inout ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
-        try checkAgain(request)
+        try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
         guard case .deviceToken(let deviceToken) = request.path else { throw Rejection(.missingDeviceToken) }
         request.id = .value(id)

@@ -2,6 +2,7 @@ package import Connections
 import Crypto
 package import Delivery
 import Notifications
+import Rates
 import Synchronization
 package import Trust
 
@@ -30,7 +31,7 @@ package final class ProviderTokens: Sendable {
         now: Double,
     ) throws(Rejection) -> VerifiedProviderToken {
         let (remembered, revision) = verifier.withLock { ($0.recall(authorization: authorization), $0.revision) }
-        if let remembered, accounts.keys[remembered.key]?.revoked == nil {
+        if let remembered, remembered.isGood(in: accounts) {
             try remembered.check(environment: environment, now: now)
             return remembered
         }
@@ -44,15 +45,28 @@ package final class ProviderTokens: Sendable {
         return verified
     }
 
-    /// Forgets the tokens of keys as they are revoked, until the task is cancelled. What they are worth does not
-    /// depend on it: each use looks the key up.
+    /// Forgets the tokens of keys as they are revoked, deleted or changed, until the task is cancelled. What they are
+    /// worth does not depend on it: each use looks the key up.
     package func run() async {
-        var revoked: Set<KeyID> = []
+        var known: [KeyID: TeamKey] = [:]
         for await snapshot in accounts.changes() {
-            for (id, key) in snapshot.keys where key.revoked != nil && revoked.insert(id).inserted {
+            for (id, key) in known where snapshot.keys[id] != key {
                 verifier.withLock { $0.forget(key: id) }
             }
+            known = snapshot.keys
         }
+    }
+
+    /// The number of tokens remembered.
+    var rememberedCount: Int { verifier.withLock { $0.rememberedCount } }
+}
+
+extension VerifiedProviderToken {
+    /// Whether the accounts have the key still, as it was when it verified the token: another one may have got its name.
+    func isGood(in accounts: AccountsSnapshot) -> Bool {
+        guard let key = accounts.keys[key], key.revoked == nil else { return false }
+        return key.team == team && key.publicKey == publicKey && key.bundleIDs == bundleIDs
+            && Environment.allCases.allSatisfy { key.environments.contains($0) == isFor($0) }
     }
 }
 

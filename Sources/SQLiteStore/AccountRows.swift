@@ -32,11 +32,22 @@ enum AccountRows {
     }
 
     /// Writes a change that the accounts' rules have allowed.
-    static func write(_ change: AccountChange, appID: AppID, to database: Database) throws(SQLiteFailure) {
+    /// - Parameters:
+    ///   - before: the accounts before the change.
+    ///   - after: the accounts after it.
+    static func write(
+        _ change: AccountChange,
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        appID: AppID,
+        in database: Database,
+    ) throws(SQLiteFailure) {
         switch change {
         case .createTeam(let team):
             try database.run(
                 "INSERT INTO team (id, name) VALUES (?, CAST(? AS TEXT))", [team.id.rawValue, Data(team.name.utf8)])
+        case .deleteTeam, .deleteApp:
+            try writeRemovals(from: before, to: after, in: database)
         case .createApp(let bundleID, let team):
             try database.run(
                 "INSERT INTO app (id, bundle_id, team) VALUES (?, ?, ?)",
@@ -57,6 +68,37 @@ enum AccountRows {
         }
     }
 
+    /// Removes the rows of what is not in the accounts any more, what refers to others before those; the rules alone say
+    /// what a deletion takes along.
+    private static func writeRemovals(
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        for serial in before.certificates.keys where after.certificates[serial] == nil {
+            try database.run("DELETE FROM provider_certificate WHERE serial = ?", [Data(serial.bytes)])
+        }
+        for (id, key) in before.keys where after.keys[id] != key {
+            guard let key = after.keys[id] else {
+                try database.run("DELETE FROM signing_key WHERE id = ?", [id.rawValue])
+                continue
+            }
+            try database.run(
+                "UPDATE signing_key SET bundle_ids = ? WHERE id = ?", [column(key.bundleIDs), id.rawValue])
+        }
+        for app in before.apps.values where after.app(app.id) == nil {
+            try database.run("DELETE FROM app WHERE id = ?", [app.id.rawValue])
+        }
+        for id in before.teams.keys where after.teams[id] == nil {
+            try database.run("DELETE FROM team WHERE id = ?", [id.rawValue])
+        }
+    }
+
+    /// The column `bundle_ids`.
+    private static func column(_ bundleIDs: Set<BundleID>?) -> String? {
+        bundleIDs.map { $0.map(\.rawValue).sorted().joined(separator: " ") }
+    }
+
     private static let keyColumns = "id, team, public_key, development, production, revoked, bundle_ids"
     private static let certificateColumns = "serial, team, bundle_id, development, production, valid_until, revoked"
 
@@ -70,7 +112,7 @@ enum AccountRows {
                 key.environments.contains(.development),
                 key.environments.contains(.production),
                 key.revoked?.column,
-                key.bundleIDs.map { $0.map(\.rawValue).sorted().joined(separator: " ") },
+                column(key.bundleIDs),
             ],
         )
     }

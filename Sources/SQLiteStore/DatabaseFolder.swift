@@ -1,4 +1,5 @@
 import Delivery
+import PrivateFiles
 
 #if canImport(Darwin)
     import Darwin

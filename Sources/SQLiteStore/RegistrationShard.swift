@@ -3,8 +3,8 @@ import Notifications
 
 /// A hash table of registrations: 40 bytes each in a row, and 4 bytes for each place that points to a row.
 ///
-/// Open addressing by device, so that the apps of a device stand next to each other and are found together. Nothing is
-/// ever removed: a registration that ended is still one.
+/// Open addressing by device, so that the apps of a device stand next to each other and are found together. A registration
+/// that ended is still one; only those of deleted apps are removed.
 struct RegistrationShard {
     fileprivate struct Row {
         let device: UInt64
@@ -59,6 +59,55 @@ struct RegistrationShard {
         if rows.count > places.count / 4 * 3 { grow() }
     }
 
+    // MARK: Removing
+
+    /// The destinations of the rows before `end`, from the last to the first, that are such: at most `limit`.
+    /// - Returns: Them, and the row where looking ended: the rows from there on, the present ones, have been looked at.
+    func destinations(
+        before end: Int,
+        limit: Int,
+        where condition: (AppID) -> Bool,
+    ) -> (found: [Destination], end: Int) {
+        var found: [Destination] = []
+        var row = min(end, rows.count)
+        while row > 0, found.count < limit {
+            row -= 1
+            if condition(AppID(rawValue: rows[row].app)) { found.append(rows[row].destination) }
+        }
+        return (found, row)
+    }
+
+    /// The last row takes the place of the one that is removed.
+    mutating func remove(_ destination: Destination, hash: UInt64) {
+        let place = place(of: destination, hash: hash)
+        guard places[place] != 0, let last = rows.last else { return }
+        let row = Int(places[place]) - 1
+        let placeOfLast = self.place(of: last.destination, hash: RegistrationTable.hash(last.deviceKey))
+        places[placeOfLast] = UInt32(row + 1)
+        rows[row] = last
+        rows.removeLast()
+        close(place)
+    }
+
+    /// Frees a place. Rows that stand further on than they would have to move up, so that looking for them does not end at
+    /// the gap.
+    private mutating func close(_ place: Int) {
+        var gap = place
+        places[gap] = 0
+        var next = nextPlace(gap)
+        while places[next] != 0 {
+            let home = firstPlace(RegistrationTable.hash(rows[Int(places[next]) - 1].deviceKey))
+            // How far each is from home, going forward around the end.
+            let mask = places.count - 1
+            if (next - home) & mask >= (next - gap) & mask {
+                places[gap] = places[next]
+                places[next] = 0
+                gap = next
+            }
+            next = nextPlace(next)
+        }
+    }
+
     // MARK: Places
 
     private func firstPlace(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (places.count - 1) }
@@ -98,6 +147,10 @@ extension RegistrationShard.Row {
     }
 
     var deviceKey: DeviceKey { DeviceKey(environment: environment, device: DeviceID(rawValue: device)) }
+
+    var destination: Destination {
+        Destination(environment: environment, device: DeviceID(rawValue: device), app: AppID(rawValue: app))
+    }
 
     func belongs(to key: DeviceKey) -> Bool { device == key.device.rawValue && environment == key.environment }
 

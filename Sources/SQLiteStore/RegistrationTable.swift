@@ -57,6 +57,39 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
     }
 
+    func remove(_ destination: Destination) {
+        let hash = Self.hash(destination.deviceKey)
+        shard(hash).value.withLock { $0.remove(destination, hash: hash) }
+    }
+
+    /// Where a look at all rows has come to.
+    struct Position: Equatable {
+        /// How many shards have not been looked at to the end.
+        var shards = RegistrationTable.shardCount
+        /// In the last of them, the row before which nothing was looked at; nil for all of its rows.
+        var row: Int?
+    }
+
+    /// Goes on to look at all rows for apps that are such, until there are `limit` of their destinations or no more rows.
+    /// What was found and is removed before the next call does not disturb it: the last row of a shard, which takes the
+    /// place of a row that is removed, has been looked at.
+    func destinations(
+        from position: inout Position,
+        limit: Int,
+        where condition: (AppID) -> Bool,
+    ) -> [Destination] {
+        var found: [Destination] = []
+        while position.shards > 0, found.count < limit {
+            let (more, end) = shards[position.shards - 1].value.withLock {
+                $0.destinations(before: position.row ?? $0.count, limit: limit - found.count, where: condition)
+            }
+            found += more
+            position.row = end
+            if end == 0 { position = Position(shards: position.shards - 1) }
+        }
+        return found
+    }
+
     func registrations(of device: DeviceKey) -> [AppID: Registration] {
         let hash = Self.hash(device)
         return shard(hash).value.withLock { $0.registrations(of: device, hash: hash) }

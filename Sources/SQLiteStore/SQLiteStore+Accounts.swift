@@ -11,9 +11,7 @@ extension SQLiteStore: Accounts {
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Application in
             let present = UInt64(clamping: try Self.meta(.accountsVersion, in: database))
             guard let snapshot = feed.snapshot(version: present), version == nil || version == present else {
-                return .refused(
-                    StoreError(.conflict, "The accounts were changed meanwhile: look at them and try again.")
-                )
+                return .refused(.accountsHaveChanged)
             }
             let appID = try AccountRows.nextAppID(in: database)
             let decision = Result { () throws(StoreError) in try snapshot.applying(change, nextAppID: appID) }
@@ -21,7 +19,7 @@ extension SQLiteStore: Accounts {
             case .failure(let error): return .refused(error)
             case .success(nil): return .unchanged
             case .success(let next?):
-                try AccountRows.write(change, appID: appID, to: database)
+                try AccountRows.write(change, from: snapshot, to: next, appID: appID, in: database)
                 feed.written(next)
                 try Self.setMeta(.accountsVersion, to: Int64(clamping: next.version), in: database)
                 return .applied(next)

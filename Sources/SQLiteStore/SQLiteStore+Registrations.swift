@@ -7,9 +7,6 @@ extension SQLiteStore: Registrations {
 
     package func known(_ destinations: [Destination]) -> [KnownRegistration?] { registrations.known(destinations) }
 
-    /// All registrations, without the store: for the delivery log, which the store holds.
-    package var knownRegistrations: any KnownRegistrations { registrations }
-
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         destinations.map { registrations[$0] }
     }
@@ -85,8 +82,35 @@ extension SQLiteStore: Registrations {
             journal.record(discarded)
             return true
         }.get()
-        guard renewed else {
-            throw StoreError(.unavailable, "Device \(device.device) has used up its tokens: activate it anew.")
+        guard renewed else { throw .outOfTokens(device.device) }
+    }
+
+    package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        guard limit > 0, try await read(Self.hasDeletedApps) else { return 0 }
+        let (table, journal) = (registrations, journal)
+        let orphans = orphanSearch.next(in: table, accounts, limit: limit)
+        let removal = await commits.write(items: max(1, orphans.count), undoable: true) {
+            database, accepted throws(SQLiteFailure) -> ([Destination], [EndedNotification]) in
+            // Of an app that is gone: what would bring one of these back names another app.
+            var discarded: [EndedNotification] = []
+            for destination in orphans.prefix(accepted) {
+                discarded += try Self.empty(destination, in: database)
+                try Self.removeRegistration(destination, in: database)
+            }
+            return (Array(orphans.prefix(accepted)), discarded)
+        } committed: { removed, discarded -> Int in
+            for destination in removed { table.remove(destination) }
+            journal.record(discarded)
+            return removed.count
+        }
+        do throws(StoreError) {
+            let removed = try removal.get()
+            guard removed == orphans.count else { throw .busy }
+            return removed
+        } catch {
+            // What was found has to be found again.
+            orphanSearch.restart()
+            throw error
         }
     }
 
@@ -106,6 +130,24 @@ extension SQLiteStore {
         try database.firstRow(
             "SELECT 1 FROM revoked_device WHERE environment = ? AND device = ?", device.arguments
         ) { _ in true } ?? false
+    }
+
+    /// Whether an app was ever deleted: numbers of apps are given out one after the other.
+    private static func hasDeletedApps(in database: Database) throws(SQLiteFailure) -> Bool {
+        let next = try AccountRows.nextAppID(in: database)
+        let count = try database.firstRow("SELECT count(*) FROM app", []) { $0.integer(0) }
+        return Int64(next.rawValue) - 1 != count ?? 0
+    }
+
+    /// With all its entries in feedback lists.
+    private static func removeRegistration(
+        _ destination: Destination,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        for table in ["feedback", "registration"] {
+            try database.run(
+                "DELETE FROM \(table) WHERE environment = ? AND device = ? AND app = ?", destination.arguments)
+        }
     }
 
     static func loadRegistrations(from database: Database) throws(SQLiteFailure) -> RegistrationTable {

@@ -2,6 +2,7 @@ package import Delivery
 import Dispatch
 import GRDB
 package import Notifications
+import PrivateFiles
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
@@ -15,7 +16,7 @@ package final class SQLiteStore: Sendable {
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
-    package let secrets: FileSecrets
+    package let secrets: any Secrets
 
     let pool: DatabasePool
     let commits: GroupCommit
@@ -23,9 +24,10 @@ package final class SQLiteStore: Sendable {
     let registrations: RegistrationTable
     let accounts: AccountsFeed
     let journal: MailboxJournal
+    let orphanSearch = OrphanSearch()
     let maximumFeedbackEntries: Int64
-    private let folder: DatabaseFolder
-    private let openReads = OpenReads()
+    let folder: DatabaseFolder
+    let openReads = OpenReads()
 
     /// Opens the store in a folder, which is created with everything in it where it is not there.
     ///
@@ -101,22 +103,6 @@ package final class SQLiteStore: Sendable {
     package var committed: (transactions: Int, items: Int) {
         let statistics = commits.statistics
         return (statistics.transactions, statistics.items)
-    }
-
-    /// Writes what was taken, and closes the files; whatever is asked after that is refused.
-    package func close() async {
-        await commits.close()
-        await openReads.close()
-        accounts.finish()
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            DispatchQueue.global().async { [pool] in
-                // Thrown away: everything is committed, and the next start finds it in the log where the copying of
-                // the log into the database, which closing does, did not work.
-                try? pool.close()
-                continuation.resume()
-            }
-        }
-        folder.unlock()
     }
 
     /// Reads on one of the readers' connections.

@@ -29,6 +29,8 @@ package struct ProviderKey: Sendable {
 package final class VerifiedProviderToken: Sendable {
     package let team: TeamID
     package let key: KeyID
+    /// The key's point on P-256, uncompressed (X9.63).
+    package let publicKey: [UInt8]
     /// Seconds since 1970.
     package let issuedAt: Double
     /// The bundle IDs its key is for; nil for all of its team's.
@@ -36,20 +38,15 @@ package final class VerifiedProviderToken: Sendable {
     private let isForDevelopment: Bool
     private let isForProduction: Bool
 
-    /// - Parameter environments: where its key may be used.
-    package init(
-        team: TeamID,
-        key: KeyID,
-        issuedAt: Double,
-        environments: Set<Environment>,
-        bundleIDs: Set<BundleID>?,
-    ) {
-        self.team = team
-        self.key = key
+    /// - Parameter key: verified it.
+    package init(issuedAt: Double, key: ProviderKey) {
+        team = key.team
+        self.key = key.id
+        publicKey = Array(key.publicKey.x963Representation)
         self.issuedAt = issuedAt
-        self.bundleIDs = bundleIDs
-        isForDevelopment = environments.contains(.development)
-        isForProduction = environments.contains(.production)
+        bundleIDs = key.bundleIDs
+        isForDevelopment = key.environments.contains(.development)
+        isForProduction = key.environments.contains(.production)
     }
 
     /// Whether its key may be used there.

@@ -55,13 +55,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
         }
         // Only who holds the key learns more about it or the clock.
         try parts.checkSignature(key.publicKey)
-        let verified = VerifiedProviderToken(
-            team: team,
-            key: keyID,
-            issuedAt: issuedAt,
-            environments: key.environments,
-            bundleIDs: key.bundleIDs,
-        )
+        let verified = VerifiedProviderToken(issuedAt: issuedAt, key: key)
         try verified.check(environment: environment, now: now)
         return verified
     }

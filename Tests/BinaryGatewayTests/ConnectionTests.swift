@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 /// One connection to the binary API: who gets one, how much it takes, and how it ends.

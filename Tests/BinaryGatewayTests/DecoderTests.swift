@@ -1,5 +1,5 @@
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 @testable import BinaryGateway

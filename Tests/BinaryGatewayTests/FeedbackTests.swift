@@ -1,7 +1,7 @@
 import BinaryGateway
 import Connections
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import NIOCore
 import Notifications
 import Testing
@@ -231,9 +231,9 @@ struct FeedbackTests {
 
     /// Cannot be read.
     private struct FailingFeedback: Feedback {
-        let store: InMemoryStore
+        let store: MemoryStore
 
-        init(_ store: InMemoryStore) { self.store = store }
+        init(_ store: MemoryStore) { self.store = store }
 
         func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await store.note(entries) }
 

@@ -1,11 +1,11 @@
 import BinaryGateway
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import NIOCore
 import Notifications
 import Rates
-import Trust
 import Testing
+import Trust
 
 /// The Guide's tables, row by row and byte by byte, over real TLS.
 @Suite("Tables of the binary API", .timeLimit(.minutes(1)))

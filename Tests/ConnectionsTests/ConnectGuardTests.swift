@@ -13,8 +13,8 @@ import Testing
 
     @Test func theBudgetOfTheProcessIsSharedAndGivenBack() throws {
         let budget = ConnectionBudget(limit: 1)
-        let one = ConnectGuard(.providerConnectRate, .off, budget: budget)
-        let other = ConnectGuard(.providerConnectRate, .off, budget: budget)
+        let one = ConnectGuard(Limit("connect-rate"), .off, budget: budget)
+        let other = ConnectGuard(Limit("connect-rate"), .off, budget: budget)
         let peer = try address("192.0.2.1")
         #expect(one.admit(peer, at: now) == .admitted)
         #expect(other.admit(peer, at: now) == .outOfFiles)
@@ -24,7 +24,7 @@ import Testing
 
     @Test func anAddressMayHaveSoManyOpen() throws {
         let limits = ConnectLimits(connects: .off, open: 1)
-        let guardian = ConnectGuard(.providerConnectRate, limits, budget: ConnectionBudget(limit: 10))
+        let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
         let (one, other) = (try address("192.0.2.1"), try address("192.0.2.2"))
         #expect(guardian.admit(one, at: now) == .admitted)
         #expect(guardian.admit(one, at: now) == .tooManyOpen)
@@ -33,7 +33,7 @@ import Testing
 
     @Test func aSuspectsConnectsCountDouble() throws {
         let limits = ConnectLimits(connects: Rate(burst: 4, perSecond: 1), open: 0)
-        let guardian = ConnectGuard(.providerConnectRate, limits, budget: ConnectionBudget(limit: 10))
+        let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
         let peer = try address("192.0.2.1")
         guardian.suspect(peer, at: now)
         let verdicts = (0..<3).map { _ in guardian.admit(peer, at: now) }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The clock of a listener's connections")
 struct ConnectionRegistryTests {
     /// Counts how often it is looked at.
-    private final class Connection: ConnectionHandlerProtocol, Sendable {
+    private final class Connection: RegisteredConnection, Sendable {
         let ticks = Atomic(0)
         var count: Int { ticks.load(ordering: .relaxed) }
 

@@ -1,9 +1,12 @@
 import Connections
 import Logging
+import Rates
 import Synchronization
 import Testing
 
 @Suite struct LimitLogTests {
+    private static let one = Limit("one")
+
     /// Counts messages, and keeps the first.
     private final class Messages: LogHandler {
         private struct State {
@@ -43,10 +46,10 @@ import Testing
         let log = LimitLog(Logger(label: "test") { _ in messages }) { limit in
             counts.withLock { $0[limit, default: 0] += 1 }
         }
-        for _ in 0..<1000 { log.struck(.tokenRate, peer: "192.0.2.1") }
-        log.struck(.flood)
-        #expect(counts.withLock { $0 } == [.tokenRate: 1000, .flood: 1])
-        #expect(messages.first?["limit"] == "token-rate" && messages.first?["peer"] == "192.0.2.1")
+        for _ in 0..<1000 { log.struck(Self.one, peer: "192.0.2.1") }
+        log.struck(.handshakeTimeout)
+        #expect(counts.withLock { $0 } == [Self.one: 1000, .handshakeTimeout: 1])
+        #expect(messages.first?["limit"] == "one" && messages.first?["peer"] == "192.0.2.1")
         // Five of the one, one of the other; a slow machine may see a few more.
         #expect((6..<500).contains(messages.count))
     }

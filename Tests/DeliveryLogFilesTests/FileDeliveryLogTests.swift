@@ -1,7 +1,8 @@
+import CommonTesting
 import Delivery
 import DeliveryLogFiles
-import DeliveryTesting
 import Foundation
+import MemoryStore
 import Notifications
 import Synchronization
 import Testing
@@ -19,7 +20,7 @@ struct FileDeliveryLogTests {
 
     @Test("what is recorded is read, in order, while the log is open")
     func readsBack() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             let events = Example.steps.enumerated().map { Example.event(UInt64($0), $1) }
             for event in events { log.record(event) }
@@ -30,7 +31,7 @@ struct FileDeliveryLogTests {
 
     @Test("a reader gets what was written since it read last")
     func follows() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             var reader = DeliveryLogReader(folder: folder)
             try reader.read { _ in Issue.record("there is no folder") }
             let log = try Self.log(folder)
@@ -46,7 +47,7 @@ struct FileDeliveryLogTests {
 
     @Test("what comes in is written without being asked for")
     func writesByItself() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             await confirmation { confirmation in
                 await withCheckedContinuation { continuation in
                     do {
@@ -67,7 +68,7 @@ struct FileDeliveryLogTests {
 
     @Test("a block that a crash cut off is skipped, and what the next start writes is read", arguments: [1, 15, 40])
     func tornEnd(bytes: Int) async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             for number in 1...2 as ClosedRange<UInt64> {
                 let log = try Self.log(folder)
                 log.record(Example.event(number))
@@ -84,8 +85,8 @@ struct FileDeliveryLogTests {
 
     @Test("the token's generation and key are looked up where the event does not say")
     func findsTokens() async throws {
-        try await withTemporaryFolder { folder in
-            let store = InMemoryStore()
+        try await withTemporaryPath { folder in
+            let store = MemoryStore()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
             let log = try Self.log(folder)
             log.findTokens(in: store)
@@ -104,7 +105,7 @@ struct FileDeliveryLogTests {
 
     @Test("beyond what may wait events are lost, and the log says how many")
     func overload() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.pendingEvents = 16
             let losses = Mutex<UInt64>(0)
@@ -126,7 +127,7 @@ struct FileDeliveryLogTests {
 
     @Test("the log stays within its size, and the newest events are there")
     func boundedSize() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.totalBytes = 1 << 20
             let log = try Self.log(folder, limits: limits)
@@ -148,7 +149,7 @@ struct FileDeliveryLogTests {
 
     @Test("what is older than the retention goes")
     func retention() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let clock = SettableClock()
             let log = try Self.log(folder, clock: clock)
             for day in 1...20 as ClosedRange<UInt64> {
@@ -165,7 +166,7 @@ struct FileDeliveryLogTests {
 
     @Test("files that are none of the log's are left alone")
     func foreignFiles() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             for name in ["notes.log", "0000000000000001.log.gz", "abc"] {
                 try "mine".write(toFile: folder + "/" + name, atomically: true, encoding: .utf8)
@@ -179,7 +180,7 @@ struct FileDeliveryLogTests {
 
     @Test("when it cannot be written nothing is said to be, and once it can the losses are there")
     func cannotWrite() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let failures = Mutex<[UInt64]>([])
             let log = try Self.log(folder) { report in
                 if report.failure != nil { failures.withLock { $0.append(report.losses) } }
@@ -199,7 +200,7 @@ struct FileDeliveryLogTests {
 
     @Test("only the owner may read it")
     func permissions() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             log.record(Example.event(1))
             await log.flush()

@@ -29,13 +29,6 @@ enum Example {
     ]
 }
 
-/// Runs the test with a folder that is gone afterwards.
-func withTemporaryFolder(_ body: (_ path: String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("log-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // A folder left behind fails no test.
-    try await body(folder)
-}
-
 /// A clock that stands still until it is set.
 final class SettableClock: Sendable {
     private let moment = Mutex(Example.moment)

@@ -1,4 +1,5 @@
 package import Delivery
+import Synchronization
 
 /// What the ports promise, as checks that every store's tests run.
 ///
@@ -8,46 +9,44 @@ package import Delivery
 /// ```swift
 /// @Test(arguments: StoreContract.promises)
 /// func keeps(_ promise: StoreContract.Promise) async throws {
-///     try await StoreContract { try await makeStore() }.check(promise)
+///     try await StoreContract { log in StoreContract.Ports(try await makeStore(log)) }.check(promise)
 /// }
 /// ```
 package struct StoreContract: Sendable {
     /// A store as its ports.
     package struct Ports: Sendable {
-        package let accounts: any Accounts
-        package let registrations: any Registrations
-        package let mailboxes: any Mailboxes
-        package let secrets: any Secrets
-        package let invitations: any Invitations
-        package let feedback: any Feedback
+        package var accounts: any Accounts
+        package var registrations: any Registrations
+        package var mailboxes: any Mailboxes
+        package var secrets: any Secrets
+        package var invitations: any Invitations
+        package var feedback: any Feedback
         /// Called when the check is over.
-        package let close: @Sendable () async -> Void
+        let close: @Sendable () async -> Void
 
-        package init(
-            accounts: any Accounts,
-            registrations: any Registrations,
-            mailboxes: any Mailboxes,
-            secrets: any Secrets,
-            invitations: any Invitations,
-            feedback: any Feedback,
-            close: @escaping @Sendable () async -> Void = {},
-        ) {
-            self.accounts = accounts
-            self.registrations = registrations
-            self.mailboxes = mailboxes
-            self.secrets = secrets
-            self.invitations = invitations
-            self.feedback = feedback
-            self.close = close
+        package init(_ store: any Store) {
+            accounts = store
+            registrations = store
+            mailboxes = store
+            secrets = store.secrets
+            invitations = store
+            feedback = store
+            close = { await store.close() }
         }
     }
 
     /// One promise and its check.
     package struct Promise: Sendable, CustomStringConvertible {
         package let name: String
-        let check: @Sendable (Ports) async throws -> Void
+        let check: @Sendable (Ports, RecordingLog) async throws -> Void
 
         init(_ name: String, _ check: @escaping @Sendable (Ports) async throws -> Void) {
+            self.name = name
+            self.check = { ports, _ in try await check(ports) }
+        }
+
+        /// - Parameter check: is given what the store's delivery log was told as well.
+        init(_ name: String, withLog check: @escaping @Sendable (Ports, RecordingLog) async throws -> Void) {
             self.name = name
             self.check = check
         }
@@ -58,24 +57,35 @@ package struct StoreContract: Sendable {
     /// All of them.
     package static let promises =
         mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
-        + feedbackPromises
+        + feedbackPromises + logPromises + deletionPromises
 
-    private let makeStore: @Sendable () async throws -> Ports
+    private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 
-    /// - Parameter makeStore: makes a store that nothing else uses and that holds nothing yet.
-    package init(_ makeStore: @escaping @Sendable () async throws -> Ports) {
+    /// - Parameter makeStore: makes a store that nothing else uses and that holds nothing yet. It tells the given log
+    ///   what leaves its mailboxes.
+    package init(_ makeStore: @escaping @Sendable (any DeliveryLog) async throws -> Ports) {
         self.makeStore = makeStore
     }
 
     /// Checks one promise on a fresh store.
     package func check(_ promise: Promise) async throws {
-        let ports = try await makeStore()
+        let log = RecordingLog()
+        let ports = try await makeStore(log)
         do {
-            try await promise.check(ports)
+            try await promise.check(ports, log)
         } catch {
             await ports.close()
             throw error
         }
         await ports.close()
     }
+}
+
+/// Keeps what it is told.
+final class RecordingLog: DeliveryLog {
+    private let all = Mutex<[DeliveryEvent]>([])
+
+    var events: [DeliveryEvent] { all.withLock { $0 } }
+
+    func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
 }

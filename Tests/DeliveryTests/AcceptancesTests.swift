@@ -1,6 +1,6 @@
 import Delivery
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 /// What is to be done after each event between a provider's request and its answer.

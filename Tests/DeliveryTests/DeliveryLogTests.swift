@@ -1,5 +1,5 @@
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import Notifications
 import Testing
 

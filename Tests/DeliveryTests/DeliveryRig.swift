@@ -1,5 +1,5 @@
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import Notifications
 
 /// Delivery over a store whose calls can be held, a local switchboard and a clock that a test sets.
@@ -24,6 +24,7 @@ struct DeliveryRig: Sendable {
         switchboard = WatchedSwitchboard(
             LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))
         delivery = Delivery(
+            accounts: store.memory,
             registrations: registrations ?? store.memory,
             mailboxes: store,
             switchboard: switchboard,

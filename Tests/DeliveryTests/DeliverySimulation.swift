@@ -1,6 +1,6 @@
 @testable import Delivery
 import Notifications
-import RandomTesting
+import CommonTesting
 import Rates
 
 /// The whole way of notifications under a seed's control: the two state machines, a model of the mailboxes, devices

@@ -1,6 +1,6 @@
 import Delivery
-import DeliveryTesting
 import Foundation
+import MemoryStore
 import Notifications
 import Testing
 

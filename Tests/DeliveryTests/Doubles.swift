@@ -1,6 +1,6 @@
 import Delivery
-import DeliveryTesting
 import Dispatch
+import MemoryStore
 import Notifications
 import Synchronization
 
@@ -127,7 +127,7 @@ extension Switchboard {
 
 /// Registrations of which nothing is known at once.
 final class RegistrationsElsewhere: Registrations {
-    let memory = InMemoryStore()
+    let memory = MemoryStore()
     private let isReachable: Bool
     private let isHeld: Bool
     private let releases = Recorder<Void>()
@@ -163,6 +163,8 @@ final class RegistrationsElsewhere: Registrations {
     func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError) {
         try await memory.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
     }
+
+    func removeOrphaned(limit: Int) async throws(StoreError) -> Int { try await memory.removeOrphaned(limit: limit) }
 
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
         try await memory.registrations(of: device)

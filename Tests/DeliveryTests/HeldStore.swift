@@ -1,5 +1,5 @@
 import Delivery
-import DeliveryTesting
+import MemoryStore
 import Notifications
 import Synchronization
 
@@ -20,7 +20,7 @@ final class HeldStore: Mailboxes {
         var failing: [Gate: [StoreError]] = [:]
     }
 
-    let memory = InMemoryStore()
+    let memory = MemoryStore()
     /// Calls that came to a gate, and removals that were done.
     let arrivals = Recorder<Gate>()
     let removals = Recorder<MailboxReference>()

@@ -1,4 +1,4 @@
-import RandomTesting
+import CommonTesting
 import Testing
 
 @testable import Delivery

@@ -1,4 +1,5 @@
 @testable import BinaryGateway
+import Connections
 @testable import Courier
 import NIOCore
 import Notifications
@@ -144,7 +145,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     }
 
     private static func readClientHello(_ bytes: [UInt8]) {
-        guard case .hello(let hello) = ClientHello.read(bytes.span) else { return }
+        guard case .hello(let hello) = ClientHello.read(ByteBuffer(bytes: bytes)) else { return }
         precondition((hello.serverName?.utf8.count ?? 0) <= 3 * bytes.count && hello.protocols.count <= bytes.count)
     }
 }

@@ -18,7 +18,8 @@ func measureAcceptance(_ folder: String) async throws {
         let before = store.committed
         let switchboard = LocalSwitchboard(mailboxes: store, clock: systemMoment)
         let delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, clock: systemMoment)
+            accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            clock: systemMoment)
         let answers = Answers()
         let cpu = cpuSeconds()
         let seconds = await measured {

@@ -1,5 +1,5 @@
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 /// What is taken as an identifier of each kind, and how it is written.

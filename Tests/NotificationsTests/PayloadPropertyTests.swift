@@ -1,6 +1,6 @@
 import Foundation
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 
 /// What holds for any body, tried on many.

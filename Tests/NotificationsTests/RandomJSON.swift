@@ -1,4 +1,4 @@
-import RandomTesting
+import CommonTesting
 
 /// Makes random JSON dictionaries as tokens, so that white space can be put between any two of them.
 struct RandomJSON {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import GRDB
@@ -23,7 +24,7 @@ struct ColumnsTests {
 
     @Test("A team's name is read as it was stored, whatever it holds", arguments: samples)
     func names(_ name: String) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: name)
             let store = try await SQLiteStore.open(folder: path)
             _ = try await store.apply(.createTeam(team))

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import Notifications
@@ -35,7 +36,7 @@ struct DurabilityTests {
 
     @Test("A restart keeps the accounts, and IDs of apps go on")
     func restartKeepsAccounts() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
             let (first, second) = (
                 try #require(BundleID(rawValue: "com.example.one")), try #require(BundleID(rawValue: "com.example.two"))
@@ -65,7 +66,7 @@ struct DurabilityTests {
 
     @Test("Versions go on after a restart and after a crash, and are never used again")
     func versionsAfterReopening() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             var versions: Set<MailboxVersion> = []
             for _ in 0..<3 {
                 let store = try await SQLiteStore.open(folder: path)
@@ -87,7 +88,7 @@ struct DurabilityTests {
 
     @Test("A hundred thousand registrations are all there after a restart")
     func manyRegistrations() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let count = 100_000
             try await SQLiteStore.open(folder: path).close()
             try insertRegistrations(count, into: path + "/carillon.sqlite")
@@ -121,7 +122,7 @@ struct DurabilityTests {
 
     @Test("What was handed in before closing is written")
     func closingWrites() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
             let release = await store.holdWriter()
             async let stored = store.store([Example.entry()])

@@ -1,4 +1,5 @@
 import CFaultyDisk
+import CommonTesting
 import Delivery
 import Foundation
 import Notifications
@@ -27,8 +28,8 @@ struct FaultyDiskTests {
             let clock: @Sendable () -> Moment = { Moment(time: Example.moment, uptime: Uptime(nanoseconds: 1)) }
             let switchboard = LocalSwitchboard(mailboxes: store, limits: limits, clock: clock)
             delivery = Delivery(
-                registrations: store, mailboxes: store, switchboard: switchboard, feedback: store, limits: limits,
-                clock: clock)
+                accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+                limits: limits, clock: clock)
         }
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
@@ -87,7 +88,7 @@ struct FaultyDiskTests {
         limits: DeliveryLimits = DeliveryLimits(),
         _ body: (Rig) async throws -> Void,
     ) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             #expect(faulty_disk_install() == 0)
             let disk = faulty_disk_add(path)
             try #require(disk >= 0)

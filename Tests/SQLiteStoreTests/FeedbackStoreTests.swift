@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Testing
@@ -31,7 +32,7 @@ struct FeedbackStoreTests {
 
     @Test("Beyond the limit the oldest entries go")
     func limit() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             let store = try await SQLiteStore.open(folder: folder, maximumPendingItems: 100, maximumFeedbackEntries: 3)
             try await Self.list(1...5, in: store)
             #expect(try await Self.devices(in: store) == [3, 4, 5])
@@ -41,7 +42,7 @@ struct FeedbackStoreTests {
 
     @Test("The list survives the process, and a place in it is never used again")
     func survives() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryPath { folder in
             var store = try await SQLiteStore.open(folder: folder)
             try await Self.list(1...2, in: store)
             let last = try #require(try await store.take(Self.list, after: nil, limit: 100).last).mark

@@ -1,7 +1,9 @@
+import CommonTesting
 import Delivery
 import Foundation
 import GRDB
 import Notifications
+import PrivateFiles
 import Testing
 
 @testable import SQLiteStore
@@ -40,7 +42,7 @@ struct OpeningTests {
 
     @Test("Takes back what others were allowed")
     func protects() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let file = path + "/carillon.sqlite"
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
@@ -61,7 +63,7 @@ struct OpeningTests {
 
     @Test("A start that was interrupted leaves nothing in the way")
     func interruptedCreation() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try Data("half".utf8).write(to: URL(fileURLWithPath: path + "/carillon.sqlite.new"))
             try await SQLiteStore.open(folder: path).close()
@@ -84,7 +86,7 @@ struct OpeningTests {
 
     @Test("A database of a newer version is refused and stays as it is")
     func newer() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let queue = try DatabaseQueue(path: path + "/carillon.sqlite")
             try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
@@ -95,7 +97,7 @@ struct OpeningTests {
 
     @Test("Another program's database is refused and stays as it is")
     func foreign() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             let queue = try DatabaseQueue(path: path + "/carillon.sqlite")
             try await queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
@@ -108,7 +110,7 @@ struct OpeningTests {
         "A file that is no database is refused and stays as it is",
         arguments: ["", "text", String(repeating: "x", count: 9999)])
     func noDatabase(_ contents: String) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try Data(contents.utf8).write(to: URL(fileURLWithPath: path + "/carillon.sqlite"))
             try await expectRefusal(path, .unreadable, saying: "not an SQLite database")
@@ -117,7 +119,7 @@ struct OpeningTests {
 
     @Test("A damaged database is refused and stays as it is")
     func damaged() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
             for app in 1...100 as ClosedRange<UInt32> {
                 _ = try await store.register(Example.destination(app: app), tokenKeyID: 1, at: Example.moment)
@@ -136,7 +138,7 @@ struct OpeningTests {
 
     @Test("A file in the folder's place is said to be no folder")
     func noFolder() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
             let error = try await openingError(path)
             #expect(error.code == .unavailable)
@@ -146,7 +148,7 @@ struct OpeningTests {
 
     @Test("A folder whose own folder is missing is not created")
     func noParent() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             let error = try await openingError(path + "/missing/data")
             #expect(error.code == .unavailable)
             #expect(error.cause.contains("create the folder above it"))
@@ -157,7 +159,7 @@ struct OpeningTests {
     @Test(
         "A folder without permission is named with what to do", .enabled(if: geteuid() != 0), arguments: [0o000, 0o500])
     func noPermission(_ permissions: Int) async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try FileManager.default.createDirectory(
                 atPath: path,
                 withIntermediateDirectories: false,
@@ -172,7 +174,7 @@ struct OpeningTests {
 
     @Test("A database that may not be written is named with what to do", .enabled(if: geteuid() != 0))
     func readOnlyFile() async throws {
-        try await withTemporaryFolder { path in
+        try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let file = path + "/carillon.sqlite"
             try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file)

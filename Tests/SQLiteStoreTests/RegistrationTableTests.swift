@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import CommonTesting
 import Testing
 
 @testable import SQLiteStore
@@ -40,6 +41,50 @@ struct RegistrationTableTests {
         let registrations = table.registrations(of: Example.destination(1).deviceKey)
         #expect(registrations.count == 300)
         #expect(registrations[AppID(rawValue: 299)] == registration(299))
+    }
+
+    @Test("Whatever is removed, all others are still found", arguments: 1...20 as ClosedRange<UInt64>)
+    func removes(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let table = RegistrationTable()
+        var model: [Destination: Registration] = [:]
+        let destinations = (0..<400 as Range<UInt64>).map { Example.destination($0 / 4, app: UInt32($0 % 4)) }
+        for step in 0..<3000 as Range<UInt32> {
+            guard let destination = destinations.randomElement(using: &random) else { return }
+            if Bool.random(using: &random) {
+                table.set(registration(step), of: destination)
+                model[destination] = registration(step)
+            } else {
+                table.remove(destination)
+                model[destination] = nil
+            }
+        }
+        #expect(table.count == model.count)
+        let isRight = destinations.allSatisfy { table[$0] == model[$0] }
+        #expect(isRight)
+        let byDevice = destinations.allSatisfy { destination in
+            let found = table.registrations(of: destination.deviceKey)
+            return found.count == model.keys.count { $0.deviceKey == destination.deviceKey }
+        }
+        #expect(byDevice)
+    }
+
+    @Test("A look at all rows finds each once, though what was found is removed", arguments: [1, 3, 1000])
+    func looksAtAll(limit: Int) {
+        let table = RegistrationTable()
+        let destinations = (0..<900 as Range<UInt64>).map { Example.destination($0 / 3, app: UInt32($0 % 3)) }
+        for destination in destinations { table.set(registration(1), of: destination) }
+        var position = RegistrationTable.Position()
+        var found: [Destination] = []
+        var batch: [Destination]
+        repeat {
+            batch = table.destinations(from: &position, limit: limit) { $0.rawValue == 1 }
+            for destination in batch { table.remove(destination) }
+            found += batch
+        } while batch.count == limit
+        let expected = destinations.filter { $0.app.rawValue == 1 }
+        #expect(found.count == expected.count)
+        #expect(Set(found) == Set(expected))
     }
 
     @Test("The last generation is not followed by the first")

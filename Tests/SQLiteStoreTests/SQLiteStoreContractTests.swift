@@ -1,4 +1,4 @@
-import Delivery
+import CommonTesting
 import DeliveryTesting
 import SQLiteStore
 import Testing
@@ -7,20 +7,10 @@ import Testing
 struct SQLiteStoreContractTests {
     @Test(arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
-        try await withTemporaryFolder { folder in
-            let contract = StoreContract {
-                let store = try await SQLiteStore.open(folder: folder)
-                return StoreContract.Ports(
-                    accounts: store,
-                    registrations: store,
-                    mailboxes: store,
-                    secrets: store.secrets,
-                    invitations: store,
-                    feedback: store,
-                    close: { await store.close() },
-                )
-            }
-            try await contract.check(promise)
+        try await withTemporaryPath { folder in
+            try await StoreContract { log in
+                StoreContract.Ports(try await SQLiteStore.open(folder: folder, log: log))
+            }.check(promise)
         }
     }
 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import GRDB
@@ -6,25 +7,12 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Runs the test with a folder that is gone afterwards. The path of a store's folder in it is passed.
-func withTemporaryFolder(_ body: (_ path: String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    do {
-        try await body(folder.appendingPathComponent("data").path)
-    } catch {
-        try? FileManager.default.removeItem(at: folder)
-        throw error
-    }
-    try FileManager.default.removeItem(at: folder)
-}
-
 /// Runs the test on a fresh store.
 func withStore(
     maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
     _ body: (_ store: SQLiteStore, _ path: String) async throws -> Void,
 ) async throws {
-    try await withTemporaryFolder { path in
+    try await withTemporaryPath { path in
         let store = try await SQLiteStore.open(folder: path, maximumPendingItems: maximumPendingItems)
         do {
             try await body(store, path)

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTP2
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Testing
 import Trust

@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Service
 import Testing

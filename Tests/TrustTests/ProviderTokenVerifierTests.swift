@@ -1,6 +1,6 @@
 import Crypto
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 @testable import Trust
 
@@ -155,8 +155,7 @@ struct ProviderTokenVerifierTests {
     func lengths() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 100, using: &generator)
-        let verified = VerifiedProviderToken(
-            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        let verified = VerifiedProviderToken(issuedAt: 0, key: fixture.key)
         let tokens = (0...40).map { [UInt8](repeating: 0, count: $0) }
         for token in tokens { memory.remember(token.span, as: verified) }
         #expect(memory.count == tokens.count)
@@ -167,8 +166,7 @@ struct ProviderTokenVerifierTests {
     func forgetting() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 2, using: &generator)
-        let verified = VerifiedProviderToken(
-            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        let verified = VerifiedProviderToken(issuedAt: 0, key: fixture.key)
         let tokens = [1, 2, 2, 3].map { [UInt8](repeating: 0, count: $0) }
         let forgotten = tokens.map { memory.remember($0.span, as: verified) }
         #expect(forgotten == [false, false, false, true])
@@ -186,8 +184,7 @@ struct ProviderTokenVerifierTests {
         let change = ProviderTokenMemory.mixed(start, 1) ^ ProviderTokenMemory.mixed(start, 2)
         let first = bytes([1, 7])
         let second = bytes([2, 7 ^ change])
-        let verified = VerifiedProviderToken(
-            team: fixture.team, key: fixture.keyID, issuedAt: 0, environments: [], bundleIDs: nil)
+        let verified = VerifiedProviderToken(issuedAt: 0, key: fixture.key)
         memory.remember(first.span, as: verified)
         #expect(memory.recall(first.span) != nil)
         #expect(memory.recall(second.span) == nil)

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 import Notifications
-import RandomTesting
+import CommonTesting
 import Testing
 import Trust
 

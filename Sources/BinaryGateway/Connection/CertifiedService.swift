@@ -1,8 +1,9 @@
+package import Connections
 package import NIOCore
 package import Trust
 
-/// What stands behind a listener that takes providers with a certificate alone.
-package protocol CertifiedService: AnyObject, Sendable {
+/// A service for providers with a certificate alone, on a port of the binary API.
+package protocol CertifiedService: ConnectionService where Peer == ProviderIdentity {
     /// Judges the certificate.
     var certificates: ProviderCertificates { get }
 
@@ -10,6 +11,22 @@ package protocol CertifiedService: AnyObject, Sendable {
 
     /// Makes what answers a new connection.
     func makeConnection(from identity: ProviderIdentity, on channel: CertifiedChannel) -> any CertifiedConnection
+}
+
+extension CertifiedService {
+    package static func refusal(of hello: ClientHello) -> String? {
+        hello.offersHTTP2 ? "It wants HTTP/2 on a port of the binary API." : nil
+    }
+
+    package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try certificates.admit(chain) }
+
+    package func open(_ accepted: AcceptedConnection, from peer: ProviderIdentity?) -> (any ServedConnection)? {
+        guard let peer else { return nil }
+        // A channel that does not take this is gone.
+        return try? CertifiedChannel(accepted, lingerTimeout: limits.lingerTimeout) {
+            makeConnection(from: peer, on: $0)
+        }
+    }
 }
 
 /// One connection's side of a service. Called on the connection's event loop.

@@ -2,6 +2,7 @@ import Connections
 import Delivery
 import NIOCore
 import Notifications
+import Rates
 import Trust
 
 /// One provider's connection to the feedback service: sends the list, and closes.

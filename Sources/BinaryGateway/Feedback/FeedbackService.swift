@@ -1,3 +1,4 @@
+import Connections
 package import Delivery
 import NIOCore
 package import Trust

@@ -1,5 +1,6 @@
 import DequeModule
 import Notifications
+import Rates
 
 /// The notifications between a provider's request and its answer: which are offered to a device, which go to the
 /// mailbox, and when the answer is due (Guide, 2.1.3).
@@ -93,7 +94,7 @@ struct Acceptances: ~Copyable {
         /// For the delivery log.
         case note(DeliveryStep, NotificationSubject)
         /// A bound turned a notification away.
-        case struck(DeliveryLimit)
+        case struck(Limit)
     }
 
     var isWaiting: Bool { !offered.isEmpty }

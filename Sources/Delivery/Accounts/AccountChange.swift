@@ -3,8 +3,12 @@ package import Notifications
 /// One step in the life of the accounts.
 package enum AccountChange: Sendable, Hashable {
     case createTeam(Team)
+    /// With its apps, keys and certificates.
+    case deleteTeam(TeamID, at: Timestamp)
     /// The app's ``App/id`` is chosen by the store.
     case createApp(bundleID: BundleID, team: TeamID)
+    /// With its certificates, and the keys that are restricted to it alone; other keys are for it no more.
+    case deleteApp(BundleID, at: Timestamp)
     case createKey(TeamKey)
     case revokeKey(KeyID, at: Timestamp)
     case createCertificate(TeamCertificate)
@@ -27,11 +31,20 @@ extension AccountsSnapshot {
         case .createTeam(let team):
             guard teams[team.id] == nil else { throw StoreError(.exists, "There is a team \(team.id) already.") }
             next.teams[team.id] = team
+        case .deleteTeam(let team, _):
+            try demand(team)
+            next.remove(team)
         case .createApp(let bundleID, let team):
             try demand(team)
             guard apps[bundleID] == nil else { throw StoreError(.exists, "There is an app \(bundleID) already.") }
             try demandOwnTopics(bundleID, of: team)
             next.insert(App(id: nextAppID, bundleID: bundleID, team: team))
+        case .deleteApp(let bundleID, _):
+            guard let app = apps[bundleID] else {
+                throw StoreError(
+                    .missing, "There is no app \(bundleID); carillon app list shows those that there are.")
+            }
+            next.remove(app)
         case .createKey(let key):
             try demand(key.team)
             for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }

@@ -25,6 +25,24 @@ package struct AccountsSnapshot: Sendable, Hashable {
             apps[app.bundleID] = app
             appsByID[app.id] = app
         }
+
+        mutating func remove(_ app: App) {
+            apps[app.bundleID] = nil
+            appsByID[app.id] = nil
+            certificates = certificates.filter { $0.value.bundleID != app.bundleID }
+            for (id, key) in keys {
+                guard var bundleIDs = key.bundleIDs, bundleIDs.remove(app.bundleID) != nil else { continue }
+                // No restriction at all would be one to everything.
+                if bundleIDs.isEmpty { keys[id] = nil } else { keys[id]?.bundleIDs = bundleIDs }
+            }
+        }
+
+        mutating func remove(_ team: TeamID) {
+            for app in apps.values where app.team == team { remove(app) }
+            keys = keys.filter { $0.value.team != team }
+            certificates = certificates.filter { $0.value.team != team }
+            teams[team] = nil
+        }
     }
 
     /// No accounts at all.
@@ -90,6 +108,9 @@ extension AccountsSnapshot {
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
+    /// Whether an app of the earlier accounts is not in these.
+    func lacksApp(of earlier: AccountsSnapshot) -> Bool { earlier.apps.values.contains { app($0.id) == nil } }
+
     /// The app that a topic addresses, and which of its services: the app whose bundle ID it is, else the one whose
     /// bundle ID and suffix it is.
     package func app(forTopic topic: String) -> (app: App, kind: TopicKind)? {
@@ -109,6 +130,12 @@ extension AccountsSnapshot {
     }
 
     mutating func insert(_ app: App) { change { $0.insert(app) } }
+
+    /// With its certificates; keys are for it no more.
+    mutating func remove(_ app: App) { change { $0.remove(app) } }
+
+    /// With its apps, keys and certificates.
+    mutating func remove(_ team: TeamID) { change { $0.remove(team) } }
 
     mutating func advance() { change { $0.version += 1 } }
 }

@@ -12,7 +12,7 @@ package struct TeamKey: Sendable, Hashable {
     /// The environments it is good for.
     package let environments: Set<Environment>
     /// The apps it is good for; nil for all of its team's.
-    package let bundleIDs: Set<BundleID>?
+    package internal(set) var bundleIDs: Set<BundleID>?
     /// When it was revoked; nil while it is good.
     package var revoked: Timestamp?
 

@@ -1,5 +1,5 @@
 import Notifications
-import Rates
+package import Rates
 import Synchronization
 
 /// The switchboard of a service in one process: it answers at once, and truthfully.
@@ -7,7 +7,7 @@ package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let log: any DeliveryLog
     private let limits: DeliveryLimits
-    private let struck: @Sendable (DeliveryLimit) -> Void
+    private let struck: @Sendable (Limit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
@@ -21,7 +21,7 @@ package final class LocalSwitchboard: Switchboard {
         mailboxes: any Mailboxes,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (DeliveryLimit) -> Void = { _ in },
+        struck: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes

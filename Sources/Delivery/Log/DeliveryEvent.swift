@@ -93,7 +93,7 @@ extension DeliveryStep {
 package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     /// It was to be tried once and never stored (expiration 0, or past), and the one attempt did not reach the device.
     case oneAttempt
-    /// The app was removed from the device, or the device's tokens were renewed.
+    /// The app was removed from the device or deleted from the accounts, or the device's tokens were renewed.
     case unregistered
 }
 

@@ -36,6 +36,13 @@ package protocol Registrations: KnownRegistrations {
     /// registers again; empties their mailboxes.
     func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError)
 
+    /// Removes the registrations of apps that are not in the accounts, with their mailboxes and feedback entries; an app
+    /// that is deleted meanwhile may be left for the next call. It is of no use to anybody any more: the gateways refuse
+    /// its device tokens.
+    /// - Parameter limit: how many registrations at most; what is left is removed by the next call, also after a restart.
+    /// - Returns: How many were removed; fewer than `limit` when there is no more.
+    func removeOrphaned(limit: Int) async throws(StoreError) -> Int
+
     /// The device's apps that have or had a registration.
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration]
 }
@@ -46,7 +53,14 @@ package enum KnownRegistration: Sendable, Hashable {
     case neverRegistered
 
     /// Nil where there never was one.
-    var registration: Registration? {
+    package var registration: Registration? {
         if case .registered(let registration) = self { registration } else { nil }
+    }
+}
+
+extension StoreError {
+    /// One of the device's apps is at the last generation of device tokens, and none may ever come again.
+    package static func outOfTokens(_ device: DeviceID) -> StoreError {
+        StoreError(.unavailable, "Device \(device) has used up its tokens: activate it anew.")
     }
 }

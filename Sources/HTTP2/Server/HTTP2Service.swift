@@ -1,40 +1,26 @@
 package import Connections
 package import NIOCore
+import NIOSSL
+import Rates
 
-/// What stands behind a listener: it judges who connects, and makes what answers them.
-package protocol HTTP2Service: AnyObject, Sendable {
-    /// What a client certificate says of its holder; `Never` where none is asked for.
-    associatedtype Peer: Sendable = Never
-
-    /// What each connection keeps for what it reads and writes.
-    static var buffers: ConnectionBuffers { get }
-
-    /// The limits of a new connection's session; nil in the place of the peer where it presented no certificate.
+/// A service that speaks HTTP/2.
+package protocol HTTP2Service: ConnectionService {
+    /// The limits of a new connection's session.
+    /// - Parameter peer: nil if the client presented no certificate.
     func sessionConfiguration(for peer: Peer?) -> HTTP2Configuration
 
-    /// Judges the certificates of a client that presented some, in its TLS handshake; what it throws refuses them.
-    /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
-    func admit(_ chain: [[UInt8]]) throws -> Peer
-
-    /// Makes what answers a new connection; nil in the place of the peer where it presented no certificate.
+    /// Makes what answers a new connection.
+    /// - Parameter peer: nil if the client presented no certificate.
     func makeConnection(from peer: Peer?, on channel: any Channel) -> any HTTP2Connection
 }
 
 extension HTTP2Service {
-    package static var buffers: ConnectionBuffers { .busy }
+    package func open(_ accepted: AcceptedConnection, from peer: Peer?) -> (any ServedConnection)? {
+        ServedSession(
+            accepted, configuration: sessionConfiguration(for: peer),
+            connection: makeConnection(from: peer, on: accepted.channel))
+    }
 }
-
-extension HTTP2Service where Peer == Never {
-    package func admit(_ chain: [[UInt8]]) throws -> Never { throw NoCertificateExpected() }
-}
-
-extension HTTP2Connection {
-    package var isSuspect: Bool { false }
-    package func abandon() {}
-}
-
-/// A client presented a certificate where none was asked for.
-package struct NoCertificateExpected: Error {}
 
 /// One connection's side of a service: an application of its session that time passes for.
 package protocol HTTP2Connection: HTTP2Application {
@@ -50,4 +36,65 @@ package protocol HTTP2Connection: HTTP2Application {
     /// The time for finishing is over, and the connection is closed once what this writes has gone out. On the
     /// connection's event loop.
     func abandon()
+}
+
+extension HTTP2Connection {
+    package var isSuspect: Bool { false }
+    package func abandon() {}
+}
+
+/// A session and its application, as the listener's handler sees them.
+private final class ServedSession: ServedConnection {
+    private let accepted: AcceptedConnection
+    private let session: HTTP2Session
+    private var connection: (any HTTP2Connection)?
+
+    init(_ accepted: AcceptedConnection, configuration: HTTP2Configuration, connection: any HTTP2Connection) {
+        self.accepted = accepted
+        self.connection = connection
+        session = HTTP2Session(role: .server, configuration: configuration, application: connection)
+        session.buffers = accepted.buffers
+        session.whenEnded = { [weak self] end in self?.ended(end) }
+    }
+
+    func addHandlers(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        before last: any ChannelHandler,
+    ) throws {
+        try pipeline.addHandler(session, position: .before(last))
+    }
+
+    var hasBegun: Bool { session.hasReceivedPreface }
+
+    func tick(now: NIODeadline) {
+        connection?.tick(now: now)
+        session.restIfSilent()
+    }
+
+    func drain() {
+        if let connection { connection.drain() } else { close() }
+    }
+
+    func abandon() {
+        connection?.abandon()
+        session.close()
+    }
+
+    func close() { accepted.channel.close(promise: nil) }
+
+    private func ended(_ end: SessionEnd) {
+        if connection?.isSuspect == true { accepted.suspect() }
+        if case .flood = end {
+            accepted.suspect()
+            accepted.struck(.flood)
+        }
+        connection = nil
+        switch end {
+        case .closed, .drained, .peerClosed: break
+        // Widely used clients end TLS without saying so (RFC 8446, 6.1 asks for it); HTTP/2 frames tell what is whole.
+        case .channelError(NIOSSLError.uncleanShutdown): break
+        case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
+            accepted.report("A connection ended before its time", "\(end)")
+        }
+    }
 }

@@ -25,9 +25,6 @@ final class LibraryMemory {
     private(set) var frame: UnsafeMutableRawPointer?
     private(set) var frameCount = 0
     private var isMaking = false
-    /// The table of streams.
-    private var table: UnsafeMutableRawPointer?
-    private var tableCount = 0
 
     /// Calls with the functions that libnghttp2 is to use while it makes a session, and afterwards.
     static func with<Result>(
@@ -42,12 +39,7 @@ final class LibraryMemory {
                 if let owner { LibraryMemory.call(owner) { $0.forget(piece) } }
                 free(piece)
             },
-            calloc: { count, size, owner in
-                let piece = calloc(count, size)
-                // Of all that libnghttp2 wants cleared, only the table of its streams is many of a kind.
-                if count > 1, let owner, let piece { LibraryMemory.call(owner) { $0.note(table: piece, count * size) } }
-                return piece
-            },
+            calloc: { count, size, _ in calloc(count, size) },
             realloc: { piece, count, owner in
                 guard let owner else { return realloc(piece, count) }
                 return LibraryMemory.call(owner) { $0.change(piece, to: count) }
@@ -75,24 +67,7 @@ final class LibraryMemory {
     }
 
     private func forget(_ piece: UnsafeMutableRawPointer?) {
-        guard let piece else { return }
-        if piece == frame { frame = nil }
-        if piece == table { table = nil }
-    }
-
-    private func note(table piece: UnsafeMutableRawPointer, _ count: Int) { (table, tableCount) = (piece, count) }
-
-    /// Where in the table of streams one of them stands; nil where it does not, or the table is not known.
-    func place(inTableOf stream: UnsafeRawPointer) -> UnsafeRawPointer? {
-        guard let table else { return nil }
-        let words = UnsafeRawBufferPointer(start: table, count: tableCount)
-        let wanted = UInt(bitPattern: stream)
-        let width = MemoryLayout<UInt>.stride
-        for offset in stride(from: 0, through: words.count - width, by: width)
-        where words.load(fromByteOffset: offset, as: UInt.self) == wanted {
-            return UnsafeRawPointer(table) + offset
-        }
-        return nil
+        if let piece, piece == frame { frame = nil }
     }
 
     /// Gives back the pages for a frame: they are made again, empty, as soon as something is written to them. Only while

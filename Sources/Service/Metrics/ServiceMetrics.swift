@@ -3,6 +3,7 @@ import CoreMetrics
 import Delivery
 import DeliveryLogFiles
 import Notifications
+import Rates
 import Synchronization
 
 /// Counts what the delivery log is told, and how long storing and acknowledging take (docs/metrics.md). Off the way of
@@ -30,7 +31,7 @@ final class ServiceMetrics: Sendable {
         rejections = Mutex([:])
         // All of them from the start: a rate of what is not there cannot be watched.
         limits = Dictionary(
-            uniqueKeysWithValues: Limit.allCases.map { limit in
+            uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
                 return (limit, Counter(label: "carillon_limits_struck_total", dimensions: dimensions, factory: factory))
             })

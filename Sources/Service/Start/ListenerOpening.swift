@@ -4,6 +4,7 @@ import HTTP2
 import Logging
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Notifications
 
 /// Opens the listeners of one kind after the other, as the plan of ports has them.
@@ -27,60 +28,29 @@ struct ListenerOpening {
         func address(_ environment: Environment) -> String { announced[environment]?.hostAndPort ?? "" }
     }
 
-    /// What all listeners of a kind have in common.
-    private struct Opening {
-        let address: Listener.Address
-        let connects: ConnectGuard
-        let logger: Logger
-    }
-
     /// Listeners for HTTP/2.
     func open<Service: HTTP2Service>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
-        try await open(kind, services, connects, bind)
-    }
-
-    /// One listener for HTTP/2 that is in no plan.
-    func openOne<Service: HTTP2Service>(
-        _ choice: ServiceChoice<Service>,
-        _ name: String,
-        host: String,
-        _ port: Int,
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> Listener {
-        try await open(choice, name, host: host, port, connects, bind)
-    }
-
-    private func bind<Service: HTTP2Service>(
-        _ choice: ServiceChoice<Service>,
-        _ opening: Opening,
-    ) async throws -> Listener {
-        try await HTTP2Listener.bind(
-            choice, to: opening.address, tls: { [certificate] in certificate.context }, limits: settings.listener,
-            connects: opening.connects, group: group, logger: opening.logger)
+        try await open(kind, services, connects) { [certificate] in certificate.context }
     }
 
     /// Listeners for the binary API's ports.
-    func openBinary(
-        _ kind: PortPlan.Listener,
-        _ services: [Environment: any CertifiedService],
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> Listeners {
-        try await open(kind, services, connects) { choice, opening in
-            try await CertifiedListener.bind(
-                choice, to: opening.address, tls: { [certificate] in certificate.binaryContext },
-                limits: settings.listener, connects: opening.connects, group: group, logger: opening.logger)
-        }
-    }
-
-    private func open<Service: Sendable>(
+    func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
         _ connects: ConnectGuard,
-        _ bind: (ServiceChoice<Service>, Opening) async throws -> Listener,
+    ) async throws(ServiceError) -> Listeners {
+        try await open(kind, services, connects) { [certificate] in certificate.binaryContext }
+    }
+
+    private func open<Service: ConnectionService>(
+        _ kind: PortPlan.Listener,
+        _ services: [Environment: Service],
+        _ connects: ConnectGuard,
+        tls: @escaping @Sendable () -> NIOSSLContext,
     ) async throws(ServiceError) -> Listeners {
         var listeners = Listeners()
         guard settings.ports == .apple else {
@@ -88,7 +58,7 @@ struct ListenerOpening {
                 for port in settings.ports.ports(kind, environment) {
                     let name = "\(environment.rawValue) \(kind.rawValue)"
                     listeners.append(
-                        try await open(.always(service), name, host: settings.host, port, connects, bind),
+                        try await open(.always(service), name, host: settings.host, port, connects, tls: tls),
                         for: [environment])
                 }
             }
@@ -98,24 +68,26 @@ struct ListenerOpening {
         let choice = ServiceChoice.byServerName { services[PortPlan.environment(ofServerName: $0)] ?? fallback }
         for port in settings.ports.ports(kind, .development) {
             listeners.append(
-                try await open(choice, kind.rawValue, host: settings.host, port, connects, bind), for: services.keys)
+                try await open(choice, kind.rawValue, host: settings.host, port, connects, tls: tls),
+                for: services.keys)
         }
         return listeners
     }
 
-    private func open<Service: Sendable>(
+    private func open<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
         _ name: String,
         host: String,
         _ port: Int,
         _ connects: ConnectGuard,
-        _ bind: (ServiceChoice<Service>, Opening) async throws -> Listener,
+        tls: @escaping @Sendable () -> NIOSSLContext,
     ) async throws(ServiceError) -> Listener {
         var logger = logger
         logger[metadataKey: "listener"] = .string(name)
         do {
-            return try await bind(
-                choice, Opening(address: .tcp(host: host, port: port), connects: connects, logger: logger))
+            return try await Listener.bind(
+                choice, to: .tcp(host: host, port: port), tls: tls, limits: settings.listener, connects: connects,
+                group: group, logger: logger)
         } catch {
             throw Self.failure(error, name, port, host)
         }
@@ -140,8 +112,5 @@ struct ListenerOpening {
 
 extension Listener {
     /// As people and commands write it.
-    var hostAndPort: String {
-        guard let address = localAddress, let host = address.ipAddress, let port = address.port else { return "" }
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    var hostAndPort: String { localAddress?.hostAndPort ?? "" }
 }

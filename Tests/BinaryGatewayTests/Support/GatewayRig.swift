@@ -2,9 +2,9 @@ import BinaryGateway
 import Connections
 import Crypto
 import Delivery
-import DeliveryTesting
 import Foundation
 import Logging
+import MemoryStore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -18,7 +18,7 @@ struct GatewayRig: Sendable {
     static let bundleID = "com.example.app"
 
     let environment: Environment
-    let store = InMemoryStore()
+    let store = MemoryStore()
     let authority: CertificateAuthority
     let tokenKeys: SharedTokenKeys
     let switchboard: LocalSwitchboard
@@ -37,7 +37,7 @@ struct GatewayRig: Sendable {
         var limits = BinaryLimits()
         var delivery = DeliveryLimits()
         /// Stands between the feedback service and the store.
-        var feedback: (@Sendable (InMemoryStore) -> any Feedback)?
+        var feedback: (@Sendable (MemoryStore) -> any Feedback)?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
@@ -77,7 +77,7 @@ struct GatewayRig: Sendable {
         app = try Self.required(await store.apply(.createApp(bundleID: bundleID, team: team.id)).apps[bundleID])
         switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
-            registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
+            accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             limits: options.delivery, clock: { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: store, clock: time)
@@ -85,10 +85,10 @@ struct GatewayRig: Sendable {
         let tls = try Self.serverTLS(authority)
         let group = options.group
         let connects = ConnectGuard(
-            .providerConnectRate, .off, budget: ConnectionBudget(limit: .max),
+            Limit("connect-rate"), .off, budget: ConnectionBudget(limit: .max),
             log: LimitLog(logger) { [struck] in struck.note($0) })
-        func listen(_ service: any CertifiedService) async throws -> Listener {
-            try await CertifiedListener.bind(
+        func listen(_ service: some CertifiedService) async throws -> Listener {
+            try await Listener.bind(
                 .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, connects: connects, group: group,
                 logger: logger)
         }

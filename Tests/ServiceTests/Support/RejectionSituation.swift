@@ -4,6 +4,7 @@ import Delivery
 import Foundation
 import GRDB
 import NIOCore
+import Management
 import Notifications
 import ProviderGateway
 import Rates
@@ -198,9 +199,9 @@ extension TestService {
     }
 
     private func createApp(_ bundleID: String) async throws {
-        let _: AdministrationMessages.AppMade = try await administer(
-            "POST", "/apps",
-            AdministrationMessages.NewApp(team: try required(description.key).teamID, bundleID: bundleID))
+        let _: ManagementMessages.AppMade = try await administer(
+            "POST", "/v1/apps",
+            ManagementMessages.NewApp(team: try required(description.key).teamID, bundleID: bundleID))
     }
 
     struct NoSituation: Error {

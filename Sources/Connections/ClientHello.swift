@@ -1,0 +1,86 @@
+package import NIOCore
+
+/// What a TLS client says at the beginning, as far as it decides who answers: the name it asks for and the protocols it
+/// offers (RFC 8446, 4.1.2).
+package struct ClientHello: Sendable, Hashable {
+    /// In bytes, of a record's content (RFC 8446, 5.1).
+    private static let maximumBytes = 1 << 14
+
+    /// What server_name names (RFC 6066, 3); nil if it is not there.
+    package private(set) var serverName: String?
+    /// What application_layer_protocol_negotiation offers (RFC 7301, 3.1).
+    package private(set) var protocols: [String] = []
+
+    package var offersHTTP2: Bool { protocols.contains("h2") }
+
+    /// What became of reading one.
+    package enum Reading: Sendable, Hashable {
+        /// More bytes are needed.
+        case incomplete
+        case hello(ClientHello)
+        /// The bytes are no ClientHello, or one over several records, which no client sends: TLS will say what is wrong.
+        case unreadable
+    }
+
+    /// Reads a connection's first bytes.
+    package static func read(_ bytes: ByteBuffer) -> Reading {
+        let handshake: UInt8 = 22
+        var bytes = bytes
+        guard let kind = bytes.readInteger(as: UInt8.self) else { return .incomplete }
+        guard kind == handshake else { return .unreadable }
+        guard let (_, length) = bytes.readMultipleIntegers(as: (UInt16, UInt16).self) else { return .incomplete }
+        guard length <= maximumBytes else { return .unreadable }
+        guard var record = bytes.readSlice(length: Int(length)) else { return .incomplete }
+        return ClientHello(&record).map(Reading.hello) ?? .unreadable
+    }
+
+    /// Nil if the bytes are something else.
+    private init?(_ record: inout ByteBuffer) {
+        let clientHello: UInt8 = 1
+        guard record.readInteger(as: UInt8.self) == clientHello,
+            let high = record.readInteger(as: UInt8.self), let low = record.readInteger(as: UInt16.self),
+            Int(high) << 16 | Int(low) == record.readableBytes,
+            // Version and random.
+            record.readSlice(length: 2 + 32) != nil,
+            // Session, cipher suites, compression methods.
+            record.readLengthPrefixedSlice(as: UInt8.self) != nil,
+            record.readLengthPrefixedSlice(as: UInt16.self) != nil,
+            record.readLengthPrefixedSlice(as: UInt8.self) != nil
+        else { return nil }
+        // TLS 1.2 allows to leave the extensions out (RFC 5246, 7.4.1.2).
+        guard record.readableBytes > 0 else { return }
+        guard var extensions = record.readLengthPrefixedSlice(as: UInt16.self), record.readableBytes == 0 else {
+            return nil
+        }
+        while extensions.readableBytes > 0 {
+            guard let kind = extensions.readInteger(as: UInt16.self),
+                var content = extensions.readLengthPrefixedSlice(as: UInt16.self)
+            else { return nil }
+            switch kind {
+            case ExtensionKind.serverName: serverName = Self.serverName(&content)
+            case ExtensionKind.protocols: protocols = Self.protocols(&content)
+            default: break
+            }
+        }
+    }
+
+    private enum ExtensionKind {
+        static let serverName: UInt16 = 0
+        static let protocols: UInt16 = 16
+    }
+
+    private static func serverName(_ content: inout ByteBuffer) -> String? {
+        let hostName: UInt8 = 0
+        guard var list = content.readLengthPrefixedSlice(as: UInt16.self), content.readableBytes == 0,
+            list.readInteger(as: UInt8.self) == hostName
+        else { return nil }
+        return list.readLengthPrefixedSlice(as: UInt16.self).map { String(buffer: $0) }
+    }
+
+    private static func protocols(_ content: inout ByteBuffer) -> [String] {
+        guard var list = content.readLengthPrefixedSlice(as: UInt16.self), content.readableBytes == 0 else { return [] }
+        var protocols: [String] = []
+        while let name = list.readLengthPrefixedSlice(as: UInt8.self) { protocols.append(String(buffer: name)) }
+        return protocols
+    }
+}

@@ -1,0 +1,167 @@
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// The last handler of an accepted connection: waits for the TLS handshake, has the service judge the client, and then puts
+/// in front of itself what answers it. It closes a client that takes too long for that. Confined to the connection's event
+/// loop.
+final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler, RegisteredConnection {
+    typealias InboundIn = ByteBuffer
+
+    private let accepted: AcceptedConnection
+    private let registry: ConnectionRegistry
+    private let timeout: TimeAmount
+    /// Known as soon as the client has named a server.
+    private var service: Service?
+    private var isSecured = false
+    private var peer: Service.Peer?
+    private var served: (any ServedConnection)?
+    private var context: ChannelHandlerContext?
+    private var isDraining = false
+    private let began = NIODeadline.now()
+
+    /// - Parameter timeout: how long the client may take until it has begun to speak the protocol.
+    init(_ accepted: AcceptedConnection, registry: ConnectionRegistry, timeout: TimeAmount) {
+        self.accepted = accepted
+        self.registry = registry
+        self.timeout = timeout
+    }
+
+    /// Puts this handler on the new connection, with TLS before it.
+    /// - Parameter tls: the context of the connection; nil for one without TLS.
+    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable () -> NIOSSLContext)?) throws {
+        let pipeline = accepted.channel.pipeline.syncOperations
+        guard let tls else {
+            service = choice.service(named: nil)
+            return try pipeline.addHandler(self)
+        }
+        isSecured = true
+        let hello = ClientHelloHandler { [self] hello in
+            if let cause = hello.flatMap(Service.refusal) {
+                accepted.report("A client was refused before its TLS handshake", cause)
+                return false
+            }
+            service = choice.service(named: hello?.serverName)
+            try addTLS(tls())
+            return true
+        }
+        try pipeline.addHandlers(hello, self)
+    }
+
+    /// Puts TLS before this handler, with the service's judgement of client certificates if it asks for any.
+    private func addTLS(_ context: NIOSSLContext) throws {
+        let handler =
+            if Service.Peer.self == Never.self {
+                NIOSSLServerHandler(context: context)
+            } else {
+                NIOSSLServerHandler(
+                    context: context,
+                    customVerificationCallback: { [weak self] certificates, promise in
+                        promise.succeed(self?.admit(certificates) == true ? .certificateVerified : .failed)
+                    },
+                )
+            }
+        if Service.buffers.rest {
+            accepted.buffers = try TLSBuffers.add(handler, to: accepted.channel, position: .before(self))
+        } else {
+            try accepted.channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
+        }
+    }
+
+    private func admit(_ certificates: [NIOSSLCertificate]) -> Bool {
+        do {
+            peer = try service?.admit(certificates.map { try $0.toDERBytes() })
+            return peer != nil
+        } catch {
+            accepted.report("A client certificate was refused", "\(error)")
+            return false
+        }
+    }
+
+    /// A resumed TLS session brings the certificate of the one before it, and no verification: it is judged again here,
+    /// because it may have expired or been revoked since.
+    private func admitResumed(_ context: ChannelHandlerContext) -> Bool {
+        guard Service.Peer.self != Never.self, peer == nil,
+            let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
+        else { return true }
+        return admit([certificate])
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        registry.add(self)
+        if !isSecured { open(context) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent {
+            guard admitResumed(context) else { return context.close(promise: nil) }
+            open(context)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func open(_ context: ChannelHandlerContext) {
+        guard !isDraining, let served = service?.open(accepted, from: peer) else { return context.close(promise: nil) }
+        self.served = served
+        do {
+            try served.addHandlers(to: context.pipeline.syncOperations, before: self)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Later errors reach what stands in front. A connection that is closed while it opens ends without TLS's own words.
+        if case NIOSSLError.uncleanShutdown = error {
+        } else {
+            accepted.report("A TLS handshake failed", ConnectionFailure.cause(of: error))
+        }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if let rest = served?.ended() {
+            // It counts as open until it has done what is left.
+            rest.assumeIsolated().whenComplete { _ in self.registry.remove(self) }
+        } else {
+            registry.remove(self)
+        }
+        context.fireChannelInactive()
+    }
+
+    func tick(now: NIODeadline) {
+        guard served?.hasBegun == true || began + timeout >= now else {
+            accepted.struck(.handshakeTimeout)
+            accepted.report(
+                served == nil ? "A TLS handshake took too long" : "A client connected and said nothing",
+                "\(timeout.nanoseconds / 1_000_000_000) s")
+            return close()
+        }
+        served?.tick(now: now)
+    }
+
+    func drain() {
+        isDraining = true
+        if let served { served.drain() } else { close() }
+    }
+
+    func abandon() {
+        if let served { served.abandon() } else { close() }
+    }
+
+    func close() {
+        if let served { served.close() } else { context?.close(promise: nil) }
+    }
+}

@@ -1,0 +1,15 @@
+package import Rates
+
+/// The bounds of ``DeliveryLimits`` that turn something away or hold it back.
+extension Limit {
+    /// ``DeliveryLimits/requestsPerDeviceToken``: the answer is TooManyRequests.
+    package static let tokenRate = Limit("token-rate")
+    /// ``DeliveryLimits/pendingStoresPerShard``: the answer is ServiceUnavailable.
+    package static let pendingStores = Limit("pending-stores")
+    /// ``DeliveryLimits/unacknowledgedPerDevice``: the newest for each app waits in its mailbox.
+    package static let unacknowledged = Limit("unacknowledged")
+    /// ``DeliveryLimits/silentsPerApp``: the newest waits in its mailbox.
+    package static let silentRate = Limit("silent-rate")
+
+    package static let ofDelivery: [Limit] = [.tokenRate, .pendingStores, .unacknowledged, .silentRate]
+}

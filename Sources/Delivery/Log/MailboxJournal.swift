@@ -1,0 +1,37 @@
+package import Notifications
+
+/// Tells the delivery log what left a store's mailboxes otherwise than by a removal that was asked for.
+package struct MailboxJournal: Sendable {
+    private let log: any DeliveryLog
+    private let clock: @Sendable () -> Timestamp
+
+    package init(log: any DeliveryLog, clock: @escaping @Sendable () -> Timestamp) {
+        self.log = log
+        self.clock = clock
+    }
+
+    /// Not to be called under a lock that ``KnownRegistrations/known(_:)`` takes: the log asks that.
+    package func record(_ ended: [EndedNotification]) {
+        guard !ended.isEmpty else { return }
+        let time = clock()
+        for notification in ended {
+            log.record(DeliveryEvent(time: time, step: notification.step, subject: notification.subject))
+        }
+    }
+}
+
+/// A notification that is stored no more.
+package struct EndedNotification: Sendable {
+    package let subject: NotificationSubject
+    package let step: DeliveryStep
+
+    package init(id: NotificationID, destination: Destination, topic: String, step: DeliveryStep) {
+        subject = NotificationSubject(id: id, address: .destination(destination, generation: 0), topic: topic)
+        self.step = step
+    }
+
+    package init(_ stored: StoredMailboxEntry, _ step: DeliveryStep) {
+        subject = NotificationSubject(stored.entry.notification, to: stored.entry.destination)
+        self.step = step
+    }
+}

@@ -1,0 +1,70 @@
+package import Delivery
+package import Notifications
+
+/// One record of the delivery log as users see it: `carillon log` prints entries, the management API answers with them.
+package struct LogEntry: Sendable, Hashable {
+    package let time: Timestamp
+    /// The name of the step, or "lost".
+    package let event: String
+    package let notification: NotificationID?
+    /// In hexadecimal digits; nil if the device token is not known.
+    package let token: String?
+    /// Empty if the topic is not known.
+    package let topic: String
+    /// What the step says besides: the reason of a rejection, the notification that replaced this one.
+    package let detail: Detail?
+    /// How many events the log did not write. Only the record of a loss has it.
+    package let lost: UInt64?
+
+    package struct Detail: Sendable, Hashable {
+        package let name: String
+        package let value: String
+    }
+
+    /// - Parameter token: names the device token of an address, in hexadecimal digits. A record holds what the token means
+    ///   and which key sealed it (0 if that is not known), not the token itself.
+    package init(_ record: LogRecord, token: (NotificationSubject.Address, _ key: UInt32) -> String?) {
+        switch record {
+        case .lost(let count, let time):
+            self.time = time
+            event = "lost"
+            notification = nil
+            self.token = nil
+            topic = ""
+            detail = nil
+            lost = count
+        case .event(let event, let tokenKey):
+            time = event.time
+            self.event = event.step.kind.name
+            notification = event.subject.id
+            self.token = token(event.subject.address, tokenKey)
+            topic = event.subject.topic
+            detail = Detail(event.step)
+            lost = nil
+        }
+    }
+
+    /// One JSON object on one line. `time` is in milliseconds since 1970, as the provider API's `timestamp` is. A key is
+    /// left out if its value is not known.
+    package var json: String {
+        var text = #"{"time":\#(time.milliseconds),"event":"\#(event)""#
+        if let notification { text += #","id":"\#(notification)""# }
+        if let token { text += #","token":"\#(token)""# }
+        if !topic.isEmpty { text += #","topic":\#(JSONString.quoted(topic))"# }
+        if let detail { text += #","\#(detail.name)":"\#(detail.value)""# }
+        if let lost { text += #","count":\#(lost)"# }
+        return text + "}"
+    }
+}
+
+extension LogEntry.Detail {
+    fileprivate init?(_ step: DeliveryStep) {
+        switch step {
+        case .rejected(let reason): self.init(name: "reason", value: reason.rawValue)
+        case .replaced(let id): self.init(name: "by", value: "\(id)")
+        case .coalesced(let id): self.init(name: "into", value: "\(id)")
+        case .discarded(let reason): self.init(name: "reason", value: reason.rawValue)
+        case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired: return nil
+        }
+    }
+}

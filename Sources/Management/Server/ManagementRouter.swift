@@ -1,0 +1,125 @@
+import Delivery
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import Trust
+
+/// Finds the operation of a request, applies the rules of access, and turns whatever goes wrong into a ``Problem``.
+struct ManagementRouter: Sendable {
+    private let api: ManagementAPI
+    private let rules: AccessRules
+    private let responder: RouterResponder<ManagementContext>
+
+    init(_ api: ManagementAPI, rules: AccessRules) {
+        self.api = api
+        self.rules = rules
+        let router = Router(context: ManagementContext.self)
+        for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
+            Self.add(operations, at: path, to: router, api, rules)
+        }
+        for method in Self.methods {
+            router.on("**", method: method) { request, context -> Response in
+                // Who is not let in does not learn what there is.
+                if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
+                    throw problem
+                }
+                throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
+            }
+        }
+        responder = router.buildResponder()
+    }
+
+    /// What a request may begin with.
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
+
+    /// All methods of one path: those that there are, `HEAD` for each `GET`, and 405 for the others.
+    private static func add(
+        _ operations: [ManagementOperation],
+        at path: String,
+        to router: Router<ManagementContext>,
+        _ api: ManagementAPI,
+        _ rules: AccessRules,
+    ) {
+        let route = RouterPath(path.replacing("{", with: ":").replacing("}", with: ""))
+        var methods = operations.map(\.method)
+        for operation in operations {
+            router.on(route, method: operation.method) { request, context in
+                try await perform(operation, request, context, api, rules)
+            }
+            guard operation.method == .get else { continue }
+            methods.append(.head)
+            router.on(route, method: .head) { request, context in
+                try await perform(operation, request, context, api, rules).createHeadResponse()
+            }
+        }
+        let allowed = methods.map(\.rawValue).sorted()
+        for method in Self.methods where !methods.contains(method) {
+            router.on(route, method: method) { request, context -> Response in
+                // Who is not let in does not learn what there is.
+                if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
+                    throw problem
+                }
+                throw Problem.methodNotAllowed(method.rawValue, allowed: allowed)
+            }
+        }
+    }
+
+    private static func perform(
+        _ operation: ManagementOperation,
+        _ request: Request,
+        _ context: ManagementContext,
+        _ api: ManagementAPI,
+        _ rules: AccessRules,
+    ) async throws -> Response {
+        if let problem = rules.refusal(
+            of: request.head, from: context.caller, access: operation.access, now: api.now)
+        {
+            throw problem
+        }
+        do {
+            return try await operation.perform(api, try await ManagementCall(request, operation, context))
+        } catch let error as StoreError {
+            throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
+        }
+    }
+
+    /// Answers a request; nothing is thrown past this.
+    func respond(to request: Request, _ context: ManagementContext) async -> Response {
+        var response: Response
+        do {
+            response = try await responder.respond(to: request, context: context)
+        } catch {
+            response = JSONAnswer.make(problem(of: error, request, context))
+        }
+        response.headers[.date] = HTTPDate.text(of: api.now)
+        // What the API says is nobody's to keep, and nothing else than it says it is.
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.xContentTypeOptions] = "nosniff"
+        return response
+    }
+
+    private func problem(of error: any Error, _ request: Request, _ context: ManagementContext) -> Problem {
+        switch error {
+        case let problem as Problem: return problem
+        case let error as TrustError: return Problem(400, error.reason)
+        case let error as HTTPError: return Problem(Int(error.status.code), error.body ?? error.status.reasonPhrase)
+        default:
+            context.logger.error(
+                "A management request failed",
+                metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
+            return Problem(500, "The service failed at this request; its log says why.")
+        }
+    }
+}
+
+extension Problem {
+    /// - Parameter isNamedInPath: whether the path names what the request is about: if that is missing, it is not found.
+    init(_ error: StoreError, isNamedInPath: Bool) {
+        switch error.code {
+        case .missing: self.init(isNamedInPath ? 404 : 409, error.cause)
+        case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
+        case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
+        }
+    }
+}

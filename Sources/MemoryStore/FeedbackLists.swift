@@ -1,0 +1,119 @@
+import Delivery
+import DequeModule
+import Notifications
+
+/// All feedback lists. Entries have numbers, which only grow and are never used again; what is kept lies between the
+/// oldest and the newest of them, a place for each number, and each list knows the numbers of its own.
+struct FeedbackLists: Sendable {
+    private struct Place: Sendable {
+        let list: FeedbackList
+        /// Nil where the entry was taken out.
+        var entry: FeedbackEntry?
+    }
+
+    private struct Key: Hashable, Sendable {
+        let destination: Destination
+        let generation: UInt32
+
+        init(_ entry: FeedbackEntry) { self.init(entry.destination, entry.generation) }
+
+        init(_ destination: Destination, _ generation: UInt32) {
+            self.destination = destination
+            self.generation = generation
+        }
+    }
+
+    private var places = Deque<Place>()
+    /// The number of the first place.
+    private var first: UInt64 = 1
+    private var numbers: [FeedbackList: Deque<UInt64>] = [:]
+    private var listed: [Key: UInt64] = [:]
+    private let limit: Int
+
+    /// - Parameter limit: how many numbers back entries are kept; so there are never more.
+    init(limit: Int) { self.limit = max(1, limit) }
+
+    var count: Int { listed.count }
+    /// How many it has room taken for.
+    var placeCount: Int { places.count }
+
+    /// Lists an entry, unless it is listed.
+    mutating func insert(_ entry: FeedbackEntry) {
+        let number = first + UInt64(places.count)
+        guard listed[Key(entry)] == nil else { return }
+        listed[Key(entry)] = number
+        numbers[entry.list, default: []].append(number)
+        places.append(Place(list: entry.list, entry: entry))
+        if places.count > limit { dropFirst() }
+    }
+
+    func take(_ list: FeedbackList, after mark: FeedbackMark?, limit: Int) -> [TakenFeedback] {
+        guard let numbers = numbers[list] else { return [] }
+        var taken: [TakenFeedback] = []
+        for number in numbers[Self.firstPlace(in: numbers, after: mark?.rawValue ?? 0)...] {
+            guard taken.count < limit else { break }
+            guard let entry = places[place(number)].entry else { continue }
+            taken.append(
+                TakenFeedback(mark: FeedbackMark(rawValue: number), token: entry.token, moment: entry.moment))
+        }
+        return taken
+    }
+
+    mutating func confirm(_ list: FeedbackList, through mark: FeedbackMark) {
+        guard var numbers = numbers.removeValue(forKey: list) else { return }
+        while let number = numbers.first, number <= mark.rawValue {
+            numbers.removeFirst()
+            takeOut(number)
+        }
+        if !numbers.isEmpty { self.numbers[list] = numbers }
+        trim()
+    }
+
+    /// Takes one off its list.
+    mutating func remove(_ destination: Destination, generation: UInt32) {
+        guard let number = listed[Key(destination, generation)] else { return }
+        takeOut(number)
+        trim()
+    }
+
+    /// Removes the lists of apps that are such.
+    mutating func removeLists(where condition: (AppID) -> Bool) {
+        for list in numbers.keys where condition(list.app) { confirm(list, through: FeedbackMark(rawValue: .max)) }
+    }
+
+    private func place(_ number: UInt64) -> Int { Int(number - first) }
+
+    /// Empties a place. Its list keeps the number until that is the oldest.
+    private mutating func takeOut(_ number: UInt64) {
+        guard let entry = places[place(number)].entry else { return }
+        places[place(number)].entry = nil
+        listed[Key(entry)] = nil
+    }
+
+    /// Gives up the places before the oldest entry.
+    private mutating func trim() {
+        while let oldest = places.first, oldest.entry == nil { dropFirst() }
+    }
+
+    private mutating func dropFirst() {
+        guard let oldest = places.popFirst() else { return }
+        if let entry = oldest.entry { listed[Key(entry)] = nil }
+        // Older numbers of the list went before.
+        if numbers[oldest.list]?.first == first { numbers[oldest.list]?.removeFirst() }
+        if numbers[oldest.list]?.isEmpty ?? false { numbers[oldest.list] = nil }
+        first += 1
+    }
+
+    private static func firstPlace(in numbers: Deque<UInt64>, after mark: UInt64) -> Int {
+        var (low, high) = (0, numbers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if numbers[middle] <= mark { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension FeedbackEntry {
+    fileprivate var list: FeedbackList { FeedbackList(environment: destination.environment, app: destination.app) }
+}

@@ -1,0 +1,17 @@
+package import Delivery
+import Synchronization
+
+/// Secrets that nobody else has, and that nothing survives.
+package final class MemorySecrets: Secrets {
+    private let values = Mutex<[SecretName: [UInt8]]>([:])
+
+    package func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? { values.withLock { $0[name] } }
+
+    package func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
+        values.withLock { values in
+            let kept = values[name] ?? value
+            values[name] = kept
+            return kept
+        }
+    }
+}

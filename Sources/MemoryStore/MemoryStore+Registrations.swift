@@ -1,0 +1,68 @@
+package import Delivery
+package import Notifications
+import Synchronization
+
+extension MemoryStore: Registrations {
+    package func known(_ destination: Destination) -> KnownRegistration? { devices.known(destination) }
+
+    package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        destinations.map { devices.registration(of: $0) }
+    }
+
+    package func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        devices.withShard(of: device) { $0.registrations(of: device) }
+    }
+
+    package func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        try devices.withShard(of: destination.deviceKey) { shard throws(StoreError) in
+            guard accounts.current.revokedDevices[destination.deviceKey] == nil else {
+                throw .revoked(destination.device)
+            }
+            let (registration, isBack) = shard.register(destination, tokenKeyID: tokenKeyID, at: moment)
+            if isBack { feedback.withLock { $0.remove(destination, generation: registration.generation) } }
+            return registration
+        }
+    }
+
+    package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        let ended = devices.withShard(of: destination.deviceKey) { $0.end(destination, at: moment) }
+        if let discarded = ended?.discarded { journal.record([discarded]) }
+        return ended?.registration
+    }
+
+    package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        // Numbers of apps are given out one after the other: then none was ever deleted.
+        guard accounts.current.apps.count < lastAppID.withLock({ $0 }) else { return 0 }
+        var (removed, discarded) = (0, [EndedNotification]())
+        devices.forEachShard { shard in
+            // Looked at within the lock: whatever is registered by then is of an app that is there, or was deleted.
+            let snapshot = accounts.current
+            let orphans = shard.removeOrphaned(limit: limit - removed) { snapshot.app($0) == nil }
+            removed += orphans.removed
+            discarded += orphans.discarded
+        }
+        journal.record(discarded)
+        // Without a registration no entry is noted any more.
+        if removed < limit {
+            let snapshot = accounts.current
+            feedback.withLock { $0.removeLists { snapshot.app($0) == nil } }
+        }
+        return removed
+    }
+
+    package func renewTokens(
+        of device: DeviceKey,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) {
+        let discarded = devices.withShard(of: device) { shard in
+            shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+        }
+        guard let discarded else { throw .outOfTokens(device.device) }
+        journal.record(discarded)
+    }
+}

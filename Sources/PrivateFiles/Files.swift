@@ -1,0 +1,167 @@
+package import Delivery
+
+#if canImport(Darwin)
+    package import Darwin
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Glibc
+#endif
+
+/// An open file or folder, closed when it is let go.
+package final class Descriptor: Sendable {
+    package let number: CInt
+    init(_ number: CInt) { self.number = number }
+    deinit { close(number) }
+}
+
+/// The system's calls on files, with errors that say what to do.
+package enum Files {
+    /// For the owner alone.
+    package static let privateFile: mode_t = 0o600
+    /// For everybody to read.
+    package static let publicFile: mode_t = 0o644
+    package static let privateFolder: mode_t = 0o700
+
+    /// Makes a file, whole or not at all: nobody ever reads half of it, nor before it has its permissions.
+    ///
+    /// It is written under a name that nobody has, and then given its own in one step.
+    /// - Parameter replacing: whether a file of that name gives way.
+    /// - Returns: Whether this is now the file of that name; false where there is one that does not give way.
+    package static func make(
+        _ path: String,
+        _ bytes: [UInt8],
+        mode: mode_t = privateFile,
+        replacing: Bool,
+    ) throws(StoreError) -> Bool {
+        let (folder, name) = split(path)
+        let draft = folder + "/." + name + "." + String(UInt64.random(in: .min ... .max), radix: 16)
+        let isMade: Bool
+        do throws(StoreError) {
+            let file = try open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+            if mode != privateFile { guard fchmod(file.number, mode) == 0 else { throw error("protect", path) } }
+            try write(bytes, to: file, of: draft)
+            try sync(file, draft)
+            if replacing {
+                try rename(draft, to: path)
+                isMade = true
+            } else {
+                isMade = try link(draft, to: path)
+                try remove(draft)
+            }
+        } catch {
+            // Thrown away: why the file could not be made matters more.
+            try? remove(draft)
+            throw error
+        }
+        try sync(try open(folder, O_RDONLY | O_DIRECTORY), folder)
+        return isMade
+    }
+
+    /// The folder of a path, and the name in it.
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let folder = String(path[..<slash])
+        return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
+    }
+
+    package static func open(_ path: String, _ flags: CInt) throws(StoreError) -> Descriptor {
+        let number = retrying { systemOpen(path, flags | O_CLOEXEC, privateFile) }
+        guard number >= 0 else { throw error("open", path) }
+        return Descriptor(number)
+    }
+
+    package static func exists(_ path: String) throws(StoreError) -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw error("look at", path) }
+        return false
+    }
+
+    /// Makes a folder for its owner alone where there is none.
+    package static func makeFolder(_ path: String) throws(StoreError) {
+        guard mkdir(path, privateFolder) == 0 || errno == EEXIST else { throw error("create", path) }
+    }
+
+    package static func remove(_ path: String) throws(StoreError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw error("remove", path) }
+    }
+
+    package static func rename(_ path: String, to newPath: String) throws(StoreError) {
+        guard systemRename(path, newPath) == 0 else { throw error("create", newPath) }
+    }
+
+    /// Gives the file a second name unless there is a file of that name.
+    /// - Returns: Whether there was none.
+    package static func link(_ path: String, to newPath: String) throws(StoreError) -> Bool {
+        if systemLink(path, newPath) == 0 { return true }
+        guard errno == EEXIST else { throw error("create", newPath) }
+        return false
+    }
+
+    /// - Returns: Fewer bytes than `count` at the end of the file.
+    package static func read(_ file: Descriptor, upTo count: Int, of path: String) throws(StoreError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let number = retrying {
+                bytes[filled...].withUnsafeMutableBytes { systemRead(file.number, $0.baseAddress, $0.count) }
+            }
+            guard number >= 0 else { throw error("read", path) }
+            if number == 0 { break }
+            filled += number
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+
+    package static func write(_ bytes: [UInt8], to file: Descriptor, of path: String) throws(StoreError) {
+        var written = 0
+        while written < bytes.count {
+            let number = retrying {
+                bytes[written...].withUnsafeBytes { systemWrite(file.number, $0.baseAddress, $0.count) }
+            }
+            guard number >= 0 else { throw error("write", path) }
+            written += number
+        }
+    }
+
+    /// Returns once the file's contents, or the folder's names, are on the disk.
+    package static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
+        guard retrying({ fsync(file.number) }) == 0 else { throw error("write", path) }
+    }
+
+    /// What is to be said of the system's last error.
+    package static func error(_ action: String, _ path: String) -> StoreError {
+        let code = errno
+        let advice =
+            switch code {
+            case EACCES, EPERM: "give the user who runs the service access to it"
+            case EROFS: "choose a folder that can be written"
+            case ENOENT: "create the folder above it first"
+            case ENOTDIR, EISDIR: "choose another folder"
+            case ENOSPC, EDQUOT: "free some space on the disk"
+            case EMFILE, ENFILE: "allow more open files"
+            default: "check the disk"
+            }
+        return StoreError(.unavailable, "Cannot \(action) \(path) (\(String(cString: strerror(code)))): \(advice).")
+    }
+
+    /// Calls again where a signal came between.
+    private static func retrying<Number: BinaryInteger>(_ call: () -> Number) -> Number {
+        while true {
+            let result = call()
+            if result != -1 || errno != EINTR { return result }
+        }
+    }
+}
+
+// The members above have the names of these.
+
+private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { open(path, flags, mode) }
+private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
+private func systemLink(_ path: String, _ newPath: String) -> CInt { link(path, newPath) }
+private func systemRead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(file, bytes, count)
+}
+private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

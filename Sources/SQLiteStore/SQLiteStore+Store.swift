@@ -1,0 +1,24 @@
+package import Delivery
+import Dispatch
+import GRDB
+
+extension SQLiteStore: Store {
+    package var knownRegistrations: any KnownRegistrations { registrations }
+
+    /// Writes what was taken, and closes the files; whatever is asked after that is refused.
+    package func close() async {
+        await commits.close()
+        await openReads.close()
+        accounts.finish()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async { [pool] in
+                // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
+                // not copy it: a reader's connection, which cannot write, may be the last to close.
+                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                try? pool.close()
+                continuation.resume()
+            }
+        }
+        folder.unlock()
+    }
+}

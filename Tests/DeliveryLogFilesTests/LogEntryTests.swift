@@ -1,0 +1,71 @@
+import Delivery
+import DeliveryLogFiles
+import Notifications
+import Testing
+
+@Suite("Entries of the delivery log")
+struct LogEntryTests {
+    private static let id = "ffffffff-ffff-ffff-0000-000000000001"
+
+    private static func json(_ step: DeliveryStep, token: String? = "00ff") -> String {
+        LogEntry(.event(Example.event(1, step), tokenKey: 9)) { _, _ in token }.json
+    }
+
+    private static let steps: [(DeliveryStep, String)] = [
+        (.accepted, #""event":"accepted""#),
+        (.stored(after: 1), #""event":"stored""#),
+        (.deferred, #""event":"deferred""#),
+        (.throttled, #""event":"throttled""#),
+        (.sent, #""event":"sent""#),
+        (.acknowledged(after: 1), #""event":"acknowledged""#),
+        (.expired, #""event":"expired""#),
+    ]
+
+    @Test("a step without a detail has time, event, id, token and topic", arguments: steps)
+    func plainSteps(step: DeliveryStep, event: String) {
+        let rest = #""id":"\#(Self.id)","token":"00ff","topic":"com.example.app""#
+        #expect(Self.json(step) == #"{"time":1700000000000,\#(event),\#(rest)}"#)
+    }
+
+    private static let stepsWithDetail: [(DeliveryStep, String)] = [
+        (.rejected(.badDeviceToken), #","reason":"BadDeviceToken"}"#),
+        (.replaced(by: NotificationID(high: 1, low: 2)), #","by":"00000000-0000-0001-0000-000000000002"}"#),
+        (.coalesced(into: NotificationID(high: 3, low: 4)), #","into":"00000000-0000-0003-0000-000000000004"}"#),
+        (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
+    ]
+
+    @Test("a step with a detail ends with it", arguments: stepsWithDetail)
+    func details(step: DeliveryStep, end: String) {
+        #expect(Self.json(step).hasSuffix(end))
+    }
+
+    @Test("a token and a topic that are not known are left out")
+    func unknown() {
+        var event = Example.event(1)
+        event.subject.topic = ""
+        let entry = LogEntry(.event(event, tokenKey: 0)) { _, _ in nil }
+        #expect(entry.json == #"{"time":1700000000000,"event":"sent","id":"\#(Self.id)"}"#)
+    }
+
+    @Test("a topic is quoted as JSON")
+    func quotedTopic() {
+        var event = Example.event(1)
+        event.subject.topic = "a\"b\n"
+        #expect(LogEntry(.event(event, tokenKey: 0)) { _, _ in nil }.json.hasSuffix(#","topic":"a\"b\n"}"#))
+    }
+
+    @Test("the address and its key name the token")
+    func namesTokens() {
+        let event = Example.event(1)
+        let entry = LogEntry(.event(event, tokenKey: 9)) { address, key in
+            address == event.subject.address && key == 9 ? "abcd" : nil
+        }
+        #expect(entry.token == "abcd")
+    }
+
+    @Test("a loss has its count and no notification")
+    func losses() {
+        let entry = LogEntry(.lost(3, at: Example.moment)) { _, _ in "00ff" }
+        #expect(entry.json == #"{"time":1700000000000,"event":"lost","count":3}"#)
+    }
+}

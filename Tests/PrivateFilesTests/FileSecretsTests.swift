@@ -1,0 +1,81 @@
+import CommonTesting
+import Delivery
+import Foundation
+import PrivateFiles
+import Testing
+
+@Suite("Secrets in files")
+struct FileSecretsTests {
+    private let name = SecretName(rawValue: "token-keys")
+
+    @Test("Two stores on one folder agree on the first value")
+    func agree() async throws {
+        try await withTemporaryPath { path in
+            let name = try #require(name)
+            let (one, two) = (try FileSecrets(folder: path), try FileSecrets(folder: path))
+            let kept = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for value in 0..<20 as Range<UInt8> {
+                    group.addTask { try await (value % 2 == 0 ? one : two).keep([value], as: name) }
+                }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+            #expect(kept.count == 1)
+        }
+    }
+
+    #if os(Linux)
+        @Test("A folder that nobody else may use is left as it is, so that one on a read-only disk can be read")
+        func leavesPermissions() async throws {
+            func changed(_ path: String) -> [Int] {
+                var status = stat()
+                #expect(stat(path, &status) == 0)
+                return [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+            }
+            try await withTemporaryPath { path in
+                _ = try FileSecrets(folder: path)
+                let before = changed(path)
+                _ = try FileSecrets(folder: path)
+                #expect(changed(path) == before)
+                #expect(chmod(path, 0o755) == 0)
+                _ = try FileSecrets(folder: path)
+                #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+            }
+        }
+    #endif
+
+    @Test("Nothing but the secrets is left in the folder")
+    func leavesNothing() async throws {
+        try await withTemporaryPath { path in
+            let name = try #require(name)
+            let secrets = try FileSecrets(folder: path)
+            _ = try await secrets.keep([1], as: name)
+            _ = try await secrets.keep([2], as: name)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["token-keys"])
+        }
+    }
+
+    @Test("A secret survives a restart")
+    func survives() async throws {
+        try await withTemporaryPath { path in
+            let name = try #require(name)
+            _ = try await FileSecrets(folder: path).keep([1, 2, 3], as: name)
+            #expect(try await FileSecrets(folder: path).secret(name) == [1, 2, 3])
+        }
+    }
+
+    @Test("A file that is too large for a secret is not read, and no such secret is kept")
+    func tooLarge() async throws {
+        try await withTemporaryPath { path in
+            let name = try #require(name)
+            let secrets = try FileSecrets(folder: path)
+            let value = [UInt8](repeating: 1, count: FileSecrets.maximumBytes + 1)
+            await #expect(throws: StoreError.self) { try await secrets.keep(value, as: name) }
+            try Data(value).write(to: URL(fileURLWithPath: path + "/token-keys"))
+            await #expect {
+                try await secrets.secret(name)
+            } throws: { error in
+                (error as? StoreError)?.code == .unreadable
+            }
+        }
+    }
+}
