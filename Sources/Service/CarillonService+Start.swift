@@ -149,7 +149,8 @@ private struct ServiceBuilder {
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(
-                environment: environment, conformance: settings.conformance, authority: secrets.authority,
+                environment: environment, conformance: settings.conformance,
+                environmentKeyReason: settings.environmentKeyReason, authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
         }

@@ -11,7 +11,7 @@ struct DeviceCommand: AsyncParsableCommand {
         abstract: "Devices, and the apps on them.",
         subcommands: [
             Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
-            DeviceFleetCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
+            DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
         ],
     )
 

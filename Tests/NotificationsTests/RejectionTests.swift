@@ -16,7 +16,7 @@ struct RejectionTests {
         (429, "TooManyProviderTokenUpdates"), (429, "TooManyRequests"),
         (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
         (400, "InvalidPushType"), (403, "UnrelatedKeyIdInToken"), (403, "BadEnvironmentKeyIdInToken"),
-        (410, "ExpiredToken"),
+        (410, "ExpiredToken"), (403, "BadEnvironmentKeyInToken"),
     ]
 
     @Test("every reason of the documents has their status", arguments: table)
@@ -48,7 +48,8 @@ struct RejectionTests {
     @Test("a fault of the service is advised to be tried again", arguments: Rejection.Reason.allCases)
     func serverFaults(_ reason: Rejection.Reason) {
         let isTriedAgain = [.retryLater, .reconnect].contains(reason.row.advice)
-        #expect(isTriedAgain == (reason.status >= 500 || reason.status == 429 || reason == .idleTimeout))
+        let takesAnotherConnection = [.idleTimeout, .unrelatedKeyIDInToken].contains(reason)
+        #expect(isTriedAgain == (reason.status >= 500 || reason.status == 429 || takesAnotherConnection))
     }
 
     // MARK: Push types and priorities

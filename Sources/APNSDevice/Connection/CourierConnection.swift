@@ -95,6 +95,9 @@ final class CourierConnection: HTTP2Application {
         exchanges[index].deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
     }
 
+    /// Writes out what was asked for, bodies too: what is asked for next comes after it.
+    func flush() { session?.flush() }
+
     /// Opens the stream of notifications.
     func openStream() {
         guard let session, stream == nil else { return }

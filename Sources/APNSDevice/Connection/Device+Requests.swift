@@ -22,10 +22,11 @@ extension Device {
         return JSONObject(response.body)?[text: "token"]
     }
 
-    /// Tells the service how the device stands.
+    /// Tells the service how the device stands with power, now and again on each new connection: the service knows it for as
+    /// long as the stream of notifications lasts.
     public func report(_ power: Power) async throws(DeviceError) {
-        let body = ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#)
-        _ = try await send(CourierRequest(.post, "/1/state", body: body))
+        _ = try await send(.state(power))
+        remember(power)
     }
 
     /// Gives all apps on the device new device tokens, as after the device was erased or restored: each old one is no

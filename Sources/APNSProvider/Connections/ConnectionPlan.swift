@@ -93,6 +93,7 @@ struct ConnectionPlan {
         switch verdict {
         case .accepted: connections[index].isAuthenticated = true
         case .refused: connections[index].isAuthenticated = false
+        case .unrelated: leave(id)
         case .unknown: if connections[index].announced > 1 { connections[index].isAuthenticated = true }
         }
     }

@@ -90,8 +90,10 @@ final class ServerConnection: HTTP2Application {
         session?.flush()
     }
 
-    /// The header fields, indexed as the text under Table 8-1 demands: `:path` and `authorization` never, what changes
-    /// with each notification the first time, so that its name enters the service's table, and everything else always.
+    /// The header fields, encoded as the text under Table 8-1 demands: `:path` and `authorization` without indexing, what
+    /// changes with each notification with incremental indexing the first time, so that its name enters the service's
+    /// table, and everything else always with it. What is `.never` here goes out without indexing (RFC 7541, 6.2.2):
+    /// `ConnectionOpener` sets `HTTP2Configuration.literals` so.
     private func fill(_ request: PushRequest, authorization: String?) {
         // Taken out for so long, because each access to a property of a class is checked.
         var block = HeaderBlock()

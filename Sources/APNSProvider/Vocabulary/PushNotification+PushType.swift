@@ -40,6 +40,15 @@ extension PushNotification {
             self.type = type
         }
 
+        /// What a notification is for that does not say.
+        init(topic: String, isSilent: Bool) {
+            let ofService = Self.allCases.first { type in
+                guard let suffix = type.topicSuffix, !suffix.isEmpty else { return false }
+                return topic.hasSuffix(suffix)
+            }
+            self = ofService ?? (isSilent ? .background : .alert)
+        }
+
         /// As it stands in the header.
         public var rawValue: String { type.rawValue }
 

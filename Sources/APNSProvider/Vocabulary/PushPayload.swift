@@ -64,6 +64,7 @@ public struct PushPayload: Sendable, Hashable {
             json.append(contentsOf: members)
         }
         json.append(UInt8(ascii: "}"))
+        if !aps.other.isEmpty || aps.alert?.other.isEmpty == false { try Self.checkDepth(json) }
         var contents: Payload.Contents = [.aps]
         if aps.alert != nil { contents.insert(.alert) }
         if aps.badge != nil { contents.insert(.badge) }
@@ -96,6 +97,15 @@ public struct PushPayload: Sendable, Hashable {
         }
         if let volume = aps.sound?.volume, !(0...1).contains(volume) {
             throw ProviderError(.badNotification, "The volume lies between 0 and 1.")
+        }
+    }
+
+    /// Values of the caller's may lie deeper in each other than the service takes.
+    private static func checkDepth(_ json: [UInt8]) throws(ProviderError) {
+        do {
+            _ = try Payload(json)
+        } catch {
+            throw ProviderError(.badNotification, error.description)
         }
     }
 

@@ -27,6 +27,8 @@ package struct Settings: Sendable {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
+    /// How the reason for a key of the other environment is spelt.
+    package var environmentKeyReason = EnvironmentKeyReason.documented
     package var ports = PortPlan.standard
     /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
@@ -76,6 +78,10 @@ package struct Settings: Sendable {
         }
         if let name = reader.string(forKey: "conformance") {
             conformance = try Self.value(name, of: "conformance", Conformance.init(rawValue:), Conformance.allCases)
+        }
+        if let name = reader.string(forKey: "environment-key-reason") {
+            environmentKeyReason = try Self.value(
+                name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)

@@ -30,6 +30,7 @@ actor Fleet {
         at courier: CourierAddress,
         bundleID: String,
         behaviour: FleetBehaviour,
+        power: Device.Power?,
         keepsTokens: Bool,
         output: Output,
     ) throws {
@@ -42,6 +43,7 @@ actor Fleet {
         devices = Array(repeating: nil, count: roster.count)
         tokens = keepsTokens ? Array(repeating: "", count: roster.count) : []
         offline = self.behaviour.offline(of: roster.count)
+        configuration.power = power
         configuration.tls = try CourierTLS(courier)
         configuration.observer = totals
         configuration.keepsIdentity = false

@@ -45,6 +45,7 @@ enum RejectionSituation {
 
     private static func prepare(_ settings: inout Settings, for reason: Rejection.Reason) {
         switch reason {
+        case .badEnvironmentKeyInToken: settings.environmentKeyReason = .seen
         case .idleTimeout: settings.provider.requestTimeout = .milliseconds(100)
         case .shutdown: settings.shutdownTimeout = .milliseconds(300)
         case .tooManyRequests: settings.delivery.requestsPerDeviceToken = Rate(burst: 1, perSecond: 0.001)
@@ -127,7 +128,8 @@ extension TestService {
         switch reason {
         case .badCertificate, .badCertificateEnvironment, .forbidden:
             return try await provokeWithCertificate(reason, id: id)
-        case .expiredProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .tooManyProviderTokenUpdates:
+        case .expiredProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken,
+            .tooManyProviderTokenUpdates:
             return try await provokeWithToken(reason, on: client, id: id)
         case .deviceTokenNotForTopic:
             let topic = "com.example.second"
