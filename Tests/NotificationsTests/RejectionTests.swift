@@ -4,7 +4,7 @@ import Testing
 /// The one table of reasons against the documents.
 @Suite("Rejections")
 struct RejectionTests {
-    /// The Guide's Table 8-6, row by row, then what the documents of today add.
+    /// The Guide's Table 8-6, row by row, then what came later (docs/current-apns.md).
     private static let table: [(status: Int, reason: String)] = [
         (400, "BadCollapseId"), (400, "BadDeviceToken"), (400, "BadExpirationDate"), (400, "BadMessageId"),
         (400, "BadPriority"), (400, "BadTopic"), (400, "DeviceTokenNotForTopic"), (400, "DuplicateHeaders"),
