@@ -23,10 +23,7 @@ struct ManagementRouter: Sendable {
         responder = router.buildResponder()
     }
 
-    /// What a request may begin with.
-    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
-
-    /// All methods of one path: those that there are, `HEAD` for each `GET`, and 405 for the others.
+    /// All operations of one path, and `HEAD` for each `GET`.
     private static func add(
         _ operations: [ManagementOperation],
         at path: String,
@@ -35,25 +32,13 @@ struct ManagementRouter: Sendable {
         _ rules: AccessRules,
     ) {
         let route = RouterPath(path.replacing("{", with: ":").replacing("}", with: ""))
-        var methods = operations.map(\.method)
         for operation in operations {
             router.on(route, method: operation.method) { request, context in
                 try await perform(operation, request, context, api, rules)
             }
             guard operation.method == .get else { continue }
-            methods.append(.head)
             router.on(route, method: .head) { request, context in
                 try await perform(operation, request, context, api, rules).createHeadResponse()
-            }
-        }
-        let allowed = methods.map(\.rawValue).sorted()
-        for method in Self.methods where !methods.contains(method) {
-            router.on(route, method: method) { request, context -> Response in
-                // Who is not let in does not learn what there is.
-                if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
-                    throw problem
-                }
-                throw Problem.methodNotAllowed(method.rawValue, allowed: allowed)
             }
         }
     }
@@ -117,8 +102,8 @@ extension Problem {
     }
 }
 
-/// Answers requests for paths that there are not, in the API's own form, and only to those who are let in: others do not
-/// learn what there is.
+/// Answers requests for paths and methods that there are not, in the API's own form, and only to those who are let in: others
+/// do not learn what there is.
 private struct UnknownPaths: RouterMiddleware {
     let rules: AccessRules
     let clock: @Sendable () -> Timestamp
@@ -134,7 +119,21 @@ private struct UnknownPaths: RouterMiddleware {
             if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: clock()) {
                 throw problem
             }
+            let methods = ManagementOperation.all.filter { $0.matches(request.uri.path) }.map(\.method.rawValue)
+            guard methods.isEmpty else {
+                let head = methods.contains(HTTPRequest.Method.get.rawValue) ? [HTTPRequest.Method.head.rawValue] : []
+                throw Problem.methodNotAllowed(request.method.rawValue, allowed: (methods + head).sorted())
+            }
             throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
         }
+    }
+}
+
+extension ManagementOperation {
+    /// Whether a request's path is one of the operation's.
+    fileprivate func matches(_ path: String) -> Bool {
+        let parts = path.split(separator: "/")
+        let pattern = self.path.split(separator: "/")
+        return parts.count == pattern.count && zip(parts, pattern).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
     }
 }
