@@ -4,10 +4,10 @@ import ArgumentParser
 struct DevicePowerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "power",
-        abstract: "Say how a device stands with power: low, awake or charging.",
+        abstract: "Report a device's power: low, awake or charging.",
         discussion: """
-            It decides when notifications of priority 5 and 1, and silent ones, come. The service knows it at once, also for \
-            a device listen that runs with the same identity, and that one says it again on each new connection.
+            The power decides when notifications of priority 5 and 1, and silent ones, come. It takes effect at once, also \
+            for a running device listen with the same identity, which reports it again on each new connection.
             """,
     )
 

@@ -185,7 +185,7 @@ struct SendCommand: AsyncParsableCommand {
         let apnsID: String?
         /// In milliseconds since 1970; with 410 alone (Guide, Table 8-5).
         let timestamp: UInt64?
-        /// What was wrong with this request, where the service says it.
+        /// What was wrong with this request, if the service says it.
         let detail: String?
     }
 }

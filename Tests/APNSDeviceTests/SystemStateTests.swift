@@ -240,7 +240,7 @@ struct SystemStateTests {
         #expect(critical == NotificationContent.Sound(name: played, isCritical: true, volume: 0.5))
     }
 
-    @Test func `Where the app's sounds are not known every name counts`() {
+    @Test func `If the app's sounds are not known every name counts`() {
         var state = state(.background)
         #expect(notice(#"{"sound":"none.aiff"}"#, in: &state).sound?.name == "none.aiff")
     }

@@ -123,7 +123,7 @@ struct PayloadTests {
         #expect(try PushNotification(topic: topic, APS(alert: "a")).pushType == type)
     }
 
-    /// Table 8-2 speaks of a push for the app itself; whoever says that it is an alert has said that it is none of these.
+    /// A provider that says alert has said that the notification is not a silent one.
     @Test func theRulesForSilentOnesAreForBackgroundAndNone() throws {
         let alert = try PushNotification(topic: Sample.topic, .silent, pushType: .alert, priority: .immediate)
         #expect(alert.priority == .immediate)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `carillon feedback --every`. It has a service of its own: whoever reads the list takes it off.
+/// `carillon feedback --every`. It has a service of its own, because reading the list empties it.
 @Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackScheduleTests {
     @Test func theListIsReadAndTheCommandStaysUntilItIsEnded() async throws {
         try await withTemporaryFolder { folder in

@@ -95,7 +95,7 @@ final class CourierConnection: HTTP2Application {
         exchanges[index].deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
     }
 
-    /// Writes out what was asked for, bodies too: what is asked for next comes after it.
+    /// Writes the requests made so far, with their bodies: the courier gets them before any later request.
     func flush() { session?.flush() }
 
     /// Opens the stream of notifications.

@@ -18,7 +18,7 @@ struct CourierRequest: Sendable {
 }
 
 extension CourierRequest {
-    /// Says how the device stands with power.
+    /// Reports the device's power.
     static func state(_ power: Device.Power) -> CourierRequest {
         CourierRequest(.post, "/1/state", body: ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#))
     }

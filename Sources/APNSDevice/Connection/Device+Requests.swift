@@ -22,8 +22,8 @@ extension Device {
         return JSONObject(response.body)?[text: "token"]
     }
 
-    /// Tells the service how the device stands with power, now and again on each new connection: the service knows it for as
-    /// long as the stream of notifications lasts.
+    /// Reports the device's power to the service, now and again on each new connection: the service forgets it when the stream
+    /// of notifications ends.
     public func report(_ power: Power) async throws(DeviceError) {
         _ = try await send(.state(power))
         remember(power)

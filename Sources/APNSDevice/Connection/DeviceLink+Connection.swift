@@ -87,12 +87,12 @@ extension DeviceLink: CourierConnection.Owner {
         acknowledge()
     }
 
-    /// Says how the device stands with power, and opens the stream after it: the courier knows it from the stream's first
-    /// notification on.
+    /// Reports the device's power and then opens the stream: the courier knows the power before it sends the first
+    /// notification.
     func beginListening(on connection: CourierConnection) {
         if let power = configuration.readPower?() ?? power {
             connection.send(.state(power), timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
-                // Where the connection ended, that is dealt with there.
+                // If the connection has ended, `ended` handles that.
                 guard case .success(let response) = result, let refusal = response.refusal else { return }
                 delegate.reported(refusal)
             }

@@ -27,8 +27,8 @@ public protocol App: Sendable {
     /// seconds; then the task is cancelled, and the notification is shown as it came.
     func modified(_ content: NotificationContent, of notification: ReceivedNotification) async -> NotificationContent
 
-    /// The notification content extension: draws a notification that the user looks at closely, where its category says
-    /// that there is one. It has 30 seconds; then, and for nil, the system shows the notification itself.
+    /// The notification content extension: draws a notification that the user looks at closely, if its category says
+    /// that there is one. It has 30 seconds; after that, or if it returns nil, the system shows the notification itself.
     /// - Parameters:
     ///   - notification: the one that the user looks at.
     ///   - earlier: those on show with the same thread identifier, the newest first: an extension can group them (Guide,

@@ -10,7 +10,7 @@ public enum AppState: String, Sendable, Hashable, CaseIterable {
     case forceQuit = "force-quit"
 }
 
-/// Why nobody gets a notification.
+/// Why neither the app nor the user gets a notification.
 public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case notInstalled = "not-installed"
     case neverLaunched = "never-launched"

@@ -27,7 +27,7 @@ public actor DeviceSystem: DeviceDelegate {
         case opened(with: ShownNotification)
         /// The user looked closely at a notification.
         case expanded(ShownNotification, NotificationView)
-        /// Nobody gets it, and why.
+        /// Neither the app nor the user gets it, for this reason.
         case dropped(ReceivedNotification, DropReason)
         /// The user prefers other languages.
         case languagesChanged([String])
@@ -84,7 +84,7 @@ public actor DeviceSystem: DeviceDelegate {
     ///   - app: gets what comes for it.
     ///   - localizations: its strings.
     ///   - sounds: the names of its sound files, in its bundle and its `Library/Sounds` folder; the default sound is played
-    ///     for any other (Guide, Table 9-1). Nil where they are not known, so that every name counts.
+    ///     for any other (Guide, Table 9-1). Nil if they are not known: then every name counts.
     ///   - wasLaunched: whether it was opened before, in an earlier run of this program: it is in the background then.
     ///   - categories: what it registered at that launch.
     public func install(
@@ -187,8 +187,8 @@ public actor DeviceSystem: DeviceDelegate {
         return true
     }
 
-    /// The user looks closely at a notification on show. The app's content extension draws it where its category has one;
-    /// else, and when the extension takes more than 30 seconds, the system shows all of its text.
+    /// The user looks closely at a notification on show. If its category has a content extension, the extension draws
+    /// it; else, or if the extension takes more than 30 seconds, the system shows all of its text.
     /// - Returns: What is seen; nil when it is not on show.
     @discardableResult
     public func expand(_ id: ShownNotification.ID) async -> NotificationView? {
@@ -258,7 +258,8 @@ public actor DeviceSystem: DeviceDelegate {
         showOrDrop(notification, changed.flatMap { $0.hasAlert ? $0 : nil } ?? content, wakesApp: wakesApp)
     }
 
-    /// Shows what the user lets through; says so where that is nothing, and the app does not hear of it either.
+    /// Shows what the user allows. If that is nothing and the app is not woken either, the notification is reported as
+    /// dropped.
     private func showOrDrop(_ notification: ReceivedNotification, _ content: NotificationContent, wakesApp: Bool) {
         guard !show(notification, content), !wakesApp else { return }
         report(.dropped(notification, state.reasonForNothing(of: notification)))

@@ -12,7 +12,7 @@ public struct NotificationContent: Sendable, Hashable {
 
     /// What is heard.
     public struct Sound: Sendable, Hashable {
-        /// The name of the default sound, which also stands in for a file that the app does not have.
+        /// The name of the default sound, which is played for a file that the app does not have too.
         public static let defaultName = "default"
 
         /// A sound file of the app's, or `default`.
@@ -49,7 +49,7 @@ public struct NotificationContent: Sendable, Hashable {
     /// What a Focus filter compares.
     public var filterCriteria: String?
     public var interruptionLevel = InterruptionLevel.active
-    /// From 0 to 1: of a group of notifications the one with the greatest stands first.
+    /// From 0 to 1. The notification with the greatest score is shown first in its group.
     public var relevanceScore = 0.0
 
     public init() {}

@@ -30,7 +30,7 @@ struct SystemState: Sendable {
         var categories: [String: NotificationCategory] = [:]
         var settings = AppSettings()
         var localizations: Localizations
-        /// The names of its sound files; nil where they are not known.
+        /// The names of its sound files; nil if they are not known.
         var sounds: Set<String>?
     }
 

@@ -72,7 +72,7 @@ public struct FeedbackSchedule<Tokens: DeviceTokens>: Service {
 
 /// How long to wait from one reading of the feedback service to the next.
 struct FeedbackTiming: Sendable, Hashable {
-    /// Nobody's list changes faster than is worth a connection.
+    /// A list changes too slowly for a connection more often than this.
     static let shortest = Duration.seconds(60)
     /// An outage of the service is over within hours, and the list is kept meanwhile.
     static let longestAfterFailure = Duration.seconds(3_600)

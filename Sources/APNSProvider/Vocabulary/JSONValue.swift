@@ -22,7 +22,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(floatLiteral value: Double) { self = .number(value) }
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// Of a key that stands twice the last value counts.
+    /// If a key is given twice, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .dictionary(Dictionary(elements) { _, last in last })
     }

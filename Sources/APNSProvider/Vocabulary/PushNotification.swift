@@ -46,8 +46,8 @@ public struct PushNotification: Sendable, Hashable {
         self.payload = payload
         self.id = id
         self.expiration = expiration
-        // The service takes 10 for a missing priority, which is an error for a silent notification (Table 8-2). A push of
-        // another service than the app's own notifications, VoIP for one, is none, whatever content-available says.
+        // The service takes 10 for a missing priority, which is an error for a silent notification (Table 8-2). A push for
+        // another service, such as VoIP, is not a silent notification, even with content-available.
         self.priority = priority ?? (self.pushType == .background ? .considerate : nil)
         self.collapseID = collapseID
         try check()

@@ -83,7 +83,7 @@ package struct HTTP2Configuration: Sendable {
 
     /// The two literals that do not enter a table (RFC 7541, 6.2).
     package enum Literals: Sendable, Hashable {
-        /// 6.2.3: whoever passes the field on must not index it either. libnghttp2 sends this one.
+        /// 6.2.3: an intermediary must not index the field either. libnghttp2 writes this form.
         case neverIndexed
         /// 6.2.2: the form that the Guide asks of a provider (2.3.4.1).
         case withoutIndexing

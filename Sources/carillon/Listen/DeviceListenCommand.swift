@@ -14,7 +14,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
             Each notification is acknowledged once it is printed. On a terminal, keys do what a user does: open and dismiss \
             the newest one, choose its actions, put an app into the foreground, end it, remove it. With --json a line has \
             what the stream has, and with --as-app as well what the apps are told and the user sees; then the keys are read \
-            from standard input where that is a file or a pipe.
+            from standard input if that is not a terminal.
             """,
     )
 

@@ -23,7 +23,7 @@ actor DeviceUser {
     /// Puts an app on the device.
     /// - Parameters:
     ///   - state: the state that it begins in; in the foreground it registers.
-    ///   - deviceToken: the one that it has, where that was told already.
+    ///   - deviceToken: its device token, if that was told already.
     func put(_ bundleID: String, _ state: AppState, deviceToken: String? = nil) async {
         if !bundleIDs.contains(bundleID) { bundleIDs.append(bundleID) }
         removed.remove(bundleID)

@@ -109,7 +109,7 @@ struct ListenEvents: ListenOutput {
             }
         case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
         case .problem(let error): Output.note("\(error)")
-        // The app tells these itself, or nobody asked.
+        // `ListenApp` tells these, or no program needs them.
         case .givenToApp, .languagesChanged, .deviceTokenChanged, .stateChanged: break
         }
     }

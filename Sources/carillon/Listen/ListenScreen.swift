@@ -87,7 +87,7 @@ extension ListenScreen {
             case .problem(let error):
                 Output.note("\(error)")
                 return []
-            // The response says it, or nobody asked.
+            // The line of the response says it, or no person needs it.
             case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []
             }
         }

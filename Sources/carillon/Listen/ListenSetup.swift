@@ -6,7 +6,7 @@ struct ListenSetup: Sendable {
     /// The preferred one first.
     var languages: [String]
     var strings: Localizations
-    /// The names of the apps' sound files; nil where they are not known.
+    /// The names of the apps' sound files; nil if they are not known.
     var sounds: Set<String>?
     var categories: [NotificationCategory]
     var settings: AppSettings

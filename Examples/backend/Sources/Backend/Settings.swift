@@ -4,7 +4,7 @@ import APNSProvider
 struct Settings {
     let credentials: ProviderCredentials
     let environment: APNSEnvironment
-    /// The app's list of the feedback service, where there is a provider certificate to read it with.
+    /// Reads the app's list of the feedback service, if there is a provider certificate.
     let feedback: FeedbackReader?
     let topic: String
     let port: Int
