@@ -237,6 +237,15 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
+            name: "ManagementTests",
+            dependencies: [
+                "Notifications", "Trust", "Management", nioCore, nioEmbedded,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
             name: "MemoryStoreTests",
             dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
             swiftSettings: settings,

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
+import Notifications
 import Trust
 
 /// Finds the operation of a request, applies the rules of access, and turns whatever goes wrong into a ``Problem``.
@@ -15,17 +16,9 @@ struct ManagementRouter: Sendable {
         self.api = api
         self.rules = rules
         let router = Router(context: ManagementContext.self)
+        router.add(middleware: UnknownPaths(rules: rules, clock: api.parts.clock))
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
             Self.add(operations, at: path, to: router, api, rules)
-        }
-        for method in Self.methods {
-            router.on("**", method: method) { request, context -> Response in
-                // Who is not let in does not learn what there is.
-                if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: api.now) {
-                    throw problem
-                }
-                throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
-            }
         }
         responder = router.buildResponder()
     }
@@ -120,6 +113,28 @@ extension Problem {
         case .missing: self.init(isNamedInPath ? 404 : 409, error.cause)
         case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
         case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
+        }
+    }
+}
+
+/// Answers requests for paths that there are not, in the API's own form, and only to those who are let in: others do not
+/// learn what there is.
+private struct UnknownPaths: RouterMiddleware {
+    let rules: AccessRules
+    let clock: @Sendable () -> Timestamp
+
+    @concurrent func handle(
+        _ request: Request,
+        context: ManagementContext,
+        next: @concurrent (Request, ManagementContext) async throws -> Response,
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: clock()) {
+                throw problem
+            }
+            throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
         }
     }
 }
