@@ -91,7 +91,7 @@ let package = Package(
         .target(
             name: "ProviderGateway",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto,
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto, deque,
             ],
             swiftSettings: settings,
         ),

@@ -21,6 +21,8 @@ final class BinaryConnection: CertifiedConnection {
     private var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
     private var batch: [Submission] = []
+    /// Waits for the key of its device token to be looked for. Nothing is read meanwhile, so nothing overtakes it.
+    private var keyless: BinaryNotification?
     private var random: IdentifierRandom
     private var isProcessing = false
     private var second = NIODeadline.now()
@@ -55,7 +57,7 @@ final class BinaryConnection: CertifiedConnection {
 
     func readCompleted() { process() }
 
-    var isPaused: Bool { isHeld && exchange.isTaking }
+    var isPaused: Bool { (isHeld || keyless != nil) && exchange.isTaking }
 
     func tick(now: NIODeadline) {
         second = now
@@ -64,7 +66,7 @@ final class BinaryConnection: CertifiedConnection {
             channel.struck(.binaryPacketTimeout)
             return drain()
         }
-        if exchange.isIdle, lastRead + gateway.limits.idleTimeout < now {
+        if exchange.isIdle, keyless == nil, lastRead + gateway.limits.idleTimeout < now {
             channel.struck(.binaryIdleTimeout)
             return drain()
         }
@@ -90,7 +92,7 @@ final class BinaryConnection: CertifiedConnection {
 extension BinaryConnection {
     /// Reads as many notifications as there is room for.
     private func read() {
-        while exchange.hasRoom, let buffer = unread.first {
+        while hasRoom, let buffer = unread.first {
             var position = 0
             let fault = buffer.withUnsafeReadableBytes { bytes in
                 read(bytes.bindMemory(to: UInt8.self).span, &position)
@@ -107,14 +109,18 @@ extension BinaryConnection {
 
     /// - Returns: what ends the connection.
     private func read(_ bytes: Span<UInt8>, _ position: inout Int) -> BinaryFault? {
-        while exchange.hasRoom {
+        while hasRoom {
             do throws(BinaryFault) {
                 guard let notification = try decoder.next(bytes, &position) else {
                     if decoder.isPartial, partialSince == nil { partialSince = second }
                     return nil
                 }
                 partialSince = nil
-                try take(notification)
+                if gateway.rules.lacksKey(notification) {
+                    findKey(of: notification)
+                } else {
+                    try take(notification)
+                }
             } catch {
                 return error
             }
@@ -133,6 +139,40 @@ extension BinaryConnection {
         }
     }
 
+    /// Whether another notification can be taken now.
+    private var hasRoom: Bool { keyless == nil && exchange.hasRoom }
+
+    private func findKey(of notification: BinaryNotification) {
+        keyless = notification
+        let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        Task {
+            let isAnswered: Bool
+            do {
+                try await keys.findKeys()
+                isAnswered = true
+            } catch {
+                isAnswered = false
+            }
+            connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
+        }
+    }
+
+    /// - Parameter isAnswered: false where the store could not be asked: then it is not certain that a token is bad.
+    private func searched(isAnswered: Bool) {
+        guard let notification = keyless else { return }
+        keyless = nil
+        do throws(BinaryFault) {
+            if !isAnswered, gateway.rules.lacksKey(notification) {
+                throw BinaryFault(
+                    status: .processingError, identifier: notification.identifier, command: notification.command)
+            }
+            try take(notification)
+        } catch {
+            fail(error)
+        }
+        process()
+    }
+
     private func fail(_ fault: BinaryFault) {
         perform(exchange.faulted(fault))
         stopIfEnding()
@@ -145,7 +185,7 @@ extension BinaryConnection {
         repeat {
             read()
             submit()
-        } while exchange.hasRoom && !unread.isEmpty
+        } while hasRoom && !unread.isEmpty
         isProcessing = false
         isHeld = isHeld ? exchange.openCount > gateway.limits.unanswered / 2 : !exchange.hasRoom
         channel.readIfWanted()
@@ -159,6 +199,8 @@ extension BinaryConnection {
     }
 
     private func readAccounts() {
+        // The provider has to go on elsewhere: there is nothing wrong with its notification.
+        guard gateway.certificates.accounts.isCurrent else { return drain() }
         let accounts = gateway.certificates.accounts.current
         guard accounts.version != topic.version else { return }
         topic = BinaryTopic(identity.uid, in: accounts)
@@ -178,6 +220,7 @@ extension BinaryConnection {
     private func stopIfEnding() {
         guard !exchange.isTaking else { return }
         unread.removeAll()
+        keyless = nil
         partialSince = nil
     }
 

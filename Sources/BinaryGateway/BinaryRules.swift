@@ -20,9 +20,7 @@ struct BinaryRules: Sendable {
         ticket: UInt64,
     ) throws(BinaryStatus) -> Submission {
         guard let app = topic.app else { throw .missingTopic }
-        guard let contents = tokenKeys.open(notification.deviceToken, environment: environment),
-            contents.app == app.id
-        else { throw .invalidToken }
+        guard let contents = open(notification), contents.app == app.id else { throw .invalidToken }
         guard conformance == .apple || notification.payload.contents.contains(.aps) else { throw .processingError }
         return Submission(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
@@ -37,6 +35,16 @@ struct BinaryRules: Sendable {
             ),
             ticket: ticket,
         )
+    }
+
+    private func open(_ notification: BinaryNotification) -> DeviceTokenContents? {
+        tokenKeys.open(notification.deviceToken, environment: environment)
+    }
+
+    /// Whether nothing can be said of a notification yet: no known key opens its device token, and another node may have
+    /// made one that does.
+    func lacksKey(_ notification: BinaryNotification) -> Bool {
+        tokenKeys.mayLackKeys && open(notification) == nil
     }
 
     /// It is an error to use priority 10 for what contains only content-available (Guide, Table A-3). Where the provider

@@ -44,6 +44,7 @@ package struct ProviderCertificates: Sendable {
     }
 
     private func check(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) throws(Rejection) {
+        guard self.accounts.isCurrent else { throw .accountsNotCurrent }
         try identity.check(environment: environment, isTrusted: accounts.trusts(identity.serial), now: now)
     }
 

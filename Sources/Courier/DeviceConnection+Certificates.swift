@@ -66,9 +66,14 @@ extension DeviceConnection {
         }
     }
 
-    /// A device whose certificate was revoked or has expired meanwhile is told so, and its connection ends.
+    /// A device whose certificate was revoked or has expired meanwhile is told so, and its connection ends. Where it cannot be
+    /// known whether it was revoked, the device has to go on elsewhere.
     func checkCertificate() throws(Rejection) {
         guard let identity, let device = deviceKey else { return }
+        guard courier.accounts.isCurrent else {
+            goAway(.serviceUnavailable)
+            throw .accountsNotCurrent
+        }
         let detail: String
         if courier.accounts.current.revokedDevices[device] != nil {
             detail = "The device was revoked."

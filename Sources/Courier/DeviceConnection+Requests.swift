@@ -52,7 +52,7 @@ extension DeviceConnection {
             do throws(StoreError) {
                 let registration = try await courier.registrations.register(
                     destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
-                return courier.answer(registration, at: destination)
+                return await courier.answer(registration, at: destination)
             } catch {
                 return DeviceAnswer(error)
             }
@@ -65,7 +65,8 @@ extension DeviceConnection {
         answer(stream) {
             do throws(StoreError) {
                 let ended = try await courier.registrations.end(destination, at: courier.clock())
-                return ended.map { courier.answer($0, at: destination) } ?? DeviceAnswer(status: 204)
+                guard let ended else { return DeviceAnswer(status: 204) }
+                return await courier.answer(ended, at: destination)
             } catch {
                 return DeviceAnswer(error)
             }
@@ -84,13 +85,15 @@ extension DeviceConnection {
 
 extension Courier {
     /// The device token of a registration, as the device gets it.
-    fileprivate func answer(_ registration: Registration, at destination: Destination) -> DeviceAnswer {
+    fileprivate func answer(_ registration: Registration, at destination: Destination) async -> DeviceAnswer {
         let contents = DeviceTokenContents(
             device: destination.device, app: destination.app, generation: registration.generation)
         do {
-            let token = try tokenKeys.current.seal(
+            let token = try await tokenKeys.seal(
                 contents, environment: destination.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
             return DeviceAnswer(status: 200, body: #"{"token":"\#(token)"}"#)
+        } catch let error as StoreError {
+            return DeviceAnswer(error)
         } catch {
             return DeviceAnswer(Rejection(.internalServerError, detail: "\(error)"))
         }

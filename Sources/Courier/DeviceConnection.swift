@@ -132,7 +132,11 @@ final class DeviceConnection: HTTP2Connection {
         guard goneAway != reason else { return }
         goneAway = reason
         if reason == .idleTimeout { courier.limitLog.struck(.idleTimeout, peer: session?.peerAddress) }
-        if let listening, reason == .badCertificate { endStream(listening.stream, .revoked) }
+        switch reason {
+        case .badCertificate: if let listening { endStream(listening.stream, .revoked) }
+        case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }
+        default: break
+        }
         session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
     }
 }
@@ -141,10 +145,11 @@ final class DeviceConnection: HTTP2Connection {
 extension DeviceConnection {
     /// Writes what the switchboard sent; it goes out with ``flush()``.
     func write(_ sending: Sending, on stream: StreamID) {
-        // An app that is gone has no name; nothing is sent to it.
-        guard let session, listening?.stream == stream,
-            let app = courier.accounts.current.app(sending.destination.app)
-        else { return }
+        guard let session, listening?.stream == stream else { return }
+        // An app that was deleted has no name; nothing is sent to it.
+        guard let app = courier.accounts.current.app(sending.destination.app) else {
+            return courier.switchboard.giveUp([sending.number], to: sending.destination.deviceKey)
+        }
         lastWrite = second
         hasWritten = true
         session.write(stream, NotificationLine.of(sending, bundleID: app.bundleID), schedulesFlush: false)

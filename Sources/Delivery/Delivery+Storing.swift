@@ -23,10 +23,10 @@ extension Delivery {
         for batch in batches {
             let batchResults = Array(results.prefix(batch.entries.count))
             results = results.dropFirst(batch.entries.count)
-            if isFinal(batch, batchResults) {
-                stored(batch, batchResults, now, &answers)
-            } else {
+            if batchResults.contains(where: \.isUnknown) {
                 finish(batch, batchResults)
+            } else {
+                stored(batch, batchResults, now, &answers)
             }
         }
         answers.give()
@@ -53,17 +53,10 @@ extension Delivery {
         for action in next { perform(action, of: shard, now) }
     }
 
-    /// Whether nothing more is to be done with a batch: it is certain what was stored, and still wanted.
-    private func isFinal(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) -> Bool {
-        !results.contains(where: \.isUnknown)
-            && registrations.known(batch.entries.map(\.destination)).allSatisfy { $0?.registration?.isActive ?? true }
-    }
-
     /// In a task of its own, since it may take as long as the disk is out of order.
     private func finish(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
-            var results = await settle(batch.entries, results)
-            results = await withdraw(batch.entries, results)
+            let results = await settle(batch.entries, results)
             let now = clock()
             advance(shards[batch.shard], now) { $0.stored(results, now: now.uptime) }
         }
@@ -81,9 +74,8 @@ extension Delivery {
         var delay = Self.firstRetry
         while !doubtful.isEmpty {
             let again = await mailboxes.store(doubtful.map { entries[$0] })
-            for (index, result) in zip(doubtful, again) {
-                // That it was not stored now does not mean that it was not before.
-                if case .success = result { results[index] = result }
+            for (index, result) in zip(doubtful, again) where result.isFinal {
+                results[index] = result
             }
             doubtful = doubtful.filter { results[$0].isUnknown }
             guard !doubtful.isEmpty, !isDraining.load(ordering: .relaxed) else { break }
@@ -99,27 +91,6 @@ extension Delivery {
     private static let firstRetry = Duration.milliseconds(5)
     private static let lastRetry = Duration.seconds(1)
 
-    /// Takes back what was stored for an app that was removed meanwhile: nothing of it is to reach the device when the
-    /// app comes again.
-    private func withdraw(
-        _ entries: [MailboxEntry],
-        _ results: [Result<MailboxVersion, StoreError>],
-    ) async -> [Result<MailboxVersion, StoreError>] {
-        var results = results
-        var references: [MailboxReference] = []
-        let known = registrations.known(entries.map(\.destination))
-        for (index, entry) in entries.enumerated() {
-            guard case .success(let version) = results[index], let registration = known[index]?.registration,
-                !registration.isActive
-            else { continue }
-            references.append(MailboxReference(destination: entry.destination, version: version))
-            results[index] = .failure(StoreError(.ended(at: registration.changed), "The app was removed."))
-        }
-        // What cannot be removed now expires.
-        if !references.isEmpty { _ = await mailboxes.remove(references) }
-        return results
-    }
-
     func remove(_ references: [MailboxReference]) {
         Task {
             // A removal that fails leaves a notification that was delivered: it is delivered again, which at least
@@ -132,5 +103,13 @@ extension Delivery {
 extension Result<MailboxVersion, StoreError> {
     fileprivate var isUnknown: Bool {
         if case .failure(let error) = self { error.code == .unknown } else { false }
+    }
+
+    /// Whether it says what became of every attempt to store the same.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): if case .ended = error.code { true } else { false }
+        }
     }
 }

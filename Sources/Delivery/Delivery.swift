@@ -19,8 +19,8 @@ package final class Delivery: OfferOutcomes {
     let storeQueue = StoreQueue()
     let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// How many batches of submissions wait for their registrations.
-    private let lookUps = Atomic(0)
+    /// What waits for its registrations.
+    private let lookUps = WaitingSubmissions()
     /// Whether nobody waits for a store that does not say what it did.
     let isDraining = Atomic(false)
 
@@ -79,15 +79,17 @@ package final class Delivery: OfferOutcomes {
         shards.reduce(0) { count, shard in count + shard.acceptances.withLock { $0.pendingStores } }
     }
 
-    /// Takes notifications in the order of their acceptance. Answers that need no waiting come before this returns.
+    /// Takes a connection's notifications, and accepts them in the order in which they came: one whose registration has to
+    /// be looked up is not overtaken by what the connection submits after it, in this call or a later one. Of different
+    /// connections' notifications none waits for another. Answers that need no waiting come before this returns.
+    ///
+    /// - Parameter answers: the connection; it calls this on one thread at a time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
+        if !lookUps.isEmpty, lookUps.append(submissions, of: answers) { return }
         let now = clock()
         let known = registrations.known(submissions.map(\.destination))
         for (index, submission) in submissions.enumerated() {
-            guard let known = known[index] else {
-                // What follows one that has to wait waits as well, so that a batch stays in its order.
-                return lookUp(Array(submissions[index...]), answers: answers)
-            }
+            guard let known = known[index] else { return lookUp(Array(submissions[index...]), answers: answers) }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
         }
     }
@@ -100,7 +102,7 @@ package final class Delivery: OfferOutcomes {
         isDraining.store(true, ordering: .relaxed)
         while true {
             for shard in shards { advance(shard) { $0.drain() } }
-            guard lookUps.load(ordering: .acquiring) > 0 || shards.contains(where: \.isBusy) else {
+            guard !lookUps.isEmpty || shards.contains(where: \.isBusy) else {
                 return await feedback.settle()
             }
             // In a task of its own, which nobody cancels: the wait for the disk does not end with the caller's task,
@@ -204,25 +206,33 @@ extension Delivery {
     }
 
     private func lookUp(_ submissions: [Submission], answers: any SubmissionAnswers) {
-        lookUps.add(1, ordering: .relaxed)
+        lookUps.begin(answers)
         Task {
-            defer { lookUps.subtract(1, ordering: .releasing) }
-            do throws(StoreError) {
-                let found = try await registrations.lookUp(submissions.map(\.destination))
-                let now = clock()
-                for (submission, registration) in zip(submissions, found) {
-                    guard accept(submission, registration, answers: answers, now: now) else { return }
-                }
-            } catch {
-                let rejection = Rejection(error)
-                let now = clock()
-                for submission in submissions {
-                    record(.rejected(rejection.reason), submission, now)
-                    answers.answer(submission.ticket, with: .rejected(rejection))
-                    guard answers.takesMore else { return }
-                }
+            var takesMore = await acceptLookingUp(submissions, answers: answers)
+            while let batch = lookUps.next(of: answers) {
+                if takesMore { takesMore = await acceptLookingUp(batch, answers: answers) }
             }
         }
+    }
+
+    /// - Returns: whether what follows is to be taken.
+    private func acceptLookingUp(_ submissions: [Submission], answers: any SubmissionAnswers) async -> Bool {
+        do throws(StoreError) {
+            let found = try await registrations.lookUp(submissions.map(\.destination))
+            let now = clock()
+            for (submission, registration) in zip(submissions, found) {
+                guard accept(submission, registration, answers: answers, now: now) else { return false }
+            }
+        } catch {
+            let rejection = Rejection(error)
+            let now = clock()
+            for submission in submissions {
+                record(.rejected(rejection.reason), submission, now)
+                answers.answer(submission.ticket, with: .rejected(rejection))
+                guard answers.takesMore else { return false }
+            }
+        }
+        return true
     }
 
     /// Lets something happen to a shard and does what it then wants done.

@@ -1,6 +1,11 @@
 package import Notifications
 
 extension Rejection {
+    /// This node has been cut off from the accounts for too long: see ``Accounts/isCurrent``.
+    package static let accountsNotCurrent = Rejection(
+        .serviceUnavailable,
+        detail: "This node has not heard from its store for \(AccountsLimits.maximumSilence.components.seconds) seconds.")
+
     /// What is answered where a port could not do what was asked.
     ///
     /// What passes is ServiceUnavailable: the same request may be good a moment later. A store whose contents cannot be

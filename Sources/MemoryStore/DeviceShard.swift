@@ -21,8 +21,14 @@ struct DeviceShard: Sendable {
 
     // MARK: Mailboxes
 
+    /// - Parameter now: since when an app that is not known here counts as removed.
     /// - Returns: The new version, and what the mailbox held before, where that was another notification.
-    mutating func store(_ entry: MailboxEntry) -> (version: MailboxVersion, replaced: EndedNotification?) {
+    mutating func store(
+        _ entry: MailboxEntry,
+        at now: Timestamp,
+    ) throws(StoreError) -> (version: MailboxVersion, replaced: EndedNotification?) {
+        let registration = registration(of: entry.destination)
+        guard let registration, registration.isActive else { throw .ended(at: registration?.changed ?? now) }
         lastVersion += 1
         let stored = StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: lastVersion))
         let held = devices[entry.destination.deviceKey, default: Device()].mailboxes

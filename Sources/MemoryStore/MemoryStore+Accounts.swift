@@ -5,6 +5,8 @@ import Synchronization
 extension MemoryStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
+    package var isCurrent: Bool { true }
+
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
 
     package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {

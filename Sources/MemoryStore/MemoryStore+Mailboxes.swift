@@ -4,10 +4,15 @@ package import Notifications
 extension MemoryStore: Mailboxes {
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         var ended: [EndedNotification] = []
-        let results = entries.map { entry -> Result<MailboxVersion, StoreError> in
-            let (version, replaced) = devices.withShard(of: entry.destination.deviceKey) { $0.store(entry) }
-            if let replaced { ended.append(replaced) }
-            return .success(version)
+        let now = journal.now
+        let results = entries.map { entry in
+            Result { () throws(StoreError) -> MailboxVersion in
+                let (version, replaced) = try devices.withShard(of: entry.destination.deviceKey) {
+                    shard throws(StoreError) in try shard.store(entry, at: now)
+                }
+                if let replaced { ended.append(replaced) }
+                return version
+            }
         }
         journal.record(ended)
         return results

@@ -36,7 +36,8 @@ extension MemoryStore: Registrations {
 
     package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
         // Numbers of apps are given out one after the other: then none was ever deleted.
-        guard accounts.current.apps.count < lastAppID.withLock({ $0 }) else { return 0 }
+        let count = accounts.current.apps.count
+        guard count < lastAppID.withLock({ $0 }) else { return 0 }
         var (removed, discarded) = (0, [EndedNotification]())
         devices.forEachShard { shard in
             // Looked at within the lock: whatever is registered by then is of an app that is there, or was deleted.

@@ -9,7 +9,7 @@ package final class MemoryStore: Sendable {
     package static let defaultMaximumFeedbackEntries = 1_000_000
 
     /// The token keys and the certificate authority.
-    package let secrets: any Secrets = MemorySecrets()
+    package let secrets: any Secrets
 
     let devices = DeviceTable()
     let accounts = AccountsFeed(AccountsSnapshot())
@@ -21,13 +21,16 @@ package final class MemoryStore: Sendable {
     let journal: MailboxJournal
 
     /// - Parameters:
+    ///   - isShared: whether several nodes use it, as far as that is possible within one process.
     ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
     ///   - clock: tells the time, in milliseconds since 1970.
     package init(
+        isShared: Bool = false,
         log: any DeliveryLog = NoDeliveryLog(),
         maximumFeedbackEntries: Int = defaultMaximumFeedbackEntries,
         clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
     ) {
+        secrets = MemorySecrets(isShared: isShared)
         feedback = Mutex(FeedbackLists(limit: maximumFeedbackEntries))
         journal = MailboxJournal(log: log, clock: clock)
     }

@@ -16,6 +16,7 @@ package final class FileSecrets: Secrets {
     package static let maximumBytes = 1 << 20
 
     private let path: String
+    private let known: SecretNames
     /// Reads and writes block, which must not happen on the threads that tasks run on.
     private let queue = DispatchQueue(label: "FileSecrets")
 
@@ -30,7 +31,13 @@ package final class FileSecrets: Secrets {
         guard isPrivate || fchmod(folder.number, Files.privateFolder) == 0 else {
             throw Files.error("protect", path)
         }
+        known = SecretNames(Set(try Files.names(in: path).compactMap(SecretName.init(rawValue:))))
     }
+
+    package func names() -> AsyncStream<SecretName> { known.stream() }
+
+    /// The folder is one process's.
+    package var isShared: Bool { false }
 
     package func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? {
         try await blocking { () throws(StoreError) in try self.read(name) }
@@ -44,6 +51,7 @@ package final class FileSecrets: Secrets {
             throw StoreError(.unavailable, "The secret \(name.rawValue) is larger than \(Self.maximumBytes) bytes.")
         }
         return try await blocking { () throws(StoreError) in
+            defer { self.known.insert(name) }
             if let present = try self.read(name) { return present }
             // The first one stays.
             return try Files.make(self.file(name), value, replacing: false) ? value : self.read(name) ?? value

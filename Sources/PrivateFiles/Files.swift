@@ -78,6 +78,19 @@ package enum Files {
         return false
     }
 
+    /// The names of what is in a folder.
+    package static func names(in path: String) throws(StoreError) -> [String] {
+        guard let folder = opendir(path) else { throw error("read", path) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                names.append(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
+            }
+        }
+        return names.filter { $0 != "." && $0 != ".." }
+    }
+
     /// Makes a folder for its owner alone where there is none.
     package static func makeFolder(_ path: String) throws(StoreError) {
         guard mkdir(path, privateFolder) == 0 || errno == EEXIST else { throw error("create", path) }

@@ -21,6 +21,9 @@ final class ProviderConnection: HTTP2Connection {
     private var session: HTTP2Session?
     private var requests = StreamTable<ProviderRequest>()
     private var batch: [Submission] = []
+    /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
+    /// well, so that all are accepted in their order.
+    private var waiting = WaitingRequests()
     private var response: ProviderResponse
     private var memory = ProviderMemory()
     private var random: IdentifierRandom
@@ -72,6 +75,7 @@ final class ProviderConnection: HTTP2Connection {
     func headersEnded(_ stream: StreamID, endStream: Bool) {
         guard let index = requests.index(of: stream) else { return }
         if let certificate { identify(&requests[index], by: certificate) }
+        if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(gateway)
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
@@ -97,7 +101,7 @@ final class ProviderConnection: HTTP2Connection {
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
-        case .certificate, .unknown:
+        case .certificate, .unknown, .undecided:
             break
         }
     }
@@ -112,23 +116,38 @@ final class ProviderConnection: HTTP2Connection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         requests[index].received += bytes.count
+        let limit: Int
         switch requests[index].verdict {
         case .success(let addressed):
-            let limit = addressed.topic.payloadLimit
-            guard requests[index].received <= limit else {
-                let detail = "The payload is longer than \(limit) bytes."
-                return reject(stream, Rejection(.payloadTooLarge, detail: detail))
-            }
-            requests[index].body.append(bytes)
+            limit = addressed.topic.payloadLimit
+        case .failure where mayBecomeGood(index):
+            limit = requests[index].topic.present?.payloadLimit ?? 0
         case .failure(let rejection):
             // Not kept, and not waited for beyond what any payload may have.
             if requests[index].received > Payload.maximumVoIPBytes { reject(stream, rejection) }
+            return
         case nil:
-            break
+            return
         }
+        guard requests[index].received <= limit else {
+            let detail = "The payload is longer than \(limit) bytes."
+            return reject(stream, Rejection(.payloadTooLarge, detail: detail))
+        }
+        requests[index].body.append(bytes)
     }
 
     func streamEnded(_ stream: StreamID) {
+        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+        let lacksKey = mayBecomeGood(index)
+        // What is refused whatever comes before it need not wait.
+        if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }
+        guard lacksKey || !waiting.isEmpty else { return submit(stream) }
+        waiting.append(stream)
+        if !waiting.isSearching { findKeys() }
+    }
+
+    /// Adds a request that has ended to the batch, or rejects it.
+    private func submit(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         do throws(Rejection) {
             batch.append(try submission(stream, &requests[index]))
@@ -143,6 +162,10 @@ final class ProviderConnection: HTTP2Connection {
 
     func batchEnded() {
         memory.endBatch()
+        submitBatch()
+    }
+
+    private func submitBatch() {
         guard !batch.isEmpty else { return }
         var submissions: [Submission] = []
         swap(&submissions, &batch)
@@ -167,6 +190,8 @@ final class ProviderConnection: HTTP2Connection {
                 return session?.close() ?? ()
             case .answered:
                 session?.reset(stream, .noError)
+            case .unanswered where waiting.contains(stream):
+                reject(stream, .keysNotFound)
             case .unanswered where !requests[index].isSettled:
                 gateway.limitLog.struck(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
@@ -258,6 +283,7 @@ extension ProviderConnection {
         _ request: ProviderRequest,
         to addressed: ProviderRequest.Addressed,
     ) throws(Rejection) {
+        guard memory.isCurrent(gateway) else { throw .accountsNotCurrent }
         guard memory.version(gateway) != request.accountsVersion else { return }
         let accounts = memory.current(gateway)
         switch request.sender {
@@ -336,6 +362,57 @@ extension ProviderConnection {
         }
         for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
     }
+}
+
+// Device tokens whose key another node may have made.
+extension ProviderConnection {
+    /// Whether a request is refused for its device token alone, and for want of a key that may be there.
+    private func mayBecomeGood(_ index: Int) -> Bool {
+        gateway.rules.tokenKeys.mayLackKeys && requests[index].hasUnopenedToken
+    }
+
+    private func findKeys() {
+        waiting.beginSearch()
+        let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        Task {
+            let isAnswered: Bool
+            do {
+                try await keys.findKeys()
+                isAnswered = true
+            } catch {
+                isAnswered = false
+            }
+            connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
+        }
+    }
+
+    /// The keys have been asked for: those who waited for that are decided, and what came after them, up to the next one
+    /// that has to be asked for.
+    /// - Parameter isAnswered: false where the store could not be asked. Then it is not certain that a token is bad.
+    private func searched(isAnswered: Bool) {
+        let sought = waiting.endSearch()
+        var taken = 0
+        while let stream = waiting.first {
+            if let index = requests.index(of: stream), mayBecomeGood(index) {
+                requests[index].decide(by: gateway.rules)
+                if mayBecomeGood(index) {
+                    guard taken < sought else { break }
+                    if !isAnswered { requests[index].verdict = .failure(.keysNotFound) }
+                }
+            }
+            waiting.removeFirst()
+            taken += 1
+            submit(stream)
+        }
+        submitBatch()
+        memory.endBatch()
+        if !waiting.isEmpty { findKeys() }
+    }
+}
+
+extension Rejection {
+    fileprivate static let keysNotFound = Rejection(
+        .serviceUnavailable, detail: "The key of the device token could not be looked up.")
 }
 
 /// The one way in from other threads. `@unchecked` because everything else is confined to the event loop, which the

@@ -7,6 +7,7 @@ import Trust
 /// token and the topic. Good for one version of the accounts, so that every change takes effect at once.
 struct ProviderMemory {
     private var accounts = AccountsSnapshot()
+    private var areAccountsCurrent = true
     /// When this batch came, in seconds since 1970.
     private var now = 0.0
     /// Whether both are those of this batch.
@@ -104,6 +105,12 @@ struct ProviderMemory {
         return accounts.version
     }
 
+    /// Whether the accounts may be relied upon, as of this batch.
+    mutating func isCurrent(_ gateway: ProviderGateway) -> Bool {
+        refresh(gateway)
+        return areAccountsCurrent
+    }
+
     /// The accounts as of this batch. What was remembered of older ones is forgotten.
     mutating func current(_ gateway: ProviderGateway) -> AccountsSnapshot {
         refresh(gateway)
@@ -120,6 +127,7 @@ struct ProviderMemory {
             topic = nil
         }
         accounts = newest
+        areAccountsCurrent = gateway.accounts.isCurrent
         now = Double(gateway.clock().milliseconds) / 1000
         isCurrent = true
     }

@@ -28,6 +28,8 @@ struct ProviderRequest {
         case token(VerifiedProviderToken)
         case certificate(ProviderIdentity)
         case rejected(Rejection)
+        /// Nobody can be trusted now: the accounts may have changed without this node's knowing.
+        case undecided
     }
 
     var isPost = false
@@ -78,6 +80,12 @@ struct ProviderRequest {
         } catch {
             verdict = .failure(error)
         }
+    }
+
+    /// Whether it is refused for a device token that no known key opens, and for nothing else so far.
+    var hasUnopenedToken: Bool {
+        guard case .deviceToken = path, case .failure(let rejection) = verdict else { return false }
+        return rejection.reason == .badDeviceToken
     }
 
     /// Whether it came as far as who sends it: one that is refused for its shape alone did not.

@@ -74,6 +74,7 @@ struct RequestRules: Sendable {
             let detail = "There is neither a provider certificate nor an authorization header with a provider token."
             throw Rejection(.missingProviderToken, detail: detail)
         case .rejected(let rejection): throw rejection
+        case .undecided: throw .accountsNotCurrent
         case .token, .certificate: break
         }
     }
@@ -138,7 +139,7 @@ struct RequestRules: Sendable {
                 throw Rejection(.forbidden, detail: detail)
             }
             return app
-        case .unknown, .rejected:
+        case .unknown, .rejected, .undecided:
             throw Rejection(.forbidden)
         }
     }

@@ -14,6 +14,7 @@ final class GroupCommit: Sendable {
 
     private let pool: DatabasePool
     private let maximumPendingItems: Int
+    private let ended: @Sendable () -> Void
     private let state = Mutex(State())
 
     private struct State {
@@ -41,9 +42,16 @@ final class GroupCommit: Sendable {
         let fail: @Sendable (StoreError) -> Void
     }
 
-    init(pool: DatabasePool, maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems) {
+    /// - Parameter ended: called on the writer's thread at the end of each transaction, also of one that was rolled back;
+    ///   what it has written was made known before.
+    init(
+        pool: DatabasePool,
+        maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
+        ended: @escaping @Sendable () -> Void = {},
+    ) {
         self.pool = pool
         self.maximumPendingItems = maximumPendingItems
+        self.ended = ended
     }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
@@ -182,6 +190,7 @@ final class GroupCommit: Sendable {
 
     /// Runs the jobs in one transaction, commits it and answers; where it throws, nobody has been answered.
     private func commit(_ jobs: some Collection<Job>, on database: Database) throws(CommitFailure) {
+        defer { ended() }
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(jobs.count)
         do throws(SQLiteFailure) {

@@ -21,18 +21,28 @@ struct MailboxWriting {
         statements = try Statements(database)
     }
 
-    /// Stores what it can: an entry whose values SQLite refuses has its own result.
+    /// Stores what it can: an entry for an app that is not on its device has its own result, and so has one whose values
+    /// SQLite refuses.
     ///
-    /// - Parameter firstVersion: the first entry's; each of the others has the next.
+    /// - Parameters:
+    ///   - registrations: the entries', as they are in this transaction.
+    ///   - firstVersion: the first entry's; each of the others has the next.
+    ///   - now: since when an app that is not known counts as removed.
     mutating func store(
         _ entries: ArraySlice<MailboxEntry>,
+        of registrations: [Registration?],
         firstVersion: UInt64,
+        now: Timestamp,
     ) throws(SQLiteFailure) -> [Result<MailboxVersion, StoreError>] {
-        var results = (0..<UInt64(entries.count)).map { number -> Result<MailboxVersion, StoreError> in
-            .success(MailboxVersion(rawValue: firstVersion + number))
+        var results = registrations.enumerated().map { number, registration -> Result<MailboxVersion, StoreError> in
+            guard let registration, registration.isActive else {
+                return .failure(.ended(at: registration?.changed ?? now))
+            }
+            return .success(MailboxVersion(rawValue: firstVersion + UInt64(number)))
         }
         for place in Self.places(of: entries) {
             let number = place.index - entries.startIndex
+            guard case .success = results[number] else { continue }
             do throws(SQLiteFailure) {
                 try store(entries[place.index], version: firstVersion + UInt64(number))
             } catch  where !error.endsTransaction {

@@ -57,6 +57,16 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
     }
 
+    /// Several of one device's at once, so that nobody sees only some of them.
+    func set(_ registrations: [(destination: Destination, registration: Registration)], of device: DeviceKey) {
+        let hash = Self.hash(device)
+        shard(hash).value.withLock { shard in
+            for (destination, registration) in registrations where destination.deviceKey == device {
+                shard.set(registration, of: destination, hash: hash)
+            }
+        }
+    }
+
     func remove(_ destination: Destination) {
         let hash = Self.hash(destination.deviceKey)
         shard(hash).value.withLock { $0.remove(destination, hash: hash) }

@@ -4,6 +4,8 @@ import GRDB
 extension SQLiteStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
+    package var isCurrent: Bool { true }
+
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
 
     package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {

@@ -7,16 +7,19 @@ import struct Foundation.Data
 extension SQLiteStore: Mailboxes {
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         guard !entries.isEmpty else { return [] }
-        let (versions, journal) = (mailboxVersions, journal)
+        let (versions, journal, writing) = (mailboxVersions, journal, writing)
         let outcome = await commits.write(items: entries.count, undoable: false) {
             database, accepted throws(SQLiteFailure) in
             let taken = versions.take(accepted)
             if let reservation = taken.reservation {
                 try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
             }
-            var writing = try MailboxWriting(database)
-            let results = try writing.store(entries.prefix(accepted), firstVersion: taken.first)
-            return (results, writing.ended, taken.reservation)
+            let entries = entries.prefix(accepted)
+            let registrations = writing.registrations(of: entries.map(\.destination))
+            var mailboxes = try MailboxWriting(database)
+            let results = try mailboxes.store(
+                entries, of: registrations, firstVersion: taken.first, now: journal.now)
+            return (results, mailboxes.ended, taken.reservation)
         } committed: { results, ended, reservation in
             if let reservation { versions.committed(reservation) }
             journal.record(ended)

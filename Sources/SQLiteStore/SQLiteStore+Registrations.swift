@@ -20,17 +20,19 @@ extension SQLiteStore: Registrations {
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration {
-        let table = registrations
+        let (table, writing) = (registrations, writing)
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Registration? in
             guard try !Self.isRevoked(destination.deviceKey, in: database) else { return nil }
             guard var registration = try Self.registration(of: destination, in: database) else {
                 let first = Registration(firstSealedWith: tokenKeyID, at: moment)
                 try Self.set(first, of: destination, in: database)
+                writing.wrote(first, of: destination)
                 return first
             }
             if registration.setActive(true, at: moment) {
                 try Self.set(registration, of: destination, in: database)
                 try Self.removeFeedback(on: destination, generation: registration.generation, in: database)
+                writing.wrote(registration, of: destination)
             }
             return registration
         } committed: { registration -> Result<Registration, StoreError> in
@@ -41,14 +43,16 @@ extension SQLiteStore: Registrations {
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        let (table, journal) = (registrations, journal)
+        let (table, journal, writing) = (registrations, journal, writing)
         return try await commits.write(undoable: true) {
             database, _ throws(SQLiteFailure) -> (Registration, [EndedNotification])? in
             guard var registration = try Self.registration(of: destination, in: database) else { return nil }
             if registration.setActive(false, at: moment) {
                 try Self.set(registration, of: destination, in: database)
             }
-            return (registration, try Self.empty(destination, in: database))
+            let discarded = try Self.empty(destination, in: database)
+            writing.wrote(registration, of: destination)
+            return (registration, discarded)
         } committed: { ended -> Registration? in
             guard let (registration, discarded) = ended else { return nil }
             table.set(registration, of: destination)
@@ -62,7 +66,7 @@ extension SQLiteStore: Registrations {
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) {
-        let (table, journal) = (registrations, journal)
+        let (table, journal, writing) = (registrations, journal, writing)
         let renewed = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Renewal in
             var registrations = try Self.registrations(of: device, in: database)
             for index in registrations.indices {
@@ -75,10 +79,11 @@ extension SQLiteStore: Registrations {
                 try Self.set(registration, of: destination, in: database)
                 discarded += try Self.empty(destination, in: database)
             }
+            for (destination, registration) in registrations { writing.wrote(registration, of: destination) }
             return .renewed(registrations, discarded)
         } committed: { renewal in
             guard case .renewed(let registrations, let discarded) = renewal else { return false }
-            for (destination, registration) in registrations { table.set(registration, of: destination) }
+            table.set(registrations, of: device)
             journal.record(discarded)
             return true
         }.get()
@@ -87,17 +92,19 @@ extension SQLiteStore: Registrations {
 
     package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
         guard limit > 0, try await read(Self.hasDeletedApps) else { return 0 }
-        let (table, journal) = (registrations, journal)
+        let (table, journal, writing) = (registrations, journal, writing)
         let orphans = orphanSearch.next(in: table, accounts, limit: limit)
         let removal = await commits.write(items: max(1, orphans.count), undoable: true) {
             database, accepted throws(SQLiteFailure) -> ([Destination], [EndedNotification]) in
             // Of an app that is gone: what would bring one of these back names another app.
             var discarded: [EndedNotification] = []
-            for destination in orphans.prefix(accepted) {
+            let removed = Array(orphans.prefix(accepted))
+            for destination in removed {
                 discarded += try Self.empty(destination, in: database)
                 try Self.removeRegistration(destination, in: database)
             }
-            return (Array(orphans.prefix(accepted)), discarded)
+            for destination in removed { writing.wrote(nil, of: destination) }
+            return (removed, discarded)
         } committed: { removed, discarded -> Int in
             for destination in removed { table.remove(destination) }
             journal.record(discarded)
@@ -132,11 +139,15 @@ extension SQLiteStore {
         ) { _ in true } ?? false
     }
 
-    /// Whether an app was ever deleted: numbers of apps are given out one after the other.
+    /// Whether an app was ever deleted: numbers of apps are given out one after the other. In one statement, which sees one
+    /// state of both tables.
     private static func hasDeletedApps(in database: Database) throws(SQLiteFailure) -> Bool {
-        let next = try AccountRows.nextAppID(in: database)
-        let count = try database.firstRow("SELECT count(*) FROM app", []) { $0.integer(0) }
-        return Int64(next.rawValue) - 1 != count ?? 0
+        let count = try database.firstRow(
+            """
+            SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'app'), 0) - (SELECT count(*) FROM app)
+            """
+        ) { $0.integer(0) }
+        return count ?? 0 > 0
     }
 
     /// With all its entries in feedback lists.

@@ -22,6 +22,8 @@ package final class SQLiteStore: Sendable {
     let commits: GroupCommit
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
+    /// For the writer's thread alone.
+    let writing: RegistrationsInWriting
     let accounts: AccountsFeed
     let journal: MailboxJournal
     let orphanSearch = OrphanSearch()
@@ -86,7 +88,6 @@ package final class SQLiteStore: Sendable {
         folder = try DatabaseFolder(path: path, file: Self.fileName)
         if try !folder.hasDatabase() { try DatabaseOpening.create(in: folder) }
         pool = try DatabaseOpening.open(in: folder)
-        commits = GroupCommit(pool: pool, maximumPendingItems: maximumPendingItems)
         secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
         do {
             (mailboxVersions, registrations, accounts) = try pool.writeWithoutTransaction { database in
@@ -99,6 +100,10 @@ package final class SQLiteStore: Sendable {
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
+        let writing = RegistrationsInWriting(registrations)
+        self.writing = writing
+        commits = GroupCommit(
+            pool: pool, maximumPendingItems: maximumPendingItems, ended: { writing.transactionEnded() })
     }
 
     /// How many transactions have been committed since the store was opened, and how many items in them.

@@ -63,6 +63,8 @@ package struct TokenKeys: Sendable {
         SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     }
 
+    package func contains(_ id: TokenKeyID) -> Bool { keys.contains { $0.id == id } }
+
     /// All keys, for a store.
     package var rawKeys: [TokenKeyID: [UInt8]] {
         Dictionary(uniqueKeysWithValues: keys.map { key in (key.id, key.key.withUnsafeBytes { Array($0) }) })

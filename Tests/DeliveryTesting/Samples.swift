@@ -61,6 +61,15 @@ enum Samples {
     }
 }
 
+/// Expects that `body` throws a store error that says since when a registration has ended.
+func expectEnded(sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
+    await #expect(sourceLocation: sourceLocation) {
+        try await body()
+    } throws: { error in
+        if case .ended = (error as? StoreError)?.code { true } else { false }
+    }
+}
+
 /// Expects that `body` throws a store error of the given code.
 func expectFailure(
     _ code: StoreError.Code,

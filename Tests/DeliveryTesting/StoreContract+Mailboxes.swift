@@ -4,28 +4,34 @@ import Testing
 
 extension StoreContract {
     static let mailboxPromises: [Promise] = [
-        Promise("an empty mailbox holds nothing", holdsNothing),
-        Promise("a stored notification reads back as it was", readsBack),
-        Promise("what is left out stays left out", readsBackUnsaid),
-        Promise("a payload of any size reads back", readsBackSizes),
-        Promise("a newer notification takes the place of the older one", replaces),
-        Promise("a batch has a result for each item, in its order", batchHasResults),
-        Promise("a batch of nothing has no results", emptyBatch),
-        Promise("of one destination's items the last in the batch stays", lastOfBatchStays),
-        Promise("a batch handed in later comes later", laterBatchStays),
-        Promise("entries come oldest version first", oldestFirst),
-        Promise("entries are those of the device in its environment", entriesOfDevice),
-        Promise("what was answered is seen by who asks then", answeredIsSeen),
-        Promise("storing again is harmless", storingAgain),
-        Promise("a version is never used again for its destination", versionsAreUnique),
-        Promise("removing the version held empties the mailbox", removes),
-        Promise("removing an older version leaves the newer notification", removalSuperseded),
-        Promise("removing from an empty mailbox answers superseded", removesTwice),
-        Promise("a batch of removals has a result for each item, in its order", removalResults),
-        Promise("what expired before the moment is removed, and nothing else", removesExpired),
-        Promise("no more than the limit is removed, and fewer when there is no more", removesExpiredInSteps),
-        Promise("what has expired may still be read and replaced", replacesExpired),
-        Promise("concurrent callers each have their own results", concurrentCallers),
+        Promise("an empty mailbox holds nothing", registering: holdsNothing),
+        Promise("a stored notification reads back as it was", registering: readsBack),
+        Promise("what is left out stays left out", registering: readsBackUnsaid),
+        Promise("a payload of any size reads back", registering: readsBackSizes),
+        Promise("a newer notification takes the place of the older one", registering: replaces),
+        Promise("a batch has a result for each item, in its order", registering: batchHasResults),
+        Promise("a batch of nothing has no results", registering: emptyBatch),
+        Promise("of one destination's items the last in the batch stays", registering: lastOfBatchStays),
+        Promise("a batch handed in later comes later", registering: laterBatchStays),
+        Promise("entries come oldest version first", registering: oldestFirst),
+        Promise("entries are those of the device in its environment", registering: entriesOfDevice),
+        Promise("what was answered is seen by who asks then", registering: answeredIsSeen),
+        Promise("storing again is harmless", registering: storingAgain),
+        Promise("a version is never used again for its destination", registering: versionsAreUnique),
+        Promise("removing the version held empties the mailbox", registering: removes),
+        Promise("removing an older version leaves the newer notification", registering: removalSuperseded),
+        Promise("removing from an empty mailbox answers superseded", registering: removesTwice),
+        Promise("a batch of removals has a result for each item, in its order", registering: removalResults),
+        Promise("what expired before the moment is removed, and nothing else", registering: removesExpired),
+        Promise(
+            "no more than the limit is removed, and fewer when there is no more", registering: removesExpiredInSteps),
+        Promise("what has expired may still be read and replaced", registering: replacesExpired),
+        Promise("concurrent callers each have their own results", registering: concurrentCallers),
+        Promise("nothing is stored for an app that never registered", refusesStrangers),
+        Promise("nothing is stored for an app that was removed, which says since when", refusesRemoved),
+        Promise("one item that is refused fails alone, and replaces nothing", refusesItems),
+        Promise("nothing is left for an app that is removed while notifications come", endsWhileStoring),
+        Promise("nothing is left for a device whose tokens are renewed while notifications come", renewsWhileStoring),
     ]
 
     // MARK: Storing
@@ -170,9 +176,73 @@ extension StoreContract {
                 _ = await ports.mailboxes.remove([MailboxReference(destination: destination, version: version)])
             }
             if id % 5 == 0 {
-                _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
                 _ = try await ports.registrations.end(destination, at: Samples.later)
+                _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
             }
+        }
+    }
+
+    // MARK: Whether the app is there
+
+    @Sendable
+    private static func refusesStrangers(_ ports: Ports) async throws {
+        for result in await ports.mailboxes.store([Samples.entry()]) {
+            await expectEnded { _ = try result.get() }
+        }
+        _ = try await ports.registrations.register(Samples.destination(app: 2), tokenKeyID: 1, at: Samples.moment)
+        #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func refusesRemoved(_ ports: Ports) async throws {
+        let destination = Samples.destination()
+        _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
+        _ = try await ports.registrations.end(destination, at: Samples.later)
+        for result in await ports.mailboxes.store([Samples.entry()]) {
+            await expectFailure(.ended(at: Samples.later)) { _ = try result.get() }
+        }
+        _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.muchLater)
+        #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func refusesItems(_ ports: Ports) async throws {
+        let destinations = (1...3).map { Samples.destination(app: $0) }
+        for destination in destinations {
+            _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
+        }
+        _ = try await ports.registrations.end(destinations[1], at: Samples.later)
+        let results = await ports.mailboxes.store(destinations.map { Samples.entry($0) })
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+        let stored = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination)
+        #expect(Set(stored) == [destinations[0], destinations[2]])
+    }
+
+    /// Stores one notification after the other meanwhile.
+    private static func storing(in ports: Ports, _ body: () async throws -> Void) async throws {
+        let destination = Samples.destination()
+        for _ in 0..<20 {
+            _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
+            async let storing: Void = {
+                for id in 1...10 as ClosedRange<UInt64> { _ = await ports.mailboxes.store([Samples.entry(id: id)]) }
+            }()
+            try await body()
+            await storing
+            #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+        }
+    }
+
+    @Sendable
+    private static func endsWhileStoring(_ ports: Ports) async throws {
+        try await storing(in: ports) {
+            _ = try await ports.registrations.end(Samples.destination(), at: Samples.later)
+        }
+    }
+
+    @Sendable
+    private static func renewsWhileStoring(_ ports: Ports) async throws {
+        try await storing(in: ports) {
+            try await ports.registrations.renewTokens(of: Samples.device, tokenKeyID: 1, at: Samples.later)
         }
     }
 

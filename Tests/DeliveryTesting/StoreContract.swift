@@ -45,6 +45,15 @@ package struct StoreContract: Sendable {
             self.check = { ports, _ in try await check(ports) }
         }
 
+        /// - Parameter check: is given mailboxes for which every app is on its device.
+        init(_ name: String, registering check: @escaping @Sendable (Ports) async throws -> Void) {
+            self.init(name) { ports in
+                var registering = ports
+                registering.mailboxes = RegisteringMailboxes(ports)
+                try await check(registering)
+            }
+        }
+
         /// - Parameter check: is given what the store's delivery log was told as well.
         init(_ name: String, withLog check: @escaping @Sendable (Ports, RecordingLog) async throws -> Void) {
             self.name = name

@@ -119,6 +119,25 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
+    @Test("what is given up is under way no more: an offer comes back, what is stored stays there")
+    func givenUp() {
+        var rig = LineRig.open(limit: 2, [Example.stored(1, app: 2, version: 10)])
+        _ = rig.offer(2)
+        #expect(rig.offer(3).answer == .returned)
+        #expect(rig.givenUp(1, 2) == [.returned(2)])
+        #expect(rig.offer(4).step == .send(3, notification: 4))
+        #expect(rig.givenUp(1, 2) == [])
+    }
+
+    @Test("what is given up and was to be tried once is discarded")
+    func givenUpOnce() {
+        var rig = LineRig.open()
+        _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(1)))
+        let actions = rig.line.givenUp([rig.epoch + 1])
+        let subject = NotificationSubject(Example.notification(1), to: Example.destination())
+        #expect(actions == [.note(.discarded(.unregistered), subject)])
+    }
+
     @Test("what has expired is removed and not sent")
     func expired() {
         var rig = LineRig()

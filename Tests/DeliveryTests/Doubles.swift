@@ -88,6 +88,7 @@ final class WatchedSwitchboard: Switchboard {
     }
     func detach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.detach(stream, of: device) }
     func acknowledge(_ sendings: [UInt64], by device: DeviceKey) { switchboard.acknowledge(sendings, by: device) }
+    func giveUp(_ sendings: [UInt64], to device: DeviceKey) { switchboard.giveUp(sendings, to: device) }
     func changePower(of device: DeviceKey, to power: DevicePower) { switchboard.changePower(of: device, to: power) }
     func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
     func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }

@@ -79,6 +79,12 @@ struct LineRig: ~Copyable {
         }
     }
 
+    /// The stream gives sendings up, by how manieth of the line they are.
+    mutating func givenUp(_ numbers: UInt64...) -> [Step] {
+        let actions = line.givenUp(numbers.map { epoch + $0 })
+        return actions.compactMap { step($0) }
+    }
+
     mutating func end() -> [Step] {
         let actions = line.end()
         return actions.compactMap { step($0) }

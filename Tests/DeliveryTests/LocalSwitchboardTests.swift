@@ -10,8 +10,9 @@ struct LocalSwitchboardTests {
     private let outcomes = RecordingOutcomes()
     private let switchboard: LocalSwitchboard
 
-    init() {
+    init() async throws {
         let clock = self.clock
+        _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
         switchboard.report(to: outcomes)
     }

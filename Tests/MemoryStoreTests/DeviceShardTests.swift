@@ -7,9 +7,10 @@ import Testing
 @Suite("A part of the devices in memory")
 struct DeviceShardTests {
     @Test("A mailbox that is replaced for ever takes no more memory, and still runs out")
-    func replacedForEver() {
+    func replacedForEver() throws {
         var shard = DeviceShard()
-        for id in 1...10_000 as ClosedRange<UInt64> { _ = shard.store(Example.entry(id: id)) }
+        _ = shard.register(Example.destination, tokenKeyID: 1, at: Example.moment)
+        for id in 1...10_000 as ClosedRange<UInt64> { _ = try shard.store(Example.entry(id: id), at: Example.moment) }
         #expect(shard.expiryCount <= 2 + ExpiryQueue<MailboxReference>.toleratedStale)
         let expired = shard.removeExpired(before: Example.moment.advanced(by: .seconds(1)), limit: 10)
         #expect(expired.map(\.subject.id) == [NotificationID(high: 0, low: 10_000)])

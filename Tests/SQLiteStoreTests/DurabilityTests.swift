@@ -23,7 +23,7 @@ struct DurabilityTests {
 
     @Test("A crash loses no registration")
     func crashKeepsRegistrations() async throws {
-        try await withStore { store, path in
+        try await withStore(registered: []) { store, path in
             let destination = Example.destination()
             _ = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
             try await store.renewTokens(of: destination.deviceKey, tokenKeyID: 2, at: Example.moment)
@@ -70,6 +70,7 @@ struct DurabilityTests {
             var versions: Set<MailboxVersion> = []
             for _ in 0..<3 {
                 let store = try await SQLiteStore.open(folder: path)
+                _ = try await store.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
                 let results = await store.store([Example.entry(), Example.entry()])
                 for result in results { #expect(versions.insert(try result.get()).inserted) }
                 let stored = await store.store([Example.entry()])
@@ -124,6 +125,7 @@ struct DurabilityTests {
     func closingWrites() async throws {
         try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
+            _ = try await store.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
             let release = await store.holdWriter()
             async let stored = store.store([Example.entry()])
             await store.waitForPending(1)

@@ -61,7 +61,7 @@ struct FullDiskTests {
 
     @Test("A registration that could not be written is not known")
     func registrationsAgree() async throws {
-        try await withStore { store, _ in
+        try await withStore(registered: []) { store, _ in
             try await store.limitGrowth(toPages: 1)
             var refused = 0
             for device in 1...500 as ClosedRange<UInt64> {

@@ -93,7 +93,7 @@ struct GroupCommitTests {
 
     @Test("A change of several rows that fails in between is undone whole, and its transaction goes on")
     func undoes() async throws {
-        try await withStore { store, _ in
+        try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
             let registration = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
             _ = await store.store([Example.entry(destination)])
@@ -120,7 +120,7 @@ struct GroupCommitTests {
 
     @Test("Steps of one registration take effect in the order in which they were handed in")
     func keepsOrder() async throws {
-        try await withStore { store, _ in
+        try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
             let release = await store.holdWriter()
             async let registered = store.register(destination, tokenKeyID: 1, at: Example.moment)
@@ -134,6 +134,55 @@ struct GroupCommitTests {
             #expect([first.isActive, second?.isActive, third.isActive] == [true, false, true])
             #expect(store.known(destination) == .registered(third))
             #expect(store.commits.statistics.transactions == 1)
+        }
+    }
+
+    @Test("Storing sees what was written before it in the same transaction")
+    func storesAfterSteps() async throws {
+        try await withStore(registered: []) { store, _ in
+            let (destination, later) = (Example.destination(), Example.moment.advanced(by: .seconds(1)))
+            let release = await store.holdWriter()
+            async let early = store.store([Example.entry()])
+            await store.waitForPending(1)
+            async let registered = store.register(destination, tokenKeyID: 1, at: Example.moment)
+            await store.waitForPending(2)
+            async let stored = store.store([Example.entry()])
+            await store.waitForPending(3)
+            async let ended = store.end(destination, at: later)
+            await store.waitForPending(4)
+            async let late = store.store([Example.entry()])
+            await store.waitForPending(5)
+            release()
+            _ = (try await registered, try await ended)
+            #expect(await early == [.failure(.ended(at: Example.moment))])
+            let results = await stored
+            #expect(results.allSatisfy { (try? $0.get()) != nil })
+            #expect(await late == [.failure(.ended(at: later))])
+            #expect(store.commits.statistics.transactions == 1)
+            #expect(try await store.entries(of: destination.deviceKey).isEmpty)
+        }
+    }
+
+    @Test("What a job that failed has undone is not seen by the next one of its transaction")
+    func storesAfterFailure() async throws {
+        try await withStore { store, _ in
+            let destination = Example.destination()
+            _ = await store.store([Example.entry()])
+            try await store.pool.writeWithoutTransaction { database in
+                try database.execute(
+                    sql: """
+                        CREATE TEMP TRIGGER refuse BEFORE DELETE ON mailbox BEGIN SELECT RAISE(ABORT, 'refused'); END
+                        """
+                )
+            }
+            let release = await store.holdWriter()
+            let ending = Task { try await store.end(destination, at: Example.moment) }
+            await store.waitForPending(1)
+            async let stored = store.store([Example.entry(id: 2)])
+            await store.waitForPending(2)
+            release()
+            await #expect(throws: StoreError.self) { try await ending.value }
+            for result in await stored { _ = try result.get() }
         }
     }
 }

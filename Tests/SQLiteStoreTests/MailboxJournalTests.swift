@@ -17,9 +17,8 @@ struct MailboxJournalTests {
 
     @Test("What was not committed is not told")
     func notCommitted() async throws {
-        try await withTemporaryPath { path in
-            let log = RecordingLog()
-            let store = try await SQLiteStore.open(folder: path, log: log)
+        let log = RecordingLog()
+        try await withStore(log: log) { store, _ in
             _ = await store.store([Example.entry()])
             try await store.limitGrowth(toPages: 4)
             let large = (1...50 as ClosedRange<UInt32>).map {
@@ -27,7 +26,6 @@ struct MailboxJournalTests {
             }
             for result in await store.store(large) { #expect(throws: StoreError.self) { try result.get() } }
             #expect(log.events.isEmpty)
-            await store.close()
         }
     }
 }

@@ -8,12 +8,21 @@ import Testing
 @testable import SQLiteStore
 
 /// Runs the test on a fresh store.
+/// - Parameter registered: the destinations that have an active registration, all that tests store for by default.
 func withStore(
     maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
+    registered: [Destination] = Example.registered,
+    log: any DeliveryLog = NoDeliveryLog(),
     _ body: (_ store: SQLiteStore, _ path: String) async throws -> Void,
 ) async throws {
     try await withTemporaryPath { path in
-        let store = try await SQLiteStore.open(folder: path, maximumPendingItems: maximumPendingItems)
+        if !registered.isEmpty {
+            try await SQLiteStore.open(folder: path).close()
+            try insertRegistrations(registered, into: path + "/" + SQLiteStore.fileName)
+        }
+        let journal = MailboxJournal(log: log, clock: { Example.moment })
+        let store = try await SQLiteStore.open(
+            folder: path, maximumPendingItems: maximumPendingItems, journal: journal)
         do {
             try await body(store, path)
         } catch {
@@ -87,6 +96,10 @@ extension SQLiteStore {
 enum Example {
     static let moment = Timestamp(milliseconds: 1_700_000_000_000)
 
+    static let registered =
+        (1...200).map { destination(app: $0) }
+        + (2...50).flatMap { device in (1...4).map { destination(device, app: $0) } }
+
     static func destination(_ device: UInt64 = 1, app: UInt32 = 1) -> Destination {
         Destination(environment: .production, device: DeviceID(rawValue: device), app: AppID(rawValue: app))
     }
@@ -115,6 +128,18 @@ func insertRegistrations(_ count: Int, into file: String) throws {
                 """,
             arguments: [count],
         )
+    }
+    try queue.close()
+}
+
+/// Puts active registrations into a database that is closed.
+func insertRegistrations(_ destinations: [Destination], into file: String) throws {
+    let queue = try DatabaseQueue(path: file)
+    try queue.write { database in
+        for destination in destinations {
+            try database.execute(
+                sql: "INSERT INTO registration VALUES (?, ?, ?, 1, 1, 0, 1, 0)", arguments: destination.arguments)
+        }
     }
     try queue.close()
 }

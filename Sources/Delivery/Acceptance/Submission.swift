@@ -44,8 +44,9 @@ package protocol SubmissionAnswers: AnyObject, Sendable {
     /// The same for several that are known together.
     func answer(_ answers: [SubmissionAnswer])
 
-    /// Asked after a submission was rejected at once, on the same thread: whether those that follow it in its batch are
-    /// to be taken. Those that are not get no answer.
+    /// Asked after a submission was rejected before anything became of it, on the thread that said so: whether those that
+    /// follow it, in its batch and in those that wait for a look-up behind it, are to be taken. Those that are not get no
+    /// answer.
     var takesMore: Bool { get }
 }
 

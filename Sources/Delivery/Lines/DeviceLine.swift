@@ -172,6 +172,21 @@ extension DeviceLine {
         return actions
     }
 
+    /// These are not sent after all. What a mailbox holds stays there, for the store to remove.
+    mutating func givenUp(_ numbers: [UInt64]) -> [Action] {
+        var actions: [Action] = []
+        for number in numbers {
+            guard let sending = underWay.remove(number) else { continue }
+            if let offer = sending.offer {
+                actions.append(.returned(offer, sending.destination))
+            } else if sending.version == nil {
+                actions.append(.note(.discarded(.unregistered), sending.subject))
+            }
+        }
+        if let reading = readForRoom() { actions.append(reading) }
+        return actions
+    }
+
     /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
     /// cost a reading each.
     mutating func readForRoom() -> Action? {

@@ -89,6 +89,10 @@ package final class LocalSwitchboard: Switchboard {
         perform(actions, for: device, now)
     }
 
+    package func giveUp(_ sendings: [UInt64], to device: DeviceKey) {
+        advance(device) { line, _, _ in line.givenUp(sendings) }
+    }
+
     package func changePower(of device: DeviceKey, to power: DevicePower) {
         advance(device) { line, _, _ in line.changed(power) }
     }

@@ -10,6 +10,8 @@ package struct MailboxJournal: Sendable {
         self.clock = clock
     }
 
+    package var now: Timestamp { clock() }
+
     /// Not to be called under a lock that ``KnownRegistrations/known(_:)`` takes: the log asks that.
     package func record(_ ended: [EndedNotification]) {
         guard !ended.isEmpty else { return }

@@ -7,6 +7,11 @@ package protocol Accounts: Sendable {
     /// The accounts as this node knows them.
     var current: AccountsSnapshot { get }
 
+    /// Whether ``current`` may be relied upon. False once this node has been cut off from the changes for
+    /// ``AccountsLimits/maximumSilence``: what it trusts may have been revoked, so the gateways and the courier refuse
+    /// everybody until it hears from the store again. Always true for a store that only this process can change.
+    var isCurrent: Bool { get }
+
     /// Applies a change to the given version of the accounts; nil for whichever is the newest.
     /// - Throws: ``StoreError/Code/conflict`` when the accounts have moved on, ``StoreError/Code/exists`` and
     ///   ``StoreError/Code/missing`` as the change demands.
@@ -22,6 +27,13 @@ extension Accounts {
     package func apply(_ change: AccountChange) async throws(StoreError) -> AccountsSnapshot {
         try await apply(change, to: nil)
     }
+}
+
+package enum AccountsLimits {
+    /// How long a node goes on with the accounts as it last knew them. A store of a cluster is asked, or says, several
+    /// times in that time whether there is anything new, so that a network's hiccup or a store's failover refuses nobody;
+    /// and nobody wants to wait for longer until a revocation is in effect.
+    package static let maximumSilence = Duration.seconds(30)
 }
 
 extension StoreError {

@@ -8,6 +8,11 @@ package import Notifications
 package protocol Mailboxes: Sendable {
     /// Stores each notification in the place of what its mailbox held, and answers once it would survive a crash.
     ///
+    /// Each item does at once what it does: it looks whether the registration is active, and replaces what the mailbox held.
+    /// So a mailbox holds nothing for an app that is not on its device, whoever ends the registration meanwhile: the item
+    /// that comes first is emptied out with the mailbox, the one that comes later fails with
+    /// ``StoreError/Code/ended(at:)``.
+    ///
     /// Storing the same again is harmless, which is what to do after ``StoreError/Code/unknown``.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 

@@ -1,6 +1,10 @@
 package import Notifications
 
 /// What can be said of registrations without waiting. The delivery log asks it under locks of its callers.
+///
+/// What is said is right, or was a moment ago: whoever stores for a registration is told by the store whether it is still
+/// active (``Mailboxes/store(_:)``). Where every registration is known, as in a store that one process has for itself,
+/// nothing waits; elsewhere `Delivery` keeps a connection's notifications in their order while it looks one up.
 package protocol KnownRegistrations: Sendable {
     /// Nil where the store has to be asked with ``Registrations/lookUp(_:)``.
     func known(_ destination: Destination) -> KnownRegistration?

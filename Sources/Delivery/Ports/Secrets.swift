@@ -6,6 +6,14 @@ package protocol Secrets: Sendable {
     /// Keeps the value unless a secret of that name is there already.
     /// - Returns: The one that is kept, so that nodes which start together agree.
     func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8]
+
+    /// The names of all secrets that there are, and then of each that is added, by whichever node. A node that is cut off
+    /// hears of them later.
+    func names() -> AsyncStream<SecretName>
+
+    /// Whether another node may add secrets too. Then one that is not known here may be there all the same, and has to be
+    /// asked for.
+    var isShared: Bool { get }
 }
 
 /// Names a secret.

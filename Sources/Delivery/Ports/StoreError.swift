@@ -13,7 +13,8 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case exists
         /// What was named is not there.
         case missing
-        /// The registration that it was for has ended.
+        /// The registration that it was for has ended at that moment. One that the store does not know, because it never was
+        /// or its app was deleted, counts as ended now.
         case ended(at: Timestamp)
         /// The device that it was for is trusted no more.
         case revoked
@@ -34,6 +35,11 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
+    /// There is no active registration.
+    package static func ended(at moment: Timestamp) -> StoreError {
+        StoreError(.ended(at: moment), "The app was removed from the device.")
+    }
+
     package static func revoked(_ device: DeviceID) -> StoreError {
         StoreError(.revoked, "The device \(device) was revoked.")
     }

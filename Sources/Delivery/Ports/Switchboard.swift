@@ -24,6 +24,10 @@ package protocol Switchboard: Sendable {
     /// The device says that it has taken these sendings.
     func acknowledge(_ sendings: [UInt64], by device: DeviceKey)
 
+    /// The device is not sent these after all, because their app was deleted: they are under way no more, and what was
+    /// offered comes back.
+    func giveUp(_ sendings: [UInt64], to device: DeviceKey)
+
     /// The device says how its power stands, which decides when what is not urgent is sent to it.
     func changePower(of device: DeviceKey, to power: DevicePower)
 
@@ -83,7 +87,7 @@ package enum StreamEnd: Sendable, Hashable {
     case takenOver
     /// The service is going down.
     case shutdown
-    /// The mailboxes cannot be read now.
+    /// The mailboxes cannot be read now, or the accounts are not known to be current.
     case storeUnavailable
     /// The device is trusted no more.
     case revoked

@@ -10,14 +10,49 @@ package struct TokenKeyRotation: Sendable {
     /// - Parameter isFirstStart: whether there may be none.
     static func load(from secrets: any Secrets, isFirstStart: Bool) async throws -> TokenKeyRotation {
         if let keys = try await read(from: secrets) {
-            return TokenKeyRotation(secrets: secrets, keys: SharedTokenKeys(keys))
+            return TokenKeyRotation(keys, from: secrets)
         }
         let first = TokenKeyID(rawValue: 1)
         guard let name = name(of: first) else { throw StoreError(.unavailable, "A token key has no name.") }
         guard isFirstStart else { throw SharedSecrets.lost(name) }
         let key = try await secrets.keep(TokenKeys.makeKey(), as: name)
-        return TokenKeyRotation(
-            secrets: secrets, keys: SharedTokenKeys(try TokenKeys(keys: [first: key], current: first)))
+        return TokenKeyRotation(try TokenKeys(keys: [first: key], current: first), from: secrets)
+    }
+
+    private init(_ known: TokenKeys, from secrets: any Secrets) {
+        self.secrets = secrets
+        guard secrets.isShared else {
+            keys = SharedTokenKeys(known)
+            return
+        }
+        keys = SharedTokenKeys(known) { try await Self.newer(than: $0, in: secrets) }
+    }
+
+    /// The keys that were made after the newest known.
+    private static func newer(
+        than known: TokenKeys,
+        in secrets: any Secrets,
+    ) async throws(StoreError) -> [TokenKeyID: [UInt8]] {
+        var keys: [TokenKeyID: [UInt8]] = [:]
+        var number = known.current.rawValue
+        while number < UInt32(TokenKeys.maximumCount) {
+            number += 1
+            let id = TokenKeyID(rawValue: number)
+            // They are made one after the other.
+            guard let name = name(of: id), let key = try await secrets.secret(name) else { break }
+            keys[id] = key
+        }
+        return keys
+    }
+
+    /// Learns each key that another node makes, until the task is cancelled. What it has not heard of yet is asked for as it
+    /// is needed.
+    package func follow() async {
+        for await name in secrets.names() {
+            guard let id = Self.id(of: name), !keys.current.contains(id) else { continue }
+            // A key that cannot be read now is asked for when a device token needs it.
+            try? await keys.findKeys()
+        }
     }
 
     /// The keys that there are; nil where there is none.
@@ -51,5 +86,12 @@ package struct TokenKeyRotation: Sendable {
         return id
     }
 
-    static func name(of id: TokenKeyID) -> SecretName? { SecretName(rawValue: "token-key-\(id.rawValue)") }
+    static func name(of id: TokenKeyID) -> SecretName? { SecretName(rawValue: prefix + "\(id.rawValue)") }
+
+    private static func id(of name: SecretName) -> TokenKeyID? {
+        guard name.rawValue.hasPrefix(prefix) else { return nil }
+        return UInt32(name.rawValue.dropFirst(prefix.count)).map { TokenKeyID(rawValue: $0) }
+    }
+
+    private static let prefix = "token-key-"
 }
