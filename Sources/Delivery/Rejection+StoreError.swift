@@ -4,7 +4,8 @@ extension Rejection {
     /// This node has been cut off from the accounts for too long: see ``Accounts/isCurrent``.
     package static let accountsNotCurrent = Rejection(
         .serviceUnavailable,
-        detail: "This node has not heard from its store for \(AccountsLimits.maximumSilence.components.seconds) seconds.")
+        detail:
+            "This node has not heard from its store for \(AccountsLimits.maximumSilence.components.seconds) seconds.")
 
     /// What is answered where a port could not do what was asked.
     ///
