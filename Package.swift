@@ -213,7 +213,8 @@ let package = Package(
         .testTarget(
             name: "BinaryGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "MemoryStore", "CommonTesting", "Connections",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
+                "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,
@@ -291,10 +292,9 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
                 "BinaryGateway",
-                "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service", "APNSProvider", "APNSDevice",
-                "CFaultyDisk",
-                nioCore, nioPosix,
-                nioSSL, crypto, x509, asn1, logging,
+                "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service", "APNSProvider",
+                "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioSSL, crypto,
+                x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

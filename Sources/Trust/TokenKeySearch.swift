@@ -22,6 +22,9 @@ final class TokenKeySearch: Sendable {
         self.ask = ask
     }
 
+    /// How many wait for the next question.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Returns once a question that was asked after this call has its answer.
     func run() async throws {
         try await withCheckedThrowingContinuation { continuation in

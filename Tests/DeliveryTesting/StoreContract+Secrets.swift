@@ -8,6 +8,8 @@ extension StoreContract {
         Promise("the first value stays", firstSecretStays),
         Promise("who keeps at the same time agrees on one value", keepersAgree),
         Promise("secrets of different names are apart", secretsAreApart),
+        Promise("names are those of the secrets that are there, and then each that is added", namesFollow),
+        Promise("every reader hears of every secret, however slow", namesForAll),
     ]
 
     @Sendable
@@ -51,5 +53,31 @@ extension StoreContract {
         _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
         #expect(try await ports.secrets.secret(Samples.secret("one")) == [1])
         #expect(try await ports.secrets.secret(Samples.secret("two")) == [2])
+    }
+
+    @Sendable
+    private static func namesFollow(_ ports: Ports) async throws {
+        _ = try await ports.secrets.keep([1], as: Samples.secret("one"))
+        var names = ports.secrets.names().makeAsyncIterator()
+        #expect(await names.next() == (try Samples.secret("one")))
+        _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
+        // It is there already.
+        _ = try await ports.secrets.keep([3], as: Samples.secret("one"))
+        _ = try await ports.secrets.keep([3], as: Samples.secret("three"))
+        #expect(await names.next() == (try Samples.secret("two")))
+        #expect(await names.next() == (try Samples.secret("three")))
+    }
+
+    @Sendable
+    private static func namesForAll(_ ports: Ports) async throws {
+        let streams = (0..<3).map { _ in ports.secrets.names() }
+        let expected = try (1...20).map { try Samples.secret("secret-\($0)") }
+        for name in expected { _ = try await ports.secrets.keep([1], as: name) }
+        for stream in streams {
+            var names = stream.makeAsyncIterator()
+            var heard: Set<SecretName> = []
+            while heard.count < expected.count, let name = await names.next() { heard.insert(name) }
+            #expect(heard == Set(expected))
+        }
     }
 }

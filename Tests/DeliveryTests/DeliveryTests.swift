@@ -207,6 +207,42 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == (app == 1 ? nil : .badDeviceToken))
     }
 
+    @Test("what is looked up is not overtaken by what its connection submits after it, known or not")
+    func lookUpKeepsOrder() async throws {
+        let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
+        let rig = try await DeliveryRig(registrations: registrations)
+        for app in 1...2 as ClosedRange<UInt32> {
+            _ = try await registrations.memory.register(
+                Example.destination(app: app), tokenKeyID: 1, at: Example.moment)
+        }
+        for (number, app) in zip(1...4 as ClosedRange<UInt64>, [1, 2, 1, 2] as [UInt32]) {
+            rig.submit(number, app: app)
+        }
+        // Another connection waits for nobody.
+        let others = RecordingAnswers()
+        rig.delivery.submit([Example.submission(5, to: Example.destination(app: 2))], answers: others)
+        registrations.release()
+        await rig.answered(4)
+        #expect(rig.log.events.values.filter { $0.step == .accepted }.map(\.subject.id.low) == [5, 1, 2, 3, 4])
+        // Once it has caught up, it does not wait any more.
+        rig.submit(6, app: 2)
+        #expect(rig.log.steps(of: 6).first == .accepted)
+    }
+
+    @Test("after a rejection for which a connection takes no more, nothing that waits behind it is taken")
+    func lookUpEnds() async throws {
+        let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
+        let rig = try await DeliveryRig(registrations: registrations)
+        _ = try await registrations.memory.register(Example.destination(app: 2), tokenKeyID: 1, at: Example.moment)
+        let answers = FaultyConnection()
+        for (number, app) in zip(1...3 as ClosedRange<UInt64>, [1, 2, 2] as [UInt32]) {
+            rig.delivery.submit([Example.submission(number, to: Example.destination(app: app))], answers: answers)
+        }
+        registrations.release()
+        await rig.delivery.drain()
+        #expect(answers.answers.values == [1])
+    }
+
     @Test("a registration that cannot be looked up is answered with ServiceUnavailable")
     func cannotLookUp() async throws {
         let registrations = RegistrationsElsewhere(isReachable: false)

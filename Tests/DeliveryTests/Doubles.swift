@@ -58,6 +58,14 @@ final class SlowAnswers: SubmissionAnswers {
     func release() { semaphore.signal() }
 }
 
+/// A gateway's connection that takes nothing more once something was rejected.
+final class FaultyConnection: SubmissionAnswers {
+    let answers = Recorder<UInt64>()
+
+    func answer(_ ticket: UInt64, with outcome: Outcome) { answers.record(ticket) }
+    var takesMore: Bool { answers.values.isEmpty }
+}
+
 /// What became of offers.
 final class RecordingOutcomes: OfferOutcomes {
     enum Event: Hashable {
@@ -126,22 +134,28 @@ extension Switchboard {
     func attach(_ stream: any NotificationStream, of device: DeviceKey) { attach(stream, of: device, power: .low) }
 }
 
-/// Registrations of which nothing is known at once.
+/// Registrations of which little is known at once.
 final class RegistrationsElsewhere: Registrations {
     let memory = MemoryStore()
     private let isReachable: Bool
     private let isHeld: Bool
+    private let knowing: Set<Destination>
     private let releases = Recorder<Void>()
 
-    /// - Parameter isHeld: whether a look-up waits for ``release()``.
-    init(isReachable: Bool = true, isHeld: Bool = false) {
+    /// - Parameters:
+    ///   - isHeld: whether a look-up waits for ``release()``.
+    ///   - knowing: of which something is known at once.
+    init(isReachable: Bool = true, isHeld: Bool = false, knowing: Set<Destination> = []) {
         self.isReachable = isReachable
+        self.knowing = knowing
         self.isHeld = isHeld
     }
 
     func release() { releases.record(()) }
 
-    func known(_ destination: Destination) -> KnownRegistration? { nil }
+    func known(_ destination: Destination) -> KnownRegistration? {
+        knowing.contains(destination) ? memory.known(destination) : nil
+    }
 
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         if isHeld { _ = await releases.first(1) }

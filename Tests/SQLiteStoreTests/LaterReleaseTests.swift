@@ -32,7 +32,7 @@ struct LaterReleaseTests {
     func writtenAgain() async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
-            entry.notification.fields.pushType = try #require(PushType(stored: "hologram"))
+            entry.notification.fields.pushType = PushType(stored: "hologram")
             _ = try #require(await store.store([entry]).first).get()
             let stored = try await store.entries(of: Example.destination().deviceKey)
             #expect(stored.map(\.entry) == [entry])

@@ -60,4 +60,31 @@ struct SharedTokenKeysTests {
         }
         #expect(opened.count <= room)
     }
+
+    @Test("The newest key seals, in whichever order keys are heard of")
+    func newestSeals() throws {
+        try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 3))
+        try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 2))
+        #expect(keys.current.current == TokenKeyID(rawValue: 3))
+    }
+
+    @Test("A key that is known stays as it is")
+    func knownKeyStays() throws {
+        let token = try keys.current.seal(contents(1), environment: .development)
+        try keys.add(TokenKeys.makeKey(), as: keys.current.current)
+        #expect(try keys.current.seal(contents(1), environment: .development) == token)
+    }
+
+    @Test("A key that seals and is not known is asked for")
+    func asksForKey() async throws {
+        let id = TokenKeyID(rawValue: 2)
+        let elsewhere = try TokenKeys(keys: [id: TokenKeys.makeKey()], current: id)
+        let shared = SharedTokenKeys(keys.current, find: { _ in elsewhere.rawKeys })
+        let token = try await shared.seal(contents(1), environment: .development, key: id)
+        #expect(token == (try elsewhere.seal(contents(1), environment: .development)))
+        #expect(shared.open(token, environment: .development) == contents(1))
+        await #expect(throws: TrustError.self) {
+            try await shared.seal(contents(1), environment: .development, key: TokenKeyID(rawValue: 3))
+        }
+    }
 }

@@ -2,6 +2,7 @@ import BinaryGateway
 import Connections
 import Crypto
 import Delivery
+import DeliveryTesting
 import Foundation
 import Logging
 import MemoryStore
@@ -21,6 +22,7 @@ struct GatewayRig: Sendable {
     let store = MemoryStore()
     let authority: CertificateAuthority
     let tokenKeys: SharedTokenKeys
+    let accounts: CutOffAccounts
     let switchboard: LocalSwitchboard
     let delivery: Delivery
     let clock = TestClock()
@@ -36,6 +38,8 @@ struct GatewayRig: Sendable {
         var conformance = Conformance.apple
         var limits = BinaryLimits()
         var delivery = DeliveryLimits()
+        /// Asks for token keys that another node made.
+        var findKeys: SharedTokenKeys.FindKeys?
         /// Stands between the feedback service and the store.
         var feedback: (@Sendable (MemoryStore) -> any Feedback)?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -70,7 +74,9 @@ struct GatewayRig: Sendable {
         var random = SystemRandomNumberGenerator()
         authority = try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &random)
         let keyID = TokenKeyID(rawValue: 1)
-        tokenKeys = SharedTokenKeys(try TokenKeys(keys: [keyID: TokenKeys.makeKey()], current: keyID))
+        tokenKeys = SharedTokenKeys(
+            try TokenKeys(keys: [keyID: TokenKeys.makeKey()], current: keyID), find: options.findKeys)
+        accounts = CutOffAccounts(store)
         let team = Team(id: .random(using: &random), name: "Team")
         _ = try await store.apply(.createTeam(team))
         let bundleID = try Self.bundleID(Self.bundleID)
@@ -80,7 +86,7 @@ struct GatewayRig: Sendable {
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), limits: options.delivery, clock: { clock.moment })
         let certificates = ProviderCertificates(
-            environment: environment, authority: authority, accounts: store, clock: time)
+            environment: environment, authority: authority, accounts: accounts, clock: time)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let tls = try Self.serverTLS(authority)
         let group = options.group

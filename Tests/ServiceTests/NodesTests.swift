@@ -1,0 +1,176 @@
+import Delivery
+import DeliveryTesting
+import Foundation
+import Notifications
+import Synchronization
+import Testing
+import Trust
+
+@testable import Service
+
+/// Several nodes over one store, over real TLS: what one of them makes or changes the others know in time.
+@Suite("Several nodes", .timeLimit(.minutes(2)))
+struct NodesTests {
+    private static let forged = String(repeating: "0f", count: 32)
+
+    // MARK: Token keys
+
+    @Test("A device token that another node's new key sealed is asked for, and not refused")
+    func rotatedKey() async throws {
+        try await Nodes.run { nodes in
+            let (first, second) = (try await nodes.start(), try await nodes.start())
+            #expect(try await first.tokenKeys.rotate().rawValue == 2)
+            let token = try await first.register(try nodes.makeDevice())
+            let client = try await second.connectProvider()
+            for _ in 0..<2 { #expect(try await client.send(second.push(token)).status == 200) }
+            // Once for the key, and once for the one after it, which there is not.
+            #expect(second.secrets.questions.withLock { $0.map(\.rawValue) } == ["token-key-2", "token-key-3"])
+            await client.close()
+        }
+    }
+
+    @Test("The other node seals with the new key as well, and names a device its old token")
+    func sealsWithNewKey() async throws {
+        try await Nodes.run { nodes in
+            let (first, second) = (try await nodes.start(), try await nodes.start())
+            _ = try await first.tokenKeys.rotate()
+            let device = try nodes.makeDevice()
+            let token = try await first.register(device)
+            #expect(try await second.register(device) == token)
+        }
+    }
+
+    @Test("A node that follows the secrets knows a new key before it needs it")
+    func follows() async throws {
+        try await Nodes.run { nodes in
+            let (first, second) = (try await nodes.start(), try await nodes.start())
+            let following = Task { await second.tokenKeys.follow() }
+            _ = try await first.tokenKeys.rotate()
+            while second.tokenKeys.keys.current.current.rawValue != 2 { await Task.yield() }
+            following.cancel()
+            await following.value
+        }
+    }
+
+    @Test("A device token that nobody made is refused once the store has been asked, all of them with few questions")
+    func forgedTokens() async throws {
+        try await Nodes.run { nodes in
+            let node = try await nodes.start()
+            let client = try await node.connectProvider()
+            // The first good provider token opens the connection for many.
+            let token = try await node.register(try nodes.makeDevice())
+            #expect(try await client.send(node.push(token)).status == 200)
+            let answers = try await withThrowingTaskGroup(of: WireClient.Answer.self) { group in
+                for _ in 0..<50 { group.addTask { try await client.send(node.push(Self.forged)) } }
+                return try await group.reduce(into: [WireClient.Answer]()) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.status == 400 && $0.reason == "BadDeviceToken" })
+            let questions = node.secrets.questions.withLock { $0.count }
+            #expect((1...10).contains(questions))
+            await client.close()
+        }
+    }
+
+    @Test("While the store cannot be asked, a device token that no key opens is not called bad")
+    func cannotAsk() async throws {
+        try await Nodes.run { nodes in
+            let node = try await nodes.start()
+            let client = try await node.connectProvider()
+            node.secrets.reach(false)
+            let answer = try await client.send(node.push(Self.forged))
+            #expect(answer.status == 503)
+            #expect(answer.reason == "ServiceUnavailable")
+            node.secrets.reach(true)
+            #expect(try await client.send(node.push(Self.forged)).status == 400)
+            await client.close()
+        }
+    }
+
+    @Test("What a connection sends after it does not overtake a notification whose key is being asked for")
+    func keepsOrder() async throws {
+        try await Nodes.run { nodes in
+            let (first, second) = (try await nodes.start(), try await nodes.start())
+            let known = try await second.register(try nodes.makeDevice())
+            _ = try await first.tokenKeys.rotate()
+            let unknown = try await first.register(try nodes.makeDevice())
+            let client = try await second.connectProvider()
+            #expect(try await client.send(second.push(known)).status == 200)
+            second.secrets.hold()
+            let ids = (0..<4).map { _ in UUID().uuidString.lowercased() }
+            let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+                for (id, token) in zip(ids, [unknown, known, unknown, known]) {
+                    let begun = try await client.begin(second.push(token, id: id))
+                    group.addTask { try await begun.finish().status }
+                }
+                // What is refused for itself need not wait.
+                #expect(try await client.send(second.push("xyz")).reason == "BadDeviceToken")
+                second.secrets.release()
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(answers == [200, 200, 200, 200])
+            #expect(second.log.accepted.dropFirst().map(\.description) == ids)
+            await client.close()
+        }
+    }
+
+    @Test("A service of one process knows all keys, and asks nobody")
+    func oneProcess() async throws {
+        try await Nodes.run(isShared: false) { nodes in
+            let node = try await nodes.start()
+            let client = try await node.connectProvider()
+            #expect(try await client.send(node.push(Self.forged)).reason == "BadDeviceToken")
+            #expect(node.secrets.questions.withLock { $0.isEmpty })
+            await client.close()
+        }
+    }
+
+    // MARK: A node that is cut off
+
+    @Test("A node that may not know of a revocation refuses every provider, and goes on when it knows")
+    func refusesProviders() async throws {
+        try await Nodes.run { nodes in
+            let node = try await nodes.start()
+            let token = try await node.register(try nodes.makeDevice())
+            let clients = [try await node.connectProvider(), try await node.connectProvider(nodes.certificate)]
+            for client in clients {
+                for (isCutOff, status) in [(false, 200), (true, 503), (false, 200)] {
+                    node.accounts.cutOff(isCutOff)
+                    let answer = try await client.send(node.push(token))
+                    #expect(answer.status == status)
+                    #expect(answer.reason == (isCutOff ? "ServiceUnavailable" : nil))
+                }
+                await client.close()
+            }
+        }
+    }
+
+    @Test("A request that has begun is refused as well")
+    func refusesBegun() async throws {
+        try await Nodes.run { nodes in
+            let node = try await nodes.start()
+            let token = try await node.register(try nodes.makeDevice())
+            let client = try await node.connectProvider()
+            let begun = try await client.begin(node.push(token))
+            node.accounts.cutOff(true)
+            #expect(try await begun.finish().status == 503)
+            await client.close()
+        }
+    }
+
+    @Test("A device's stream ends at such a node, which tells it to go on elsewhere")
+    func endsStreams() async throws {
+        try await Nodes.run { nodes in
+            let node = try await nodes.start()
+            let device = try nodes.makeDevice()
+            let client = try await node.connectCourier(device)
+            let stream = try await client.open(Node.headers("GET", "/1/notifications"), endStream: true)
+            node.accounts.cutOff(true)
+            #expect(try await stream.nextLine() == #"{"end":"storeUnavailable"}"#)
+            let goAways = try await client.goAways()
+            #expect(goAways.first?.contains("ServiceUnavailable") == true)
+            let next = try await node.connectCourier(device)
+            #expect(try await next.send(Node.headers("PUT", "/1/apps/com.example.app"), body: "").status == 503)
+            await next.close()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Synchronization
+import Testing
+
+@testable import Trust
+
+@Suite("Asking for token keys", .timeLimit(.minutes(1)))
+struct TokenKeySearchTests {
+    private struct Trouble: Error {}
+
+    /// Where keys are kept: answers when it is told to.
+    private final class Place: Sendable {
+        private struct State {
+            var asked = 0
+            var answers: [CheckedContinuation<Void, any Error>] = []
+        }
+
+        private let state = Mutex(State())
+        var asked: Int { state.withLock { $0.asked } }
+
+        func ask() async throws {
+            try await withCheckedThrowingContinuation { continuation in
+                state.withLock { state in
+                    state.asked += 1
+                    state.answers.append(continuation)
+                }
+            }
+        }
+
+        /// Answers the question that is under way, or the next.
+        func answer(_ result: Result<Void, any Error> = .success(())) async {
+            while true {
+                let answer = state.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
+                if let answer { return answer.resume(with: result) }
+                await Task.yield()
+            }
+        }
+    }
+
+    private let place = Place()
+
+    private func search(interval: Duration = .zero) -> TokenKeySearch {
+        TokenKeySearch(interval: interval) { [place] in try await place.ask() }
+    }
+
+    @Test("All who ask while a question is under way share the next one")
+    func shares() async throws {
+        let search = search()
+        let first = Task { try await search.run() }
+        while place.asked < 1 { await Task.yield() }
+        let others = (0..<50).map { _ in Task { try await search.run() } }
+        // Those that wait for the answer of a question that was asked after them.
+        while search.waitingCount < others.count { await Task.yield() }
+        await place.answer()
+        try await first.value
+        await place.answer()
+        for other in others { try await other.value }
+        #expect(place.asked == 2)
+    }
+
+    @Test("The next question is asked an interval later at the earliest")
+    func waits() async throws {
+        let interval = Duration.milliseconds(50)
+        let search = search(interval: interval)
+        let began = ContinuousClock.now
+        for _ in 0..<3 {
+            async let run: Void = search.run()
+            await place.answer()
+            try await run
+        }
+        #expect(ContinuousClock.now - began >= interval * 2)
+    }
+
+    @Test("A question without an answer fails for all who wait for it, and the next one is asked anew")
+    func fails() async throws {
+        let search = search()
+        let run = Task { try await search.run() }
+        await place.answer(.failure(Trouble()))
+        await #expect(throws: Trouble.self) { try await run.value }
+        let again = Task { try await search.run() }
+        await place.answer()
+        try await again.value
+    }
+}
