@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 import Testing
 
 /// The commands that README.md and docs/test-your-provider.md show in blocks marked `sh` work as they are pasted.
