@@ -36,12 +36,12 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(name: .customLong("public-key"), help: "A file with the public half of a P-256 key in PEM.")
     var publicKey: String?
 
-    @Option(help: "The only environment the key is good for; both unless named.")
+    @Option(help: "The only environment that the key is for; both if it is not given.")
     var environment: Environment?
 
     @Option(
         name: .customLong("bundle-id"),
-        help: "An app the key is good for (repeatable); all of the team's unless named.")
+        help: "An app that the key is for (repeatable); all of the team's if it is not given.")
     var bundleIDs: [String] = []
 
     func validate() throws {

@@ -14,7 +14,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Flag(help: "Go on showing what happens, until interrupted.")
+    @Flag(help: "Continue with what happens, until interrupted.")
     var follow = false
 
     @Option(help: "Only the notification with this identifier (apns-id).")

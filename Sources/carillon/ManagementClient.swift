@@ -189,7 +189,7 @@ extension ManagementClient {
             throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
         }
         guard let identity = environment[identityName], let authority = environment[authorityName] else {
-            throw CommandError("An \(urlName) with https goes with \(identityName) and \(authorityName).")
+            throw CommandError("\(urlName) with https needs \(identityName) and \(authorityName).")
         }
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

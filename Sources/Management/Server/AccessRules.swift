@@ -48,7 +48,7 @@ struct AccessRules: Sendable {
         case .certificate(let identity):
             if let problem = refusalOfBrowser(request) { return problem }
             guard access != .everybody else { return nil }
-            guard let identity else { return Problem(403, "This takes an administrator's certificate.") }
+            guard let identity else { return Problem(403, "The request needs an administrator's certificate.") }
             guard Double(now.milliseconds) / 1000 <= identity.validUntil else {
                 return Problem(403, "The administrator's certificate has expired.")
             }
