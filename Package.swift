@@ -137,9 +137,8 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix, nioSSL,
-                crypto,
-                logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix,
+                nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -151,10 +150,8 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "SQLiteStore",
-                "PrometheusMetrics",
-                coreMetrics,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -163,9 +160,10 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "HTTP2", "Service", "APNSProvider",
-                "APNSDevice",
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Management", "Service", "APNSProvider",
+                "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -240,6 +238,15 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
+            name: "ManagementTests",
+            dependencies: [
+                "Notifications", "Trust", "Management", nioCore, nioEmbedded,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
             name: "MemoryStoreTests",
             dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
             swiftSettings: settings,
@@ -271,8 +278,8 @@ let package = Package(
         .testTarget(
             name: "APNSProviderTests",
             dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL, crypto, logging,
-                lifecycle,
+                "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
+                crypto, logging, lifecycle,
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -289,6 +296,8 @@ let package = Package(
                 "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioSSL, crypto,
                 x509, asn1, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,

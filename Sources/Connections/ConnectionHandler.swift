@@ -116,7 +116,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         guard !isDraining, let served = service?.open(accepted, from: peer) else { return context.close(promise: nil) }
         self.served = served
         do {
-            try context.pipeline.syncOperations.addHandler(served.handler, position: .before(self))
+            try served.addHandlers(to: context.pipeline.syncOperations, before: self)
         } catch {
             context.close(promise: nil)
         }

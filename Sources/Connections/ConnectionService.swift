@@ -47,8 +47,9 @@ package protocol RegisteredConnection: AnyObject {
 
 /// What answers a connection after its handshake, as the listener's own handler sees it.
 package protocol ServedConnection: RegisteredConnection {
-    /// Reads and writes. It stands in front of the listener's own handler, so that nothing passes there.
-    var handler: any ChannelHandler { get }
+    /// Adds the handlers that read and write.
+    /// - Parameter last: the listener's own handler. What stands before it passes nothing there.
+    func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws
 
     /// Whether the client has begun to speak the protocol: until then the handshake's time limit counts.
     var hasBegun: Bool { get }

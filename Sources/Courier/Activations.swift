@@ -7,9 +7,6 @@ import Trust
 /// Who may become a device: anyone on this machine in the development environment; elsewhere whoever holds a one-time
 /// code that an administrator gave out.
 package final class Activations: Sendable {
-    /// How long a code is good: long enough to carry it to the device, too short to be found lying about.
-    package static let codeLife = Duration.seconds(24 * 60 * 60)
-
     private let invitations: any Invitations
     private let rates = Mutex(Buckets())
 

@@ -1,15 +1,11 @@
 import Delivery
-import Foundation
+import Notifications
 
 /// Reads what a device says of its power: the body of `POST /1/state`.
-struct PowerState: Decodable {
-    let power: String
-
+enum PowerState {
     /// - Returns: nil unless the body is `{"power":"low"|"awake"|"charging"}`.
     static func read(_ body: [UInt8]) -> DevicePower? {
-        // Why it cannot be read, the answer says in general.
-        guard let body = try? JSONDecoder().decode(PowerState.self, from: Data(body)) else { return nil }
-        switch body.power {
+        switch JSONObject(body)?[text: "power"] {
         case "low": return .low
         case "awake": return .awake
         case "charging": return .charging

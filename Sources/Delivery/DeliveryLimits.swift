@@ -3,7 +3,7 @@ package import Rates
 
 /// The named bounds of `Delivery`, each with the reason for its value.
 package struct DeliveryLimits: Sendable, Hashable {
-    /// How long a notification is kept for a device that is offline: Apple's documents of today say up to 30 days.
+    /// How long a notification is kept for a device that is offline: up to 30 days (docs/current-apns.md).
     package var retention = Duration.seconds(30 * 24 * 60 * 60)
 
     /// How long a connected device may take to acknowledge before the notification is written to disk as well. A

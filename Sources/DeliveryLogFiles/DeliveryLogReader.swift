@@ -17,54 +17,77 @@ package struct DeliveryLogReader {
     private struct Place {
         var segment: LogFolder.Segment
         var offset = 0
+        /// How many records of the block at the offset have been read already.
+        var skipped = 0
     }
 
-    /// - Parameter folder: the log's folder, which need not be there yet.
-    package init(folder: String) { self.folder = LogFolder(path: folder) }
+    /// - Parameters:
+    ///   - folder: the log's folder, which need not be there yet.
+    ///   - position: the record after which to begin; nil to begin with the oldest.
+    package init(folder: String, after position: LogPosition? = nil) {
+        self.folder = LogFolder(path: folder)
+        place = position.map {
+            Place(segment: LogFolder.Segment(began: $0.file), offset: $0.block, skipped: $0.index + 1)
+        }
+    }
 
     /// Passes on everything that was written since the last call, or all that there is.
     ///
     /// What a crash has cut off at the end of a file is skipped, and so is the rest of a file that is damaged.
     package mutating func read(_ body: (LogRecord) throws -> Void) throws {
-        for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
-            if segment != place?.segment { place = Place(segment: segment) }
-            try readSegment(body)
+        while true {
+            let records = try next()
+            guard !records.isEmpty else { return }
+            for record in records { try body(record.record) }
         }
     }
 
-    private mutating func readSegment(_ body: (LogRecord) throws -> Void) throws {
-        guard var place else { return }
+    /// The next records, as many as one reading of a file gives; none if there is nothing more now.
+    package mutating func next() throws -> [(position: LogPosition, record: LogRecord)] {
+        for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
+            if segment != place?.segment { place = Place(segment: segment) }
+            let records = try nextInSegment()
+            if !records.isEmpty { return records }
+        }
+        return []
+    }
+
+    /// How much is read at a time, in bytes. A block is longer only after a burst.
+    private static let chunk = 256 * 1024
+
+    private mutating func nextInSegment() throws -> [(position: LogPosition, record: LogRecord)] {
+        guard var place else { return [] }
         let descriptor = open(folder.path(of: place.segment), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             // The service may have removed it a moment ago.
-            if errno == ENOENT { return }
+            if errno == ENOENT { return [] }
             throw DeliveryLogError("read", folder.path(of: place.segment))
         }
         defer { close(descriptor) }
         defer { self.place = place }
         var bytes: [UInt8] = []
+        var found: [(position: LogPosition, record: LogRecord)] = []
         var start = 0
-        var isAtEnd = false
         while true {
             switch LogBlock.read(bytes[start...]) {
-            case .whole(let records, let count):
-                for record in LogRecord.read(records) ?? [] { try body(record) }
+            case .whole(let block, let count):
+                for (index, record) in (LogRecord.read(block) ?? []).enumerated() where index >= place.skipped {
+                    let position = LogPosition(file: place.segment.began, block: place.offset, index: index)
+                    found.append((position, record))
+                }
                 place.offset += count
+                place.skipped = 0
                 start += count
             case .partial:
-                guard !isAtEnd else { return }
-                bytes.removeFirst(start)
-                start = 0
-                isAtEnd = try !readMore(descriptor, &bytes, from: place.offset, of: place.segment)
+                guard found.isEmpty, try readMore(descriptor, &bytes, from: place.offset - start, of: place.segment)
+                else { return found }
             case .damaged:
-                return
+                return found
             }
         }
     }
 
-    /// How much is read at a time, in bytes: a whole block in any case.
-    private static let chunk = LogBlock.headerBytes + LogBlock.maximumBytes
-
+    /// - Parameter offset: where `bytes` begins in the file.
     /// - Returns: Whether there was more.
     private func readMore(
         _ descriptor: CInt,

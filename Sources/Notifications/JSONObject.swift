@@ -1,5 +1,8 @@
 /// The outermost level of a JSON dictionary: each key with its value as it stands in the text, so that what is only
 /// passed on is passed on unchanged.
+///
+/// A text that has a key twice is refused, however it writes the key: other readers keep one of the two values (RFC 8259, 4),
+/// and nobody can know which.
 package struct JSONObject {
     private let text: [UInt8]
     private let values: [String: Range<Int>]
@@ -10,7 +13,7 @@ package struct JSONObject {
     /// A payload may be the value of a key.
     private static let maximumDepth = Payload.maximumDepth + 1
 
-    /// - Returns: nil when the text is not a dictionary of at most ``maximumKeys`` keys.
+    /// - Returns: nil if the text is not a dictionary of at most ``maximumKeys`` different keys.
     package init?(_ text: [UInt8]) {
         // It is read twice: once whole, by the one reader that checks everything, and once for the keys.
         var scanner = PayloadScanner(maximumDepth: Self.maximumDepth)
@@ -19,22 +22,33 @@ package struct JSONObject {
         self.values = values
     }
 
-    /// The value's own text; nil where the key is missing.
+    /// The value's own text; nil if the key is missing.
     package subscript(raw key: String) -> [UInt8]? {
         values[key].map { Array(text[$0]) }
     }
 
-    /// A whole number that is not negative; nil where the value is anything else.
+    /// A whole number that is not negative; nil if the value is anything else.
     package subscript(number key: String) -> UInt64? {
         self[raw: key].flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Text without escapes, as identifiers are; nil where the value is anything else.
-    package subscript(plain key: String) -> String? {
-        guard let value = self[raw: key], value.count >= 2, value.first == UInt8(ascii: "\""),
-            !value.contains(UInt8(ascii: "\\"))
-        else { return nil }
-        return String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+    /// Any number; nil if the value is anything else.
+    package subscript(double key: String) -> Double? { self[raw: key].flatMap(Self.number) }
+
+    /// Text, with its escapes resolved; nil if the value is anything else, or half a character (RFC 8259, 8.2).
+    package subscript(text key: String) -> String? {
+        guard let value = values[key], text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        return JSONText.unescaped(text.span, (value.lowerBound + 1)..<(value.upperBound - 1))
+    }
+
+    /// A dictionary; nil if the value is anything else.
+    package subscript(object key: String) -> JSONObject? { self[raw: key].flatMap { JSONObject($0) } }
+
+    /// The JSON number (RFC 8259, 6) that makes up all of a text; nil for anything else.
+    package static func number(_ text: [UInt8]) -> Double? {
+        var index = 0
+        guard JSONText.skipNumber(text.span, &index), index == text.count else { return nil }
+        return Double(String(decoding: text, as: UTF8.self))
     }
 
     private static func members(of text: [UInt8]) -> [String: Range<Int>]? {
@@ -45,11 +59,12 @@ package struct JSONObject {
             index = afterSpace(span, index)
             if span[index] == UInt8(ascii: "}") { return values }
             if span[index] == UInt8(ascii: ",") { index = afterSpace(span, index + 1) }
-            guard let key = JSONText.skipString(span, &index), values.count < maximumKeys else { return nil }
+            guard let characters = JSONText.skipString(span, &index), values.count < maximumKeys,
+                let key = JSONText.unescaped(span, characters)
+            else { return nil }
             index = afterSpace(span, afterSpace(span, index) + 1)
             let start = index
-            guard skipValue(span, &index) else { return nil }
-            values[String(decoding: text[key], as: UTF8.self)] = start..<index
+            guard skipValue(span, &index), values.updateValue(start..<index, forKey: key) == nil else { return nil }
         }
     }
 

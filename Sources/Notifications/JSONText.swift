@@ -92,14 +92,61 @@ enum JSONText {
             index += 1
             return first < 0x80 ? first : nil
         }
-        guard byte(text, index + 1) == UInt8(ascii: "u"), index + 6 <= text.count else { return nil }
-        var value = 0
-        for position in (index + 2)..<(index + 6) {
-            guard let digit = Hexadecimal.value(of: text[position]) else { return nil }
-            value = value << 4 | Int(digit)
-        }
+        guard byte(text, index + 1) == UInt8(ascii: "u"), let value = codeUnit(text, index + 2) else { return nil }
         index += 6
         return value < 0x80 ? UInt8(value) : nil
+    }
+
+    /// A string's characters with their escapes resolved, of a text that has been checked; nil if one of them is half a
+    /// character (RFC 8259, 8.2).
+    static func unescaped(_ text: Span<UInt8>, _ characters: Range<Int>) -> String? {
+        let inside = text.extracting(characters)
+        guard inside.firstIndex(of: UInt8(ascii: "\\")) != nil else { return inside.text }
+        var result: [UInt8] = []
+        var index = 0
+        while index < inside.count {
+            if inside[index] == UInt8(ascii: "\\") {
+                guard let scalar = escaped(inside, &index) else { return nil }
+                result.append(contentsOf: String(scalar).utf8)
+            } else {
+                result.append(inside[index])
+                index += 1
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func escaped(_ text: Span<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
+        guard let kind = byte(text, index + 1) else { return nil }
+        index += 2
+        switch kind {
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{c}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"):
+            guard let high = codeUnit(text, index) else { return nil }
+            index += 4
+            guard (0xd800...0xdbff).contains(high) else { return Unicode.Scalar(high) }
+            guard byte(text, index) == UInt8(ascii: "\\"), byte(text, index + 1) == UInt8(ascii: "u"),
+                let low = codeUnit(text, index + 2), (0xdc00...0xdfff).contains(low)
+            else { return nil }
+            index += 6
+            return Unicode.Scalar(0x10000 + (high - 0xd800) << 10 + (low - 0xdc00))
+        default: return Unicode.Scalar(kind)
+        }
+    }
+
+    /// Four hexadecimal digits.
+    private static func codeUnit(_ text: Span<UInt8>, _ start: Int) -> UInt32? {
+        guard start + 4 <= text.count else { return nil }
+        var value: UInt32 = 0
+        for position in start..<(start + 4) {
+            guard let digit = Hexadecimal.value(of: text[position]) else { return nil }
+            value = value << 4 | UInt32(digit)
+        }
+        return value
     }
 
     private static func byte(_ text: Span<UInt8>, _ index: Int) -> UInt8? {
@@ -120,10 +167,7 @@ enum JSONText {
             index += 2
             return true
         case UInt8(ascii: "u"):
-            guard index + 6 <= text.count else { return false }
-            for position in (index + 2)..<(index + 6) where Hexadecimal.value(of: text[position]) == nil {
-                return false
-            }
+            guard codeUnit(text, index + 2) != nil else { return false }
             index += 6
             return true
         default:

@@ -23,6 +23,8 @@ extension Rejection {
         case missingProviderToken = "MissingProviderToken"
         case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
         case badEnvironmentKeyIDInToken = "BadEnvironmentKeyIdInToken"
+        /// Another spelling of the same: see ``EnvironmentKeyReason``.
+        case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
         case badPath = "BadPath"
         case methodNotAllowed = "MethodNotAllowed"
         case unregistered = "Unregistered"
@@ -106,9 +108,13 @@ extension Rejection.Reason {
         case .missingProviderToken:
             Row(403, "There is neither a provider certificate nor a provider token.", .mendCredentials)
         case .unrelatedKeyIDInToken:
-            Row(403, "The key that signed the provider token is not for this topic.", .mendCredentials)
+            Row(
+                403, "The provider token's key is not related to the key of the connection's first notification.",
+                .reconnect)
         case .badEnvironmentKeyIDInToken:
             Row(403, "The key that signed the provider token is for the other environment.", .mendCredentials)
+        case .badEnvironmentKeyInToken:
+            Row(403, "The same as BadEnvironmentKeyIdInToken, in another spelling.", .mendCredentials)
         case .badPath:
             Row(404, "The path is not /3/device/ and a device token.", .mendRequest)
         case .methodNotAllowed:

@@ -9,6 +9,7 @@ package import Trust
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
+    let environmentKeyReason: EnvironmentKeyReason
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
@@ -19,12 +20,14 @@ package final class ProviderGateway: HTTP2Service {
     let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
+    ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - limitLog: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         conformance: Conformance,
+        environmentKeyReason: EnvironmentKeyReason = .documented,
         authority: CertificateAuthority,
         tokens: ProviderTokens,
         tokenKeys: SharedTokenKeys,
@@ -36,6 +39,7 @@ package final class ProviderGateway: HTTP2Service {
         clock: @escaping @Sendable () -> Timestamp,
     ) {
         self.environment = environment
+        self.environmentKeyReason = environmentKeyReason
         rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
         self.authority = authority
         self.tokens = tokens

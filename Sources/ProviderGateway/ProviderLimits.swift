@@ -7,7 +7,7 @@ package struct ProviderLimits: Sendable, Hashable {
     /// announce (500, 1,000 or 1,500).
     package var concurrentStreams = 1000
 
-    /// How often the provider token of a connection may change: once in twenty minutes (Apple's documents of today;
+    /// How often the provider token of a connection may change: once in twenty minutes (docs/current-apns.md;
     /// the guide asks for one token for all requests of its hour, 2.3.3.1).
     package var tokenUpdates = Rate(burst: 1, perSecond: 1 / 1200)
 

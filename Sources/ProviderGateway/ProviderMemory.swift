@@ -28,6 +28,18 @@ struct ProviderMemory {
         _ value: Span<UInt8>,
         gateway: ProviderGateway,
     ) throws(Rejection) -> VerifiedProviderToken {
+        do throws(Rejection) {
+            return try verified(value, gateway: gateway)
+        } catch {
+            guard error.reason == .badEnvironmentKeyIDInToken else { throw error }
+            throw Rejection(gateway.environmentKeyReason.reason, detail: error.detail)
+        }
+    }
+
+    private mutating func verified(
+        _ value: Span<UInt8>,
+        gateway: ProviderGateway,
+    ) throws(Rejection) -> VerifiedProviderToken {
         refresh(gateway)
         if let token, value.isEqual(to: authorization) {
             try token.check(environment: gateway.environment, now: now)

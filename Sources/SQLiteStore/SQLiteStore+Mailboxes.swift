@@ -159,7 +159,7 @@ extension Row {
             let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
             let contents = UInt8(exactly: integer(6))
         else { return nil }
-        let pushType = hasNull(atIndex: 7) ? nil : PushType(rawValue: text(7))
+        let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
         let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
         guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
 

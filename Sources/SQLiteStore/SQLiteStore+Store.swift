@@ -1,6 +1,7 @@
 package import Delivery
 import Dispatch
 import GRDB
+import Synchronization
 
 extension SQLiteStore: Store {
     package var knownRegistrations: any KnownRegistrations { registrations }
@@ -10,10 +11,12 @@ extension SQLiteStore: Store {
         await commits.close()
         await openReads.close()
         accounts.finish()
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // Thrown away: everything is committed, and the next start finds it in the log where the copying of
-                // the log into the database, which closing does, did not work.
+                // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
+                // not copy it: a reader's connection, which cannot write, may be the last to close.
+                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
                 try? pool.close()
                 continuation.resume()
             }

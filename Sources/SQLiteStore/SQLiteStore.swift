@@ -27,6 +27,8 @@ package final class SQLiteStore: Sendable {
     let accounts: AccountsFeed
     let journal: MailboxJournal
     let orphanSearch = OrphanSearch()
+    /// Whether the files have been closed, or are being closed.
+    let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let openReads = OpenReads()

@@ -5,8 +5,8 @@ import Courier
 import Delivery
 import DeliveryLogFiles
 import Foundation
-import HTTP2
 package import Logging
+import Management
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -14,7 +14,6 @@ import Notifications
 import PrometheusMetrics
 import ProviderGateway
 import Rates
-import SQLiteStore
 import Trust
 
 /// Everything a running service consists of.
@@ -24,9 +23,8 @@ struct ServiceParts {
     var lock: DataFolderLock
     var budget: ConnectionBudget
     var settings: Settings
-    var store: SQLiteStore
+    var store: any Store
     var deliveryLog: FileDeliveryLog
-    var metricsEndpoint: MetricsEndpoint?
     var group: MultiThreadedEventLoopGroup
     var certificate: ServerCertificate
     var delivery: Delivery
@@ -34,7 +32,9 @@ struct ServiceParts {
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
-    var administration: [Listener]
+    var management: ManagementServer
+    var managementListeners: [Listener]
+    var state: ServiceState
     var logger: Logger
 }
 
@@ -43,15 +43,31 @@ extension CarillonService {
     ///
     /// Nothing that is there already is overwritten when it fails.
     package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
-        let folder = DataFolder(settings.dataFolder)
-        try folder.prepare()
+        let folder = settings.folder
+        do throws(ServiceError) {
+            return try await start(settings, in: folder, logger)
+        } catch {
+            folder.removeIfTemporary()
+            throw error
+        }
+    }
+
+    private static func start(
+        _ settings: Settings,
+        in folder: DataFolder,
+        _ logger: Logger,
+    ) async throws(ServiceError) -> CarillonService {
+        try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
-        let registry = settings.metricsPort.map { _ in PrometheusRegistry() }
-        let metrics = ServiceMetrics(factory: registry ?? NOOPMetricsHandler.instance)
-        let (deliveryLog, store) = try await open(folder, settings, metrics, logger)
+        let registry = PrometheusRegistry()
+        let metrics = ServiceMetrics(factory: registry)
+        let signal = LogSignal()
+        let deliveryLog = try openLog(folder, settings, metrics, signal, logger)
+        let store = try await settings.store.open(in: folder, log: deliveryLog)
+        deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
-            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog,
+            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, signal: signal,
             registry: registry, metrics: metrics, group: group, logger: logger)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
@@ -62,31 +78,25 @@ extension CarillonService {
         }
     }
 
-    /// The store, which tells the delivery log what it throws out, and the log, which finds device tokens in the store.
-    private static func open(
+    /// The delivery log, which tells its readers, the metrics and the service's own log what it has written.
+    private static func openLog(
         _ folder: DataFolder,
         _ settings: Settings,
         _ metrics: ServiceMetrics,
+        _ signal: LogSignal,
         _ logger: Logger,
-    ) async throws(ServiceError) -> (FileDeliveryLog, SQLiteStore) {
+    ) throws(ServiceError) -> FileDeliveryLog {
         let watch = DeliveryLogWatch(logger)
-        let log: FileDeliveryLog
         do {
-            log = try FileDeliveryLog(
+            return try FileDeliveryLog(
                 folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }
             ) { report in
                 watch.note(report)
                 metrics.note(report)
+                signal.notify()
             }
         } catch {
             throw ServiceError(.dataFolder, error.description)
-        }
-        do {
-            let store = try await SQLiteStore.open(folder: folder.path, log: log, clock: { .now() })
-            log.findTokens(in: store.knownRegistrations)
-            return (log, store)
-        } catch {
-            throw ServiceError(.store, error.cause)
         }
     }
 }
@@ -96,9 +106,10 @@ private struct ServiceBuilder {
     let settings: Settings
     let folder: DataFolder
     let lock: DataFolderLock
-    let store: SQLiteStore
+    let store: any Store
     let deliveryLog: FileDeliveryLog
-    let registry: PrometheusRegistry?
+    let signal: LogSignal
+    let registry: PrometheusRegistry
     let metrics: ServiceMetrics
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
@@ -138,7 +149,8 @@ private struct ServiceBuilder {
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
         let gateways = settings.environments.map { environment in
             ProviderGateway(
-                environment: environment, conformance: settings.conformance, authority: secrets.authority,
+                environment: environment, conformance: settings.conformance,
+                environmentKeyReason: settings.environmentKeyReason, authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
         }
@@ -174,29 +186,80 @@ private struct ServiceBuilder {
             case .production: description.production = addresses
             }
         }
-        let administration = Administration(
-            accounts: store, authority: secrets.authority, invitations: store,
-            devices: DeviceRevocation(accounts: store, registrations: store, switchboard: switchboard),
-            tokenKeys: secrets.tokenKeys, clock: clock)
-        let endpoint = try await openMetrics(switchboard, delivery)
-        description.metrics = endpoint?.address
-        var administrationListeners = [try await open(administration, at: description.socket)]
-        if let address = settings.administration {
-            let listener = try await opening.openOne(
-                .always(RemoteAdministration(administration)), "administration", host: address.host, address.port,
-                providerConnects)
-            description.administration = listener.hostAndPort
-            administrationListeners.append(listener)
+        let state = ServiceState(store: store)
+        let management = try await openManagement(secrets, switchboard, delivery, state, certificate, budget, limitLog)
+        description.management = management.tcp.map { listener in
+            ServiceDescription.Management(
+                url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
+                key: settings.store == .memory ? management.key : nil)
         }
+        description.managementTLS = management.tls?.hostAndPort
         try description.write(to: folder)
         return ServiceParts(
             description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
-            deliveryLog: deliveryLog, metricsEndpoint: endpoint, group: group, certificate: certificate,
-            delivery: delivery, switchboard: switchboard,
-            providerTokens: tokens,
+            deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
+            switchboard: switchboard, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
-            courierListeners: courierListeners.all,
-            administration: administrationListeners, logger: logger)
+            courierListeners: courierListeners.all, management: management.server,
+            managementListeners: management.listeners, state: state, logger: logger)
+    }
+
+    /// The management API, listening.
+    private struct OpenManagement {
+        let server: ManagementServer
+        let key: String
+        let socket: Listener
+        let tcp: Listener?
+        let tls: Listener?
+
+        var listeners: [Listener] { [socket] + [tcp, tls].compactMap(\.self) }
+    }
+
+    private func openManagement(
+        _ secrets: SharedSecrets,
+        _ switchboard: LocalSwitchboard,
+        _ delivery: Delivery,
+        _ state: ServiceState,
+        _ certificate: ServerCertificate,
+        _ budget: ConnectionBudget,
+        _ limitLog: LimitLog,
+    ) async throws(ServiceError) -> OpenManagement {
+        let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
+        let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
+        let names = DeviceTokenNames { tokenKeys.keys.current }
+        let api = ManagementAPI(
+            ManagementParts(
+                accounts: store, invitations: store, registrations: store, switchboard: switchboard,
+                authority: secrets.authority,
+                log: DeliveryLogSource(
+                    folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
+                rotateTokenKey: { try await tokenKeys.rotate().rawValue },
+                revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
+                metrics: {
+                    metrics.sample(
+                        connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+                    return registry.text()
+                },
+                unreadiness: { await state.unreadiness() }, clock: clock))
+        let key = try ManagementKey.load(in: folder)
+        let rules = AccessRules(
+            host: settings.managementAddress?.host ?? settings.managementTLS?.host ?? settings.host,
+            hostnames: settings.hostnames, key: key)
+        let server = ManagementServer(
+            api, rules: rules,
+            connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
+            logger: logger)
+        let opening = ManagementOpening(
+            server: server, settings: settings, certificate: certificate)
+        do throws(ServiceError) {
+            return OpenManagement(
+                server: server, key: key,
+                socket: try await opening.openSocket(at: settings.socketPath ?? folder.socketFile),
+                tcp: try await opening.openTCP(), tls: try await opening.openTLS())
+        } catch {
+            await server.close()
+            throw error
+        }
     }
 
     private func binaryGateways(
@@ -233,65 +296,4 @@ private struct ServiceBuilder {
 
     /// An address that stands for all of a machine's is no name for a certificate.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
-
-    private func openMetrics(
-        _ switchboard: LocalSwitchboard,
-        _ delivery: Delivery,
-    ) async throws(ServiceError) -> MetricsEndpoint? {
-        guard let registry, let port = settings.metricsPort else { return nil }
-        let metrics = metrics
-        do {
-            return try await MetricsEndpoint.bind(host: settings.metricsHost, port: port, group: group) {
-                metrics.sample(
-                    connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
-                return registry.text()
-            }
-        } catch {
-            throw ServiceError(
-                .cannotListen,
-                "The metrics port \(port) on \(settings.metricsHost) cannot be opened "
-                    + "(\(ConnectionFailure.cause(of: error))); \(ListenerOpening.remedy(error))")
-        }
-    }
-
-    /// Removes the socket of a service that was killed, and nothing else.
-    private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw ServiceError(
-                .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
-        }
-        // Whoever answers is alive; whoever does not has left it behind.
-        if let client = try? await HTTP2Client.connect(to: .unix(path: path), group: group) {
-            await client.close()
-            throw ServiceError(
-                .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
-        }
-        unlink(path)
-    }
-
-    private func open(
-        _ administration: Administration,
-        at path: String,
-    ) async throws(ServiceError) -> Listener {
-        // The system's limit, with the zero at the end (sys/un.h).
-        let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-        guard path.utf8.count <= limit else {
-            throw ServiceError(
-                .cannotListen,
-                "The socket's path \(path) has \(path.utf8.count) bytes, and the system allows \(limit); "
-                    + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
-        }
-        try await removeAbandonedSocket(path)
-        do {
-            let listener = try await Listener.bind(
-                .always(administration), to: .unix(path: path), tls: nil, group: group, logger: logger)
-            chmod(path, 0o600)
-            return listener
-        } catch {
-            let reason = ConnectionFailure.cause(of: error)
-            throw ServiceError(.cannotListen, "The socket \(path) cannot be opened (\(reason)).")
-        }
-    }
 }

@@ -3,17 +3,16 @@ import Courier
 import Delivery
 import DeliveryLogFiles
 import Foundation
-import HTTP2
 import Logging
+import Management
 import NIOCore
 import NIOPosix
 package import Notifications
 import ProviderGateway
-import SQLiteStore
 import ServiceLifecycle
 import Trust
 
-/// The whole service in one process, on the embedded store.
+/// The whole service in one process.
 package final class CarillonService: Sendable {
     package let description: ServiceDescription
     package let folder: DataFolder
@@ -21,9 +20,8 @@ package final class CarillonService: Sendable {
     private let lock: DataFolderLock
     private let budget: ConnectionBudget
     private let settings: Settings
-    private let store: SQLiteStore
+    private let store: any Store
     private let deliveryLog: FileDeliveryLog
-    private let metricsEndpoint: MetricsEndpoint?
     private let group: MultiThreadedEventLoopGroup
     private let certificate: ServerCertificate
     private let delivery: Delivery
@@ -31,7 +29,9 @@ package final class CarillonService: Sendable {
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
-    private let administration: [Listener]
+    private let management: ManagementServer
+    private let managementListeners: [Listener]
+    private let state: ServiceState
     private let logger: Logger
 
     init(_ parts: ServiceParts) {
@@ -42,7 +42,6 @@ package final class CarillonService: Sendable {
         settings = parts.settings
         store = parts.store
         deliveryLog = parts.deliveryLog
-        metricsEndpoint = parts.metricsEndpoint
         group = parts.group
         certificate = parts.certificate
         delivery = parts.delivery
@@ -50,8 +49,11 @@ package final class CarillonService: Sendable {
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
         courierListeners = parts.courierListeners
-        administration = parts.administration
+        management = parts.management
+        managementListeners = parts.managementListeners
+        state = parts.state
         logger = parts.logger
+        state.serve()
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins; then stores or delivers everything it has
@@ -72,12 +74,14 @@ package final class CarillonService: Sendable {
         await deliveryLog.flush()
         // Threads that are gone cannot be stopped again.
         try? await group.shutdownGracefully()
+        folder.removeIfTemporary()
     }
 
     /// In this order: providers get their answers while devices can still acknowledge; then what devices have not
-    /// acknowledged goes to their mailboxes; the administration is last.
+    /// acknowledged goes to their mailboxes; the management API is last.
     private func shutDown() async {
         logger.info("Shutting down")
+        state.shutDown()
         try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
         // One time for both, so that the whole is bounded by it.
         let end = NIODeadline.now() + settings.shutdownTimeout
@@ -85,8 +89,9 @@ package final class CarillonService: Sendable {
         await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
         switchboard.disconnectAll(because: .shutdown)
         await delivery.drain()
-        await metricsEndpoint?.close()
-        await Self.shutDown(administration, within: .seconds(1))
+        management.endStreams()
+        await Self.shutDown(managementListeners, within: .seconds(1))
+        await management.close()
         unlink(description.socket)
     }
 

@@ -28,6 +28,11 @@ package struct AdministratorIdentity: Sendable, Hashable {
     package let serial: CertificateSerial
     /// Seconds since 1970.
     package let validUntil: Double
+
+    package init(serial: CertificateSerial, validUntil: Double) {
+        self.serial = serial
+        self.validUntil = validUntil
+    }
 }
 
 /// What a device certificate says.

@@ -106,8 +106,8 @@ extension VerifiedProviderToken {
 extension ProviderTokenRules {
     /// A token taken apart, its parts decoded.
     private struct Parts {
-        let header: [String: JSONObjectReader.Value]
-        let claims: [String: JSONObjectReader.Value]
+        let header: JSONObject
+        let claims: JSONObject
         let signature: [UInt8]
         /// What the signature is over: header and claims as they were sent (RFC 7515, 5.2).
         let signed: ArraySlice<UInt8>
@@ -118,10 +118,10 @@ extension ProviderTokenRules {
             guard parts.count == 3 else {
                 throw .invalidToken("The provider token is not header, claims and signature, with periods between.")
             }
-            guard let header = Base64URL.decoded(parts[0]).flatMap(JSONObjectReader.members) else {
+            guard let header = Base64URL.decoded(parts[0]).flatMap(JSONObject.init) else {
                 throw .invalidToken("The provider token's header is not a JSON object in base 64 that says all once.")
             }
-            guard let claims = Base64URL.decoded(parts[1]).flatMap(JSONObjectReader.members) else {
+            guard let claims = Base64URL.decoded(parts[1]).flatMap(JSONObject.init) else {
                 throw .invalidToken("The provider token's claims are not a JSON object in base 64 that says all once.")
             }
             guard let signature = Base64URL.decoded(parts[2]) else {
@@ -134,14 +134,14 @@ extension ProviderTokenRules {
         }
 
         func keyID() throws(Rejection) -> KeyID {
-            guard header["alg"] == .string("ES256") else {
+            guard header[text: "alg"] == "ES256" else {
                 throw .invalidToken("The provider token's alg is missing or not ES256.")
             }
             // RFC 7515, 4.1.11: what must be understood and is not makes the token invalid.
-            guard header["crit"] == nil else {
+            guard header[raw: "crit"] == nil else {
                 throw .invalidToken("The provider token's header has a crit member.")
             }
-            guard case .string(let text) = header["kid"], let keyID = KeyID(rawValue: text) else {
+            guard let keyID = header[text: "kid"].flatMap(KeyID.init) else {
                 throw .invalidToken("The provider token's kid is missing or not ten capital letters and digits.")
             }
             return keyID
@@ -149,17 +149,12 @@ extension ProviderTokenRules {
 
         /// The team and the time of issue. Any other claim has no meaning here (RFC 7519, 4).
         func claims(_ conformance: Conformance) throws(Rejection) -> (TeamID, Double) {
-            guard case .string(let text) = claims["iss"], let team = TeamID(rawValue: text) else {
+            guard let team = claims[text: "iss"].flatMap(TeamID.init) else {
                 throw .invalidToken("The provider token's iss is missing or not ten capital letters and digits.")
             }
-            var issuedAt: Double?
-            switch claims["iat"] {
-            case .number(let number): issuedAt = Double(number)
+            var issuedAt = claims[double: "iat"]
             // Widely used clients send a string of digits.
-            case .string(let text) where conformance == .apple:
-                issuedAt = JSONObjectReader.number(in: Array(text.utf8))
-            default: break
-            }
+            if conformance == .apple, let text = claims[text: "iat"] { issuedAt = JSONObject.number(Array(text.utf8)) }
             guard let issuedAt else {
                 throw .invalidToken("The provider token's iat is missing or not a number of seconds.")
             }

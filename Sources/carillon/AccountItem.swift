@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import Service
 
-/// What teams, apps, keys and certificates have in common: the administration lists them, and shows one by its name.
+/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its name.
 protocol AccountItem: Codable, Sendable {
-    /// Of the administration.
+    /// In the management API.
     static var path: String { get }
     /// As in "list all signing keys".
     static var plural: String { get }
@@ -12,13 +12,23 @@ protocol AccountItem: Codable, Sendable {
     static var singular: String { get }
     /// What one is called by, as in "the key's ID", and in the usage, as in `key-id`.
     static var argument: (help: String, value: String) { get }
+    /// Its own name.
+    var itemName: String { get }
     /// What a person reads of it.
     var line: String { get }
 }
 
+/// One that can be deleted, with everything below it.
+protocol DeletableItem: AccountItem {
+    /// As in "delete the team".
+    static var kind: String { get }
+    /// What goes with it.
+    static var consequence: String { get }
+}
+
 /// One that can be revoked.
 protocol RevocableItem: AccountItem {
-    /// What the administration answers, and the command prints.
+    /// What the management API answers, and the command prints.
     associatedtype Revoked: Codable, Sendable
     /// What else is to be known of it, after "at once and for good".
     static var consequence: String { get }
@@ -34,7 +44,7 @@ struct ListCommand<Item: AccountItem>: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        let items: [Item] = try await common.administration().ask("GET", Item.path)
+        let items: [Item] = try await common.management().list(Item.path, name: \.itemName)
         for item in items { Output(isJSON: common.json).print(item, item.line) }
     }
 }
@@ -50,8 +60,25 @@ struct ShowCommand<Item: AccountItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let item: Item = try await common.administration().ask("GET", "\(Item.path)/\(name)")
+        let item: Item = try await common.management().ask(.get, "\(Item.path)/\(name)")
         Output(isJSON: common.json).print(item, item.line)
+    }
+}
+
+struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "delete", abstract: "Delete \(Item.kind) at once and for good, with \(Item.consequence).")
+    }
+
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: ArgumentHelp("\(Item.argument.help).", valueName: Item.argument.value))
+    var name: String
+
+    func run() async throws {
+        let deleted: Item = try await common.management().ask(.delete, "\(Item.path)/\(name)")
+        Output(isJSON: common.json).print(deleted, "Deleted \(Item.kind) \(deleted.itemName).")
     }
 }
 
@@ -67,12 +94,12 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let revoked: Item.Revoked = try await common.administration().ask("DELETE", "\(Item.path)/\(name)")
+        let revoked: Item.Revoked = try await common.management().ask(.delete, "\(Item.path)/\(name)")
         Output(isJSON: common.json).print(revoked, Item.line(revoked))
     }
 }
 
-/// A moment of the administration's, for people.
+/// A moment of the management API's, for people.
 func shown(_ milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Management
 import Service
 
 struct AdministratorCommand: AsyncParsableCommand {
@@ -25,9 +26,9 @@ struct AdministratorCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = DataFolder(out).path
-            let made: AdministrationMessages.Administrator = try await NewFile(path).fill {
-                let made: AdministrationMessages.Administrator = try await common.administration().ask(
-                    "POST", "/administrators")
+            let made: ManagementMessages.Administrator = try await NewFile(path).fill {
+                let made: ManagementMessages.Administrator = try await common.management().ask(
+                    .post, "/v1/administrators")
                 return (made.identity, made)
             }
             Output(isJSON: common.json).print(

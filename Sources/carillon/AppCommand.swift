@@ -1,11 +1,13 @@
 import ArgumentParser
+import Management
 import Service
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app", abstract: "Apps, which notifications are for.",
         subcommands: [
-            Create.self, ListCommand<AdministrationMessages.App>.self, ShowCommand<AdministrationMessages.App>.self,
+            Create.self, ListCommand<ManagementMessages.App>.self, ShowCommand<ManagementMessages.App>.self,
+            DeleteCommand<ManagementMessages.App>.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -20,19 +22,24 @@ struct AppCommand: AsyncParsableCommand {
         var bundleID: String
 
         func run() async throws {
-            let made: AdministrationMessages.AppMade = try await common.administration().ask(
-                "POST", "/apps", AdministrationMessages.NewApp(team: team, bundleID: bundleID))
+            let made: ManagementMessages.AppMade = try await common.management().ask(
+                .post, "/v1/apps", ManagementMessages.NewApp(team: team, bundleID: bundleID))
             let topics = made.topics.joined(separator: ", ")
             Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")
         }
     }
 }
 
-extension AdministrationMessages.App: AccountItem {
-    static let path = "/apps"
+extension ManagementMessages.App: DeletableItem {
+    static let path = "/v1/apps"
     static let plural = "apps"
     static let singular = "an app and all of its topics"
     static let argument = (help: "The app's bundle ID", value: "bundle-id")
+
+    static let kind = "the app"
+    static let consequence = "its certificates, and what devices have of it"
+
+    var itemName: String { bundleID }
 
     var line: String { "\(bundleID)  team \(teamID)  topics: \(topics.joined(separator: ", "))" }
 }

@@ -162,12 +162,9 @@ struct BatchLines: Sendable {
         return request
     }
 
-    /// Text or a number, as it goes into a header; nil where there is none.
+    /// Text or a number, as it goes into a header; nil if there is none.
     private static func text(_ object: JSONObject, _ key: String) -> String? {
-        if let plain = object[plain: key] { return plain }
-        guard let raw = object[raw: key] else { return nil }
-        // Text with escapes; what is a number stays as it is.
-        if raw.first == UInt8(ascii: "\"") { return try? JSONDecoder().decode(String.self, from: Data(raw)) }
+        guard let raw = object[raw: key], raw.first != UInt8(ascii: "\"") else { return object[text: key] }
         let text = String(decoding: raw, as: UTF8.self)
         return text == "null" ? nil : text
     }

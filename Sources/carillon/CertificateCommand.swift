@@ -1,6 +1,7 @@
 import ArgumentParser
 import Crypto
 import Foundation
+import Management
 import Service
 import Trust
 
@@ -9,9 +10,9 @@ struct CertificateCommand: AsyncParsableCommand {
         commandName: "certificate",
         abstract: "Provider certificates, with which a server connects in the place of a key.",
         subcommands: [
-            Create.self, ListCommand<AdministrationMessages.Certificate>.self,
-            ShowCommand<AdministrationMessages.Certificate>.self,
-            RevokeCommand<AdministrationMessages.Certificate>.self, RevocationListCommand.self,
+            Create.self, ListCommand<ManagementMessages.Certificate>.self,
+            ShowCommand<ManagementMessages.Certificate>.self,
+            RevokeCommand<ManagementMessages.Certificate>.self, RevocationListCommand.self,
         ],
     )
 
@@ -53,10 +54,10 @@ struct CertificateCommand: AsyncParsableCommand {
             let key = P256.Signing.PrivateKey()
             let keyPEM = request == nil ? key.pemRepresentation + "\n" : ""
             let signingRequest = try signingRequest(key)
-            let made: AdministrationMessages.CertificateMade = try await NewFile(path).fill(with: keyPEM) {
-                let made: AdministrationMessages.CertificateMade = try await common.administration().ask(
-                    "POST", "/certificates",
-                    AdministrationMessages.NewCertificate(
+            let made: ManagementMessages.CertificateMade = try await NewFile(path).fill(with: keyPEM) {
+                let made: ManagementMessages.CertificateMade = try await common.management().ask(
+                    .post, "/v1/certificates",
+                    ManagementMessages.NewCertificate(
                         team: team, bundleID: bundleID, environment: environment, request: signingRequest,
                         listsTopics: !mdm))
                 return (keyPEM + made.chain, made)
@@ -91,7 +92,7 @@ struct CertificateCommand: AsyncParsableCommand {
         var out: String
 
         func run() async throws {
-            let der = try await common.administration().bytes("GET", "/crl")
+            let der = try await common.management().bytes(.get, "/v1/crl")
             let path = DataFolder(out).path
             try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, isPublic: true)
             Output(isJSON: common.json).print(Made(path: path), "Wrote the list: \(path)")
@@ -103,11 +104,13 @@ struct CertificateCommand: AsyncParsableCommand {
     }
 }
 
-extension AdministrationMessages.Certificate: RevocableItem {
-    static let path = "/certificates"
+extension ManagementMessages.Certificate: RevocableItem {
+    static let path = "/v1/certificates"
     static let plural = "provider certificates"
     static let singular = "a provider certificate"
     static let argument = (help: "The certificate's serial", value: "serial")
+
+    var itemName: String { serial }
 
     var line: String {
         let environments = environments.joined(separator: ", ")
@@ -117,7 +120,7 @@ extension AdministrationMessages.Certificate: RevocableItem {
 
     static let consequence = "; its connections end"
 
-    static func line(_ revoked: AdministrationMessages.CertificateRevoked) -> String {
+    static func line(_ revoked: ManagementMessages.CertificateRevoked) -> String {
         "Revoked the certificate \(revoked.serial)."
     }
 }

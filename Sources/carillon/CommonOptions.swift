@@ -10,12 +10,22 @@ struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
     var json = false
 
+    /// The folder that is named; or else the default one, or the one of a service that was installed on this machine, if
+    /// that alone has a running service.
     var folder: DataFolder {
-        DataFolder(data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] ?? Settings().dataFolder)
+        if let name = data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] { return DataFolder(name) }
+        let (here, installed) = (DataFolder(Settings.defaultDataFolder), DataFolder(Self.installedFolder))
+        let manager = FileManager.default
+        let isInstalled =
+            !manager.fileExists(atPath: here.descriptionFile) && manager.fileExists(atPath: installed.descriptionFile)
+        return isInstalled ? installed : here
     }
 
-    /// The administration of the service that runs on the folder.
-    func administration() throws -> AdministrationClient { try AdministrationClient(folder) }
+    /// Where a packaged service keeps its data.
+    private static let installedFolder = "/var/lib/carillon"
+
+    /// The management API of the service that runs on the folder, or of the one that the environment names.
+    func management() throws -> ManagementClient { try ManagementClient(folder) }
 
     /// The service that runs on the folder.
     func runningService() throws -> RunningService { try RunningService(folder) }

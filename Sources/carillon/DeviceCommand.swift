@@ -2,6 +2,7 @@ import APNSDevice
 import ArgumentParser
 import Foundation
 import Notifications
+import Management
 import Service
 
 struct DeviceCommand: AsyncParsableCommand {
@@ -10,7 +11,7 @@ struct DeviceCommand: AsyncParsableCommand {
         abstract: "Devices, and the apps on them.",
         subcommands: [
             Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
-            DeviceFleetCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
+            DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
         ],
     )
 
@@ -58,8 +59,8 @@ struct DeviceCommand: AsyncParsableCommand {
         var environment = Environment.development
 
         func run() async throws {
-            let invitation: AdministrationMessages.Invitation = try await common.administration().ask(
-                "POST", "/invitations", AdministrationMessages.NewInvitation(environment: environment.rawValue))
+            let invitation: ManagementMessages.Invitation = try await common.management().ask(
+                .post, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
             Output(isJSON: common.json).print(invitation, invitation.code)
         }
     }

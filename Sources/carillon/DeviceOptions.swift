@@ -16,7 +16,11 @@ struct DeviceOptions: ParsableArguments {
         let courier = try common.runningService().courier(file.environment.inService)
         var configuration = Device.Configuration()
         // Beside the identity, which is the device: what was shown in an earlier run is not shown again.
-        if listens { configuration.received = try FileIdentifiers(path: identity + ".received") }
+        if listens {
+            configuration.received = try FileIdentifiers(path: identity + ".received")
+            let power = PowerFile(identity: identity)
+            configuration.readPower = { power.read() }
+        }
         return try Device(file, at: courier, delegate: delegate, configuration: configuration)
     }
 }

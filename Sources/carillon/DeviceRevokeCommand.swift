@@ -1,5 +1,6 @@
 import ArgumentParser
 import Notifications
+import Management
 import Service
 
 struct DeviceRevokeCommand: AsyncParsableCommand {
@@ -17,9 +18,8 @@ struct DeviceRevokeCommand: AsyncParsableCommand {
     var environment: Environment?
 
     func run() async throws {
-        let revoked: AdministrationMessages.RevokedDevice = try await common.administration().ask(
-            "DELETE", "/devices/\(deviceID)",
-            AdministrationMessages.NewRevokedDevice(environment: environment?.rawValue))
+        let revoked: ManagementMessages.RevokedDevice = try await common.management().ask(
+            .delete, "/v1/devices/\(deviceID)" + (environment.map { "?environment=\($0.rawValue)" } ?? ""))
         let ended =
             revoked.registrations == 0 ? "it had no registration" : "\(revoked.registrations) registrations ended"
         Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID): \(ended).")

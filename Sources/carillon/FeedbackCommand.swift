@@ -3,12 +3,16 @@ import ArgumentParser
 import Foundation
 import Notifications
 import Service
+import UnixSignals
 
 struct FeedbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feedback",
         abstract: "Read the feedback service: device tokens that were sent to after their app was removed.",
-        discussion: "What was read is taken off the list. Each app has a list of its own, that of its certificate.",
+        discussion: """
+            What was read is taken off the list. Each app has a list of its own, that of its certificate. The Guide asks \
+            for a reading a day (3.1.3): --every 24 stays, and reads again once a day.
+            """,
     )
 
     @OptionGroup var common: CommonOptions
@@ -25,7 +29,39 @@ struct FeedbackCommand: AsyncParsableCommand {
     @Option(help: "The root certificate that the server is known by, PEM; the system's unless --url is left out.")
     var ca: String?
 
+    @Option(help: "Hours from one reading to the next, until SIGTERM; without it the list is read once.")
+    var every: Double?
+
+    func validate() throws {
+        // A minute is the shortest that is worth a connection.
+        guard every.map({ $0 >= 1.0 / 60 && $0 <= 8_784 }) ?? true else {
+            throw ValidationError("--every takes hours, from a minute (0.017) to a year (8,784).")
+        }
+    }
+
     func run() async throws {
+        let reader = try reader()
+        guard let every else { return try await read(reader, isOnce: true) }
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    do {
+                        try await read(reader, isOnce: false)
+                    } catch let error as ProviderError where error.code != .badCredentials {
+                        // The list is kept until it is read.
+                        Output.note(error.cause)
+                    }
+                    try await Task.sleep(for: .seconds(every * 3_600))
+                }
+            }
+            group.addTask { for await _ in signals { break } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func reader() throws -> FeedbackReader {
         let server: APNSEnvironment
         if let url {
             let address = try HostAndPort(url, defaultPort: LegacyPort.feedback)
@@ -34,15 +70,19 @@ struct FeedbackCommand: AsyncParsableCommand {
         } else {
             server = try common.runningService().legacy(\.feedback, environment)
         }
-        let credentials = try ProviderCredentials(certificateFile: certificate)
-        let items = try await FeedbackReader(environment: server, credentials: credentials).read()
+        return FeedbackReader(
+            environment: server, credentials: try ProviderCredentials(certificateFile: certificate))
+    }
+
+    private func read(_ reader: FeedbackReader, isOnce: Bool) async throws {
+        let items = try await reader.read()
         let output = Output(isJSON: common.json)
         for item in items {
             let date = Date(timeIntervalSince1970: Double(item.timestamp)).formatted(.iso8601)
             output.print(
                 Entry(token: item.deviceToken, timestamp: item.timestamp), "\(item.deviceToken)  not since \(date)")
         }
-        if items.isEmpty, !common.json { Output.note("The list is empty.") }
+        if items.isEmpty, isOnce, !common.json { Output.note("The list is empty.") }
     }
 
     private struct Entry: Encodable {

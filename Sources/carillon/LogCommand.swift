@@ -5,7 +5,7 @@ import Foundation
 import Notifications
 import Service
 
-/// Shows the life of notifications, from the files of the delivery log: the service need not run.
+/// Shows the life of notifications: as the service tells it, or from the files of the delivery log if no service runs.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -34,19 +34,47 @@ struct LogCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let client: ManagementClient
+        do {
+            client = try common.management()
+        } catch is ServiceError {
+            // No service runs on the folder.
+            return try await readFiles()
+        }
+        do {
+            try await client.lines(path) { line in
+                guard let entry = LogLine(line) else { return }
+                Output(isJSON: common.json).printRaw(String(line), entry.text)
+            }
+        } catch is ManagementClient.NotReached where FileManager.default.fileExists(atPath: common.folder.logFolder) {
+            // The service was killed, and could not say that it has ended.
+            try await readFiles()
+        }
+    }
+
+    private var path: String {
+        var query: [String] = []
+        if follow { query.append("follow=true") }
+        if let id { query.append("id=\(id)") }
+        if let token { query.append("token=\(token)") }
+        return "/v1/log" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    }
+
+    /// Reads the files of a service that does not run.
+    private func readFiles() async throws {
         let folder = common.folder
         guard FileManager.default.fileExists(atPath: folder.path) else {
             throw CommandError("There is no data folder \(folder.path); name one with --data.")
         }
-        var tokens = try await DeliveryLogTokens(folder)
+        let names = try await DeviceTokenNames(folder)
         var reader = DeliveryLogReader(folder: folder.logFolder)
         let (id, token) = (id.flatMap { NotificationID($0) }, token?.lowercased())
         let output = Output(isJSON: common.json)
         repeat {
             try reader.read { record in
-                let entry = LogEntry(record) { tokens.token($0, key: $1) }
+                let entry = LogEntry(record) { names.token($0, key: $1) }
                 guard id == nil || entry.notification == id, token == nil || entry.token == token else { return }
-                output.printRaw(entry.json, entry.text)
+                output.printRaw(entry.json, LogLine(entry.json)?.text ?? entry.json)
             }
             if follow { try await Task.sleep(for: Self.pause) }
         } while follow

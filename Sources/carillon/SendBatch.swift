@@ -6,7 +6,8 @@ import Notifications
 /// Sends a batch, and prints a line for each notification as it ends.
 struct SendBatch: Sendable {
     private let lines: BatchLines
-    private let bar: BatchProgressBar
+    private let bar = ProgressBar()
+    private let started = ContinuousClock.now
     private let output: Output
 
     /// - Parameters:
@@ -15,7 +16,6 @@ struct SendBatch: Sendable {
     init(path: String, defaults: PushRequest, output: Output) throws {
         self.output = output
         lines = try BatchLines(path: path, defaults: defaults)
-        bar = BatchProgressBar(total: lines.size)
     }
 
     func run(
@@ -34,9 +34,9 @@ struct SendBatch: Sendable {
             let outcomes = client.send(requests: lines.notifications(tellingOthers: tell))
             for try await outcome in outcomes {
                 tell(outcome.item, outcome.result)
-                bar.show(outcomes.progress, read: lines.read)
+                bar.show { line(outcomes.progress, read: lines.read) }
             }
-            bar.end(outcomes.progress)
+            bar.end(leaving: line(outcomes.progress, read: lines.size ?? 0))
             return (outcomes.progress, true)
         }
         if !output.isJSON {
@@ -57,10 +57,14 @@ struct SendBatch: Sendable {
             // What no server could take is told as that.
             let problem = request.problem
             tell(request, .failure(problem ?? error), inWords: problem != nil)
-            bar.show(progress, read: lines.read)
+            bar.show { line(progress, read: lines.read) }
         }
-        bar.end(progress)
+        bar.end(leaving: line(progress, read: lines.size ?? 0))
         return progress
+    }
+
+    private func line(_ progress: SendProgress, read: Int) -> String {
+        BatchProgressLine(progress, read: read, total: lines.size, after: ContinuousClock.now - started).description
     }
 
     /// - Parameter inWords: whether standard error says what the names in a line of JSON do not.

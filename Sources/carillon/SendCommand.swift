@@ -167,7 +167,9 @@ struct SendCommand: AsyncParsableCommand {
         } else {
             let detail = answer.detail.map { ": " + $0 } ?? ""
             output.print(
-                Refused(status: answer.status, reason: answer.reason),
+                Refused(
+                    status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
+                    detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
         }
     }
@@ -180,5 +182,10 @@ struct SendCommand: AsyncParsableCommand {
     private struct Refused: Encodable {
         let status: Int
         let reason: String?
+        let apnsID: String?
+        /// In milliseconds since 1970; with 410 alone (Guide, Table 8-5).
+        let timestamp: UInt64?
+        /// What was wrong with this request, if the service says it.
+        let detail: String?
     }
 }

@@ -32,7 +32,18 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
 
-    @Option(help: "Where to put the administration's socket, when the data folder's path is too long for it.")
+    @Option(help: "Where the data is kept: sqlite, in the data folder; or memory, where nothing survives the service.")
+    var store: String?
+
+    @Option(help: "Where the management API listens: ADDRESS:PORT, or off (127.0.0.1:2198).")
+    var management: String?
+
+    @Option(
+        name: .customLong("management-tls"),
+        help: "Where the management API listens with TLS, for administrators' certificates: ADDRESS:PORT.")
+    var managementTLS: String?
+
+    @Option(help: "Where to put the management API's socket, when the data folder's path is too long for it.")
     var socket: String?
 
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
@@ -44,7 +55,8 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try await settings()
         var logger = Logger(label: "carillon")
         logger.logLevel = .info
-        let isFirstStart = !FileManager.default.fileExists(atPath: DataFolder(settings.dataFolder).authorityFile)
+        let authority = settings.folder.authorityFile
+        let isFirstStart = !FileManager.default.fileExists(atPath: authority)
         let service = try await CarillonService.start(settings, logger: logger)
         let announced = Announced(service: service) { announce(service, isFirstStart: isFirstStart) }
         try await ServiceGroup(
@@ -83,13 +95,18 @@ struct ServeCommand: AsyncParsableCommand {
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports
         settings.socketPath = socket ?? settings.socketPath
+        if let store { try settings.setStore(store) }
+        if let management { try settings.setManagement(management) }
+        if let managementTLS { try settings.setManagementTLS(managementTLS) }
         return settings
     }
 
     private func announce(_ service: CarillonService, isFirstStart: Bool) {
         let description = service.description
         Output(isJSON: common.json).print(
-            Ready(development: description.development, production: description.production, ca: description.ca),
+            Ready(
+                development: description.development, production: description.production, ca: description.ca,
+                caPEM: authorityPEM(description), management: description.management),
             Welcome(description, folder: service.folder, isFirstStart: isFirstStart).text,
         )
     }
@@ -99,6 +116,13 @@ struct ServeCommand: AsyncParsableCommand {
         let development: ServiceDescription.Addresses?
         let production: ServiceDescription.Addresses?
         let ca: String
+        /// The same certificate in PEM.
+        let caPEM: String?
+        let management: ServiceDescription.Management?
+    }
+
+    private func authorityPEM(_ description: ServiceDescription) -> String? {
+        FileManager.default.contents(atPath: description.ca).map { String(decoding: $0, as: UTF8.self) }
     }
 }
 

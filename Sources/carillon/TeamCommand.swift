@@ -1,11 +1,13 @@
 import ArgumentParser
+import Management
 import Service
 
 struct TeamCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "team", abstract: "Teams, the owners of apps, keys and certificates.",
         subcommands: [
-            Create.self, ListCommand<AdministrationMessages.Team>.self, ShowCommand<AdministrationMessages.Team>.self,
+            Create.self, ListCommand<ManagementMessages.Team>.self, ShowCommand<ManagementMessages.Team>.self,
+            DeleteCommand<ManagementMessages.Team>.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -16,19 +18,29 @@ struct TeamCommand: AsyncParsableCommand {
         @Option(help: "The team's name, for people.")
         var name: String
 
+        @Option(
+            name: .customLong("team-id"),
+            help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
+        var teamID: String?
+
         func run() async throws {
-            let made: AdministrationMessages.TeamMade = try await common.administration().ask(
-                "POST", "/teams", AdministrationMessages.NewTeam(name: name))
+            let made: ManagementMessages.TeamMade = try await common.management().ask(
+                .post, "/v1/teams", ManagementMessages.NewTeam(name: name, teamID: teamID))
             Output(isJSON: common.json).print(made, "Made the team \(made.teamID).")
         }
     }
 }
 
-extension AdministrationMessages.Team: AccountItem {
-    static let path = "/teams"
+extension ManagementMessages.Team: DeletableItem {
+    static let path = "/v1/teams"
     static let plural = "teams"
     static let singular = "a team and what belongs to it"
     static let argument = (help: "The team's ID", value: "team-id")
+
+    static let kind = "the team"
+    static let consequence = "its apps, keys and certificates"
+
+    var itemName: String { teamID }
 
     var line: String { "\(teamID)  \(name)  apps: \(bundleIDs.joined(separator: ", "))" }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Management
 import Service
 
 struct TokenKeyCommand: AsyncParsableCommand {
@@ -12,8 +13,8 @@ struct TokenKeyCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let made: AdministrationMessages.TokenKey = try await common.administration().ask(
-                "POST", "/token-keys")
+            let made: ManagementMessages.TokenKey = try await common.management().ask(
+                .post, "/v1/token-keys")
             Output(isJSON: common.json).print(made, "Device tokens are now sealed with key \(made.tokenKeyID).")
         }
     }

@@ -23,6 +23,9 @@ struct Welcome {
             let indent = String(repeating: " ", count: name.count)
             lines.append("  \(indent) binary    \(addresses.binary)   feedback \(addresses.feedback)")
         }
+        if let management = description.management {
+            lines.append("  management   \(management.url)   key \(management.keyFile)")
+        }
         lines += ["  data         \(folder.path)", "  authority    \(description.ca)"]
         if let key = description.key {
             lines += ["  team         \(key.teamID)", "  signing key  \(key.keyID)  \(key.path)"]

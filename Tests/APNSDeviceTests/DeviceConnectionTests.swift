@@ -105,7 +105,7 @@ import Testing
         try await ScriptedCourier.run { request in
             switch request.path {
             case "/1/notifications": .streamInParts(lines)
-            case "/1/state": .goAwayWith(line: ScriptedCourier.line(3))
+            case "/1/state" where request.connection == 1: .goAwayWith(line: ScriptedCourier.line(3))
             default: .answer(204, "")
             }
         } _: { courier in

@@ -135,12 +135,178 @@ import Testing
         #expect(rig.app.calls.value == ["dismiss"])
     }
 
-    @Test func `What nobody gets is told`() async {
+    @Test func `What nobody gets is told, and why`() async {
         let rig = await Rig()
         await rig.system.forceQuit(Self.bundleID)
-        let notification = notification(#"{"alert":"x"}"#)
-        await rig.system.received(notification)
-        #expect(rig.events.value == [.dropped(notification)])
+        let silent = notification(#"{"content-available":1}"#)
+        await rig.system.received(silent)
+        #expect(rig.events.value == [.dropped(silent, .forceQuit)])
+    }
+
+    @Test func `An alert for an app that the user ended is shown, and opens it`() async throws {
+        let rig = await Rig()
+        await rig.system.forceQuit(Self.bundleID)
+        await rig.system.received(notification(#"{"alert":"x","launch-image":"L","content-available":1}"#))
+        let shown = try #require(await rig.system.centre.notifications.first)
+        #expect(rig.events.value == [.shown(shown)] && rig.app.calls.value.isEmpty)
+        #expect(await rig.system.respond(to: "1", with: .open))
+        #expect(await rig.system.state(of: Self.bundleID) == .foreground)
+    }
+
+    @Test func `What the user has switched off is told`() async throws {
+        let rig = await Rig()
+        await rig.system.change(AppSettings(alerts: .off), of: Self.bundleID)
+        let alert = notification(#"{"alert":"x"}"#)
+        await rig.system.received(alert)
+        #expect(rig.events.value == [.dropped(alert, .switchedOff)])
+        // One that wakes the app reaches somebody.
+        let waking = notification(#"{"alert":"x","content-available":1}"#)
+        await rig.system.received(waking)
+        try await rig.events.wait { $0 == [.dropped(alert, .switchedOff), .woken(waking, .newData)] }
+    }
+
+    // MARK: Pushes of other services
+
+    /// Says which of its methods was called.
+    private final class ServiceApp: App {
+        let calls = Observed<[String]>([])
+        private func called(_ name: String) { calls.update { $0.append(name) } }
+        func receivedCall(_ push: ReceivedNotification) async { called("voip") }
+        func receivedComplication(_ push: ReceivedNotification) async { called("complication") }
+        func receivedFileChange(_ push: ReceivedNotification) async { called("fileprovider") }
+        func receivedLocationQuery(_ push: ReceivedNotification) async { called("location") }
+        func receivedActivity(_ push: ReceivedNotification) async { called("liveactivity") }
+        func receivedTalk(_ push: ReceivedNotification) async { called("pushtotalk") }
+        func receivedControlChange(_ push: ReceivedNotification) async { called("controls") }
+        func receivedWidgetChange(_ push: ReceivedNotification) async { called("widgets") }
+        func receivedManagement(_ push: ReceivedNotification) async { called("mdm") }
+    }
+
+    @Test(arguments: [
+        ("voip", ".voip"), ("complication", ".complication"), ("fileprovider", ".pushkit.fileprovider"),
+        ("location", ".location-query"), ("liveactivity", ".push-type.liveactivity"), ("pushtotalk", ".voip-ptt"),
+        ("controls", ".push-type.controls"), ("widgets", ".push-type.widgets"), ("mdm", ""),
+    ])
+    func `Each service has a method of its own`(_ type: String, _ suffix: String) async throws {
+        let events = Observed<[DeviceSystem.Event]>([])
+        let system = DeviceSystem { event in events.update { $0.append(event) } }
+        let app = ServiceApp()
+        await system.install(Self.bundleID, app, wasLaunched: true)
+        let push = ReceivedNotification(
+            id: "1", topic: Self.bundleID + suffix, bundleID: Self.bundleID, pushType: type,
+            payload: Array(#"{"number":1}"#.utf8))
+        await system.received(push)
+        #expect(events.value == [.pushed(push, try #require(PushService(rawValue: type)))])
+        try await app.calls.wait { $0 == [type] }
+    }
+
+    @Test func `A Live Activity's alert is shown besides`() async throws {
+        let rig = await Rig()
+        let push = ReceivedNotification(
+            id: "1", topic: Self.bundleID + ".push-type.liveactivity", bundleID: Self.bundleID,
+            payload: Array(#"{"aps":{"alert":"x"}}"#.utf8))
+        await rig.system.received(push)
+        let shown = try #require(await rig.system.centre.notifications.first)
+        #expect(rig.events.value == [.pushed(push, .liveActivity), .shown(shown)])
+    }
+
+    // MARK: Languages
+
+    private final class LanguageApp: App {
+        let languages = Observed<[[String]]>([])
+        func userPrefers(languages: [String]) async { self.languages.update { $0.append(languages) } }
+    }
+
+    @Test func `An app that runs is told of another language, and what comes then is shown in it`() async throws {
+        let events = Observed<[DeviceSystem.Event]>([])
+        let system = DeviceSystem(languages: ["en"]) { event in events.update { $0.append(event) } }
+        let (running, ended) = (LanguageApp(), LanguageApp())
+        let texts = Localizations(["en": StringsTable(["HI": "Hello"]), "de": StringsTable(["HI": "Hallo"])])
+        await system.install(Self.bundleID, running, localizations: texts, wasLaunched: true)
+        await system.install("com.example.ended", ended, wasLaunched: true)
+        await system.forceQuit("com.example.ended")
+        await system.change(languages: ["de", "en"])
+        await system.change(languages: ["de", "en"])
+        #expect(running.languages.value == [["de", "en"]] && ended.languages.value.isEmpty)
+        #expect(events.value == [.languagesChanged(["de", "en"])])
+        await system.received(notification(#"{"alert":{"loc-key":"HI"}}"#))
+        #expect(await system.centre.notifications.first?.content.body == "Hallo")
+    }
+
+    @Test func `At each launch the app is told the user's languages`() async throws {
+        try await ScriptedCourier.run { _ in
+            .answer(200, #"{"token":"01"}"#)
+        } _: { courier in
+            let system = DeviceSystem(languages: ["fr", "en"])
+            let app = LanguageApp()
+            await system.install(Self.bundleID, app)
+            let device = try Device(courier.identity, at: courier.address, delegate: system)
+            await system.use(device)
+            await system.open(Self.bundleID)
+            #expect(app.languages.value == [["fr", "en"]])
+            await device.close()
+        }
+    }
+
+    // MARK: Looking closely
+
+    /// Its content extension draws what it is given.
+    private final class DrawingApp: App {
+        let isHeld = Observed(false)
+        func view(
+            of notification: ShownNotification, after earlier: [ShownNotification]
+        ) async -> NotificationView? {
+            _ = try? await isHeld.wait { !$0 }
+            guard notification.content.body != "plain" else { return nil }
+            return NotificationView(lines: ([notification] + earlier).map { "* \($0.content.body)" })
+        }
+    }
+
+    private func drawing(_ app: DrawingApp, _ clock: ManualClock = ManualClock()) async -> DeviceSystem {
+        let system = DeviceSystem(clock: clock)
+        await system.install(
+            Self.bundleID, app, wasLaunched: true,
+            categories: [NotificationCategory(id: "DRAWN", actions: [], hasContentExtension: true)])
+        return system
+    }
+
+    @Test func `The content extension draws a notification with the others of its thread`() async {
+        let system = await drawing(DrawingApp())
+        for (id, body, thread) in [("1", "a", "t"), ("2", "b", "u"), ("3", "c", "t")] {
+            await system.received(
+                notification(#"{"alert":"\#(body)","category":"DRAWN","thread-id":"\#(thread)"}"#, id: id))
+        }
+        let view = await system.expand("3")
+        #expect(view?.lines == ["* c", "* a"] && view?.isOfExtension == true)
+        #expect(await system.expand("4") == nil)
+    }
+
+    @Test(arguments: [#""category":"DRAWN""#, #""category":"OTHER""#])
+    func `Without an extension's view the system shows all of it`(_ category: String) async {
+        let system = await drawing(DrawingApp())
+        await system.received(
+            notification(#"{"alert":{"title":"T","subtitle":"S","body":"plain"},\#(category)}"#))
+        let view = await system.expand("1")
+        #expect(view?.lines == ["T", "S", "plain"] && view?.isOfExtension == false)
+    }
+
+    @Test func `An extension has thirty seconds to draw`() async throws {
+        let (app, clock) = (DrawingApp(), ManualClock())
+        app.isHeld.update { $0 = true }
+        let system = await drawing(app, clock)
+        await system.received(notification(#"{"alert":"slow","category":"DRAWN"}"#))
+        async let view = system.expand("1")
+        try await clock.advance(by: .seconds(30), sleepers: 1)
+        #expect(await view?.lines == ["slow"])
+    }
+
+    @Test func `Opening with a notification tells its launch image and window`() async throws {
+        let rig = await Rig()
+        await rig.system.received(notification(#"{"alert":{"body":"x","launch-image":"L"},"target-content-id":"W"}"#))
+        let shown = try #require(await rig.system.centre.notifications.first)
+        #expect(shown.content.launchImage == "L" && shown.content.targetContentID == "W")
+        #expect(await rig.system.respond(to: "1", with: .open))
+        #expect(rig.events.value == [.shown(shown), .opened(with: shown)])
     }
 
     @Test func `At each launch the app registers; a device token that changed is told`() async throws {

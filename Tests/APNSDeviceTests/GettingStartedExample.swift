@@ -37,7 +37,15 @@ struct Messages: App {
         // Give it to your provider, each time.
     }
 
+    func userPrefers(languages: [String]) async {
+        // Give the first of them to your provider, if it translates.
+    }
+
     func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }
+
+    func receivedCall(_ push: ReceivedNotification) async {
+        // A VoIP push: show the call.
+    }
 
     func responded(to notification: ShownNotification, with response: NotificationResponse) async {
         print("The user chose", response)

@@ -5,10 +5,12 @@ import Testing
 struct NotificationCentreTests {
     private func shown(
         _ id: Int, app: String = "com.example.app", thread: String = "", collapse: String? = nil,
+        relevance: Double = 0,
     ) -> ShownNotification {
         var content = NotificationContent()
         content.body = "\(id)"
         content.threadID = thread
+        content.relevanceScore = relevance
         return ShownNotification(
             ReceivedNotification(id: "\(id)", topic: app, bundleID: app, collapseID: collapse, payload: []), content)
     }
@@ -45,6 +47,15 @@ struct NotificationCentreTests {
         let groups = centre.groups
         #expect(groups.map(\.threadID) == ["a", "a", "b"])
         #expect(groups.map { $0.notifications.map(\.id) } == [["4", "1"], ["3"], ["2"]])
+    }
+
+    @Test func `The most relevant of a group stands first, and the group with the newest`() {
+        var centre = NotificationCentre()
+        centre.show(shown(1, thread: "a", relevance: 0.9))
+        centre.show(shown(2, thread: "a", relevance: 0.9))
+        centre.show(shown(3, thread: "b", relevance: 1))
+        centre.show(shown(4, thread: "a", relevance: 0.1))
+        #expect(centre.groups.map { $0.notifications.map(\.id) } == [["2", "1", "4"], ["3"]])
     }
 
     @Test func `A badge: absent leaves it, 0 takes it away, a number sets it`() {

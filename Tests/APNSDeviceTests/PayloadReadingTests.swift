@@ -16,7 +16,7 @@ struct PayloadReadingTests {
                 {"aps":{"alert":{"title":"T","subtitle":"S","body":"B","launch-image":"L"},"badge":9,
                 "sound":{"critical":1,"name":"chime.aiff","volume":0.5},"content-available":1,"mutable-content":1,
                 "category":"C","thread-id":"X","target-content-id":"Y","interruption-level":"time-sensitive",
-                "relevance-score":0.25}}
+                "relevance-score":0.25,"filter-criteria":"F"}}
                 """#.utf8))
         #expect(reading.isContentAvailable && reading.isMutable && !reading.isSilent)
         let content = NotificationContent(reading, Localizations(), languages: [])
@@ -24,7 +24,7 @@ struct PayloadReadingTests {
         #expect(content.badge == 9 && content.category == "C" && content.threadID == "X")
         #expect(content.sound == NotificationContent.Sound(name: "chime.aiff", isCritical: true, volume: 0.5))
         #expect(content.targetContentID == "Y" && content.interruptionLevel == .timeSensitive)
-        #expect(content.relevanceScore == 0.25)
+        #expect(content.relevanceScore == 0.25 && content.filterCriteria == "F")
     }
 
     @Test func `A text alone is the body`() {
@@ -48,6 +48,11 @@ struct PayloadReadingTests {
     ])
     func `A key of another type is as if it were missing`(_ payload: String) {
         #expect(content(payload) == NotificationContent())
+    }
+
+    @Test(arguments: [("0.5", 0.5), ("7", 1), ("-1", 0)])
+    func `The relevance score lies between 0 and 1`(_ written: String, _ score: Double) {
+        #expect(content(#"{"aps":{"relevance-score":\#(written)}}"#).relevanceScore == score)
     }
 
     @Test(arguments: [("5", 5), ("0", 0), ("-3", 0), ("2.0", 2)])

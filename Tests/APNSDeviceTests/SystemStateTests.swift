@@ -9,10 +9,14 @@ struct SystemStateTests {
         ReceivedNotification(id: id, topic: app, bundleID: app, payload: Array(#"{"aps":\#(aps)}"#.utf8))
     }
 
-    private func state(_ life: SystemState.Life?, categories: [NotificationCategory] = []) -> SystemState {
+    private func state(
+        _ life: AppState?,
+        categories: [NotificationCategory] = [],
+        sounds: Set<String>? = nil,
+    ) -> SystemState {
         var state = SystemState(languages: ["en"])
         guard let life else { return state }
-        state.install(app, Localizations())
+        state.install(app, Localizations(), sounds: sounds)
         guard life != .neverLaunched else { return state }
         _ = state.open(app, categories)
         if life == .background { state.enterBackground(app) }
@@ -21,10 +25,36 @@ struct SystemStateTests {
     }
 
     @Test(arguments: [#"{"alert":"x"}"#, #"{"content-available":1}"#, #"{"badge":1}"#])
-    func `Nothing reaches an app that is not there, was never opened, or was ended by the user`(_ aps: String) {
+    func `Nothing reaches an app that is not there, or was never opened`(_ aps: String) {
         #expect(state(nil).delivery(of: notification(aps)) == .drop(.notInstalled))
         #expect(state(.neverLaunched).delivery(of: notification(aps)) == .drop(.neverLaunched))
-        #expect(state(.forceQuit).delivery(of: notification(aps)) == .drop(.forceQuit))
+    }
+
+    /// 003 speaks of the app's code; with the app not running the system still displays the notification (Guide, 2.1).
+    @Test(arguments: [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#, #"{"alert":"x","content-available":1}"#])
+    func `What an app that the user ended has to show is shown, and the app is not run`(_ aps: String) {
+        guard case .show(_, isMutable: false, wakesApp: false) = state(.forceQuit).delivery(of: notification(aps))
+        else {
+            Issue.record("It is not shown so.")
+            return
+        }
+    }
+
+    @Test func `A silent one does not reach an app that the user ended`() {
+        let silent = notification(#"{"content-available":1}"#)
+        #expect(state(.forceQuit).delivery(of: silent) == .drop(.forceQuit))
+    }
+
+    @Test func `The extension of an app that the user ended runs: it is a program of its own`() {
+        let mutable = notification(#"{"alert":"x","mutable-content":1}"#)
+        guard case .show(_, isMutable: true, wakesApp: false) = state(.forceQuit).delivery(of: mutable) else {
+            Issue.record("The extension does not have its turn.")
+            return
+        }
+    }
+
+    @Test func `What has nothing to show and wakes nobody is dropped`() {
+        #expect(state(.background).delivery(of: notification("{}")) == .drop(.nothingToShow))
     }
 
     @Test func `An app that was ended gets notifications again once it is opened`() {
@@ -89,14 +119,18 @@ struct SystemStateTests {
             NotificationAction(id: "see", title: "See", opensApp: true),
         ])
 
-    private func show(
+    private func notice(
         _ aps: String, in state: inout SystemState, _ presentation: Presentation = .all
-    ) -> ShownNotification? {
+    ) -> SystemState.Noticed {
         let notification = notification(aps)
         let content = NotificationContent(
             PayloadReading(notification.payload), Localizations(), languages: [])
         return state.show(notification, content, presentation)
     }
+
+    private func show(
+        _ aps: String, in state: inout SystemState, _ presentation: Presentation = .all
+    ) -> ShownNotification? { notice(aps, in: &state, presentation).shown }
 
     @Test func `A category shows the actions that the app registered at its launch`() {
         var state = state(.background, categories: [category])
@@ -137,5 +171,111 @@ struct SystemStateTests {
         #expect(state.remove(app) == true)
         #expect(state.centre.notifications.isEmpty && state.life(of: app) == nil)
         #expect(state.remove(app) == false)
+    }
+
+    // MARK: Pushes of other services
+
+    private func push(_ service: PushService, _ payload: String = "{}", pushType: String? = nil) -> ReceivedNotification
+    {
+        let suffixes: [PushService: String] = [
+            .voip: ".voip", .complication: ".complication", .fileProvider: ".pushkit.fileprovider",
+            .location: ".location-query", .liveActivity: ".push-type.liveactivity", .pushToTalk: ".voip-ptt",
+            .controls: ".push-type.controls", .widgets: ".push-type.widgets",
+        ]
+        return ReceivedNotification(
+            id: "1", topic: app + (suffixes[service] ?? ""), bundleID: app,
+            pushType: service == .mdm ? "mdm" : pushType, payload: Array(payload.utf8))
+    }
+
+    @Test(arguments: PushService.allCases, [AppState.background, .foreground])
+    func `A push of another service is handed to it`(_ service: PushService, _ life: AppState) {
+        for payload in ["{}", #"{"aps":{"content-available":1}}"#] {
+            #expect(state(life).delivery(of: push(service, payload)) == .giveToService(service, shows: nil))
+        }
+    }
+
+    @Test(arguments: PushService.allCases) func `It takes the app's code`(_ service: PushService) {
+        #expect(state(.forceQuit).delivery(of: push(service)) == .drop(.forceQuit))
+        #expect(state(.neverLaunched).delivery(of: push(service)) == .drop(.neverLaunched))
+    }
+
+    @Test func `The alert of a Live Activity is shown, that of a call is the app's`() {
+        let payload = #"{"aps":{"alert":"x"}}"#
+        guard
+            case .giveToService(.liveActivity, let content?) = state(.background).delivery(
+                of: push(.liveActivity, payload))
+        else {
+            Issue.record("It is not shown.")
+            return
+        }
+        #expect(content.body == "x")
+        #expect(state(.background).delivery(of: push(.voip, payload)) == .giveToService(.voip, shows: nil))
+        guard case .show = state(.forceQuit).delivery(of: push(.liveActivity, payload)) else {
+            Issue.record("It is not shown once the app was ended.")
+            return
+        }
+    }
+
+    @Test func `Device management without a push type is known by its payload`() {
+        let notification = ReceivedNotification(
+            id: "1", topic: app, bundleID: app, payload: Array(#"{"mdm":"magic"}"#.utf8))
+        #expect(notification.service == .mdm)
+    }
+
+    @Test func `A bundle ID that ends as a service's topic does is the app's own`() {
+        let notification = ReceivedNotification(
+            id: "1", topic: "com.example.voip", bundleID: "com.example.voip", payload: Array("{}".utf8))
+        #expect(notification.service == nil)
+    }
+
+    // MARK: Sounds and settings (Guide, Table 9-1)
+
+    @Test(arguments: [
+        ("ping.aiff", "ping.aiff"), ("none.aiff", "default"), ("default", "default"),
+    ])
+    func `A sound file that is missing is the default sound`(_ name: String, _ played: String) {
+        var state = state(.background, sounds: ["ping.aiff"])
+        #expect(notice(#"{"sound":"\#(name)"}"#, in: &state).sound?.name == played)
+        let critical = notice(#"{"sound":{"critical":1,"name":"\#(name)","volume":0.5}}"#, in: &state).sound
+        #expect(critical == NotificationContent.Sound(name: played, isCritical: true, volume: 0.5))
+    }
+
+    @Test func `If the app's sounds are not known every name counts`() {
+        var state = state(.background)
+        #expect(notice(#"{"sound":"none.aiff"}"#, in: &state).sound?.name == "none.aiff")
+    }
+
+    @Test func `The user's settings decide what is noticed`() {
+        let aps = #"{"alert":"x","badge":2,"sound":"default"}"#
+        for (settings, alert, sound, badge) in [
+            (AppSettings(), true, true, true), (AppSettings(alerts: .off), false, true, true),
+            (AppSettings(sounds: false), true, false, true), (AppSettings(badges: false), true, true, false),
+            (AppSettings(alerts: .off, sounds: false, badges: false), false, false, false),
+        ] {
+            var state = state(.background)
+            state.change(settings, of: app)
+            let noticed = notice(aps, in: &state)
+            #expect((noticed.shown != nil) == alert && (noticed.sound != nil) == sound && (noticed.badge == 2) == badge)
+            #expect(state.centre.badge(of: app) == (badge ? 2 : 0))
+        }
+    }
+
+    @Test func `The user decides whether it is a banner or an alert`() {
+        var state = state(.background)
+        state.change(AppSettings(alerts: .alert), of: app)
+        #expect(show(#"{"alert":"x"}"#, in: &state)?.style == .alert)
+    }
+
+    @Test func `Badges that are switched off go at once`() {
+        var state = state(.background)
+        _ = notice(#"{"badge":2}"#, in: &state)
+        state.change(AppSettings(badges: false), of: app)
+        #expect(state.centre.badge(of: app) == 0)
+    }
+
+    @Test func `What an app in the foreground wants to be shown, the user can still refuse`() {
+        var state = state(.foreground)
+        state.change(AppSettings(alerts: .off), of: app)
+        #expect(notice(#"{"alert":"x"}"#, in: &state, .all).isNothing)
     }
 }

@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    /// The first connection serves the key that it began with; a new one takes the other.
+    @Test func aKeyThatIsNotRelatedIsSentOnAnotherConnection() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            if connection.number == 0 {
+                connection.answer(request.stream, status: 403, reason: "UnrelatedKeyIdInToken")
+            } else {
+                connection.answer(request.stream)
+            }
+        }) { server in
+            try await server.withClient { client in
+                try await client.accepts(1)
+                await server.log.closed(1)
+                #expect(server.log.requests.map(\.connection) == [0, 1])
+            }
+        }
+    }
+
     @Test func withACertificateThereIsNoSuchLimit() async throws {
         var options = ScriptedServer.Options()
         options.asksForCertificate = true

@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 import Notifications
 import Testing
@@ -12,24 +13,6 @@ struct DecisionTests {
 
     @Test func theFirstDelayIsBelowASecond() {
         #expect(GrowingDelay.sending.delay(afterFailures: 1, random: 1) < .seconds(1))
-    }
-
-    @Test func delaysGrowUpToTheLongest() {
-        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
-        let delays = (1...8).map { delay.delay(afterFailures: $0, random: 1).nanoseconds / 1_000_000 }
-        #expect(delays == [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000])
-    }
-
-    @Test func chanceTakesUpToHalf() {
-        let delay = GrowingDelay(first: .milliseconds(100), longest: .seconds(1))
-        #expect(delay.delay(afterFailures: 1, random: 0) == .milliseconds(50))
-        #expect(delay.delay(afterFailures: 1, random: 0.5) == .milliseconds(75))
-    }
-
-    @Test(arguments: [0, -1, 63, 64, Int.max]) func noCountOverflows(_ failures: Int) {
-        let delay = GrowingDelay.connecting.delay(afterFailures: failures, random: 1)
-        #expect(delay > .nanoseconds(0))
-        #expect(delay <= GrowingDelay.connecting.longest)
     }
 
     @Test(arguments: [
@@ -131,6 +114,50 @@ struct DecisionTests {
     func aReasonThatIsNotKnownGoesByItsStatus(_ status: Int, _ isTriedAgain: Bool) {
         let decision = decision(.answered(PushAnswer(status: status, reason: "New")))
         #expect((decision != .finish) == isTriedAgain)
+    }
+
+    // MARK: Reasons
+
+    /// Apple's page has one spelling, and the real service has been seen to send the other.
+    @Test func bothSpellingsAreTheSameReason() {
+        let spellings = ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken"]
+        for spelling in spellings {
+            let rejection = PushRejection(PushAnswer(status: 403, reason: spelling))
+            #expect(rejection.reason == .badEnvironmentKeyIDInToken)
+            #expect(rejection.reason.rawValue == spelling)
+            #expect(rejection.advice == .mendCredentials)
+            #expect(rejection.description.contains("for the other environment"))
+        }
+        #expect(Set(spellings.map(PushRejection.Reason.init)).count == 1)
+        #expect(PushRejection.Reason(rawValue: "BadTopic") != .badEnvironmentKeyIDInToken)
+    }
+
+    @Test func aKeyThatIsNotRelatedTakesAnotherConnection() {
+        #expect(PushRejection.Reason.unrelatedKeyIDInToken.advice == .reconnect)
+        let answer = PushAnswer(status: 403, reason: "UnrelatedKeyIdInToken")
+        #expect(TokenVerdict(answer) == .unrelated)
+        var plan = ConnectionPlan(usesTokens: true, limits: ConnectionPlan.Limits())
+        guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false), "none is opened") }
+        plan.announced(1_000, on: id)
+        plan.answered(on: id, .unrelated)
+        #expect(plan[id]?.phase == .leaving && plan.take() == nil)
+        #expect(plan.open(at: Self.now) == .open(id + 1))
+    }
+
+    // MARK: The feedback service
+
+    @Test func theListIsReadAgainAfterTheIntervalAndSoonerAfterAFailure() {
+        var timing = FeedbackTiming(interval: .seconds(86_400))
+        #expect(timing.wait(hasFailed: false) == .seconds(86_400))
+        let waits = (0..<8).map { _ in timing.wait(hasFailed: true) }
+        #expect(waits == [60, 120, 240, 480, 960, 1_920, 3_600, 3_600].map(Duration.seconds))
+        #expect(timing.wait(hasFailed: false) == .seconds(86_400))
+        #expect(timing.wait(hasFailed: true) == .seconds(60))
+    }
+
+    @Test func anIntervalIsAMinuteAtLeast() {
+        var timing = FeedbackTiming(interval: .zero)
+        #expect(timing.wait(hasFailed: false) == .seconds(60))
     }
 
     // MARK: Provider tokens

@@ -104,6 +104,63 @@ import Testing
         }
     }
 
+    // MARK: The schedule
+
+    /// Sleeps when it is told to: the test is the clock.
+    private struct SteppedClock: Clock {
+        typealias Instant = ContinuousClock.Instant
+        let slept: AsyncStream<Duration>.Continuation
+        let step: AsyncStream<Void>
+        var now: Instant { Self.start }
+        var minimumResolution: Duration { .zero }
+        private static let start = ContinuousClock.now
+
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            slept.yield(deadline - now)
+            for await _ in step { return }
+            throw CancellationError()
+        }
+    }
+
+    @Test func theScheduleReadsNowAndThenAfterADayUntilItIsCancelled() async throws {
+        let gone = try Sample.deviceToken(1)
+        let date = Date(timeIntervalSince1970: Double(Self.time))
+        let record = InMemoryDeviceTokens()
+        await record.register(gone, topic: Sample.topic, at: date - 60)
+        let (sleeps, slept) = AsyncStream.makeStream(of: Duration.self)
+        let (steps, step) = AsyncStream.makeStream(of: Void.self)
+        let (reports, reported) = AsyncStream.makeStream(of: [FeedbackItem].self)
+        try await RawServer.run(.saying(try Self.entry(gone), closes: true)) { environment in
+            let schedule = FeedbackSchedule(
+                try Self.reader(environment), in: record, topic: Sample.topic,
+                clock: SteppedClock(slept: slept, step: steps)
+            ) { reported.yield($0) }
+            let running = Task { try await schedule.run() }
+            var (readings, waits) = (reports.makeAsyncIterator(), sleeps.makeAsyncIterator())
+            #expect(await readings.next()?.map(\.deviceToken) == [gone.hexadecimal])
+            #expect(await waits.next() == .seconds(86_400))
+            step.yield()
+            // It is out of the record by now.
+            #expect(await readings.next()?.isEmpty == true)
+            #expect(await waits.next() == .seconds(86_400))
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test func aReadingThatFailsIsRepeatedAfterAMinute() async throws {
+        let (sleeps, slept) = AsyncStream.makeStream(of: Duration.self)
+        let (steps, _) = AsyncStream.makeStream(of: Void.self)
+        let schedule = FeedbackSchedule(
+            try Self.reader(APNSEnvironment(host: "127.0.0.1", port: 1)), in: InMemoryDeviceTokens(),
+            topic: Sample.topic, clock: SteppedClock(slept: slept, step: steps))
+        let running = Task { try await schedule.run() }
+        var waits = sleeps.makeAsyncIterator()
+        #expect(await waits.next() == .seconds(60))
+        running.cancel()
+        try await running.value
+    }
+
     @Test func aRecordThatFailsIsToldOnceTheOthersWereTried() async throws {
         struct Failing: DeviceTokens {
             let record: InMemoryDeviceTokens

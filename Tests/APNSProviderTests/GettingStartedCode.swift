@@ -77,6 +77,25 @@ enum GettingStarted {
         try await group.run()
     }
 
+    static func schedule(
+        _ client: ProviderClient,
+        _ deviceTokens: InMemoryDeviceTokens,
+        feedback: APNSEnvironment,
+        certificate: ProviderCredentials,
+        _ logger: Logger,
+    ) async throws {
+        let schedule = FeedbackSchedule(
+            FeedbackReader(environment: feedback, credentials: certificate), in: deviceTokens, topic: "com.example.app",
+            logger: logger)
+        let services = ServiceGroup(services: [client, schedule], gracefulShutdownSignals: [.sigterm], logger: logger)
+        try await services.run()
+    }
+
+    static func once(_ reader: FeedbackReader, _ deviceTokens: InMemoryDeviceTokens) async throws {
+        let forgotten = try await reader.forgetInactive(in: deviceTokens, topic: "com.example.app")
+        print(forgotten.count, "device tokens are no longer active")
+    }
+
     static func sharing() -> ProviderClient.Configuration {
         var configuration = ProviderClient.Configuration()
         configuration.tokenStore = FileProviderTokenStore(folder: "/var/lib/backend/provider-tokens")
@@ -95,4 +114,15 @@ func invitation(from name: String) throws -> PushNotification {
         custom: Invitation(game: "poker", from: name))
     print("\(payload.count) of 4,096 bytes")
     return try PushNotification(topic: "com.example.app", payload: payload)
+}
+
+func goal(_ home: Int, _ away: Int) throws -> PushNotification {
+    let score: [String: JSONValue] = ["home": .integer(home), "away": .integer(away), "players": ["Jenna", "Frank"]]
+    return try PushNotification(
+        topic: "com.example.app", APS(alert: "Goal!", other: ["future-key": ["a": 1]]), custom: score)
+}
+
+let greeting = Localized(["en": "Hello", "fr": "Bonjour", "zh-Hant": "你好"], fallback: "Hello")
+func hello(to languages: [String]) throws -> PushNotification {
+    try PushNotification(topic: "com.example.app", APS(alert: APS.Alert(body: greeting.best(for: languages))))
 }

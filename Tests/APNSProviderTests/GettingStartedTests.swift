@@ -27,7 +27,7 @@ import Testing
     @Test func everyBlockOfTheArticleIsCompiled() throws {
         let compiled = Self.unindented(try String(contentsOf: Self.code, encoding: .utf8))
         let blocks = try Self.blocks()
-        #expect(blocks.count == 8)
+        #expect(blocks.count == 12)
         for block in blocks { #expect(compiled.contains(block), "not in GettingStartedCode.swift: \(block)") }
     }
 
@@ -52,5 +52,16 @@ import Testing
         #expect(
             json == #"{"aps":{"alert":{"loc-key":"GAME_PLAY_REQUEST_FORMAT","loc-args":["Jenna"]},"#
                 + #""category":"INVITATION"},"from":"Jenna","game":"poker"}"#)
+    }
+
+    @Test func theGoalHasItsKeys() throws {
+        let json = String(decoding: try goal(1, 0).payload.json, as: UTF8.self)
+        #expect(
+            json == #"{"aps":{"alert":"Goal!","future-key":{"a":1}},"away":0,"home":1,"players":["Jenna","Frank"]}"#)
+    }
+
+    @Test func theGreetingIsInTheUsersLanguage() throws {
+        let json = String(decoding: try hello(to: ["fr-CA", "en"]).payload.json, as: UTF8.self)
+        #expect(json == #"{"aps":{"alert":"Bonjour"}}"#)
     }
 }

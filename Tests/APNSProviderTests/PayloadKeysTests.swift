@@ -111,4 +111,48 @@ struct PayloadKeysTests {
                 + #""category":"d","content-available":1,"mutable-content":1,"target-content-id":"e","#
                 + #""interruption-level":"time-sensitive","relevance-score":0.25,"filter-criteria":"f"}}"#)
     }
+
+    // MARK: Keys without a property
+
+    @Test func aFutureKeyIsWrittenAfterTheOthers() throws {
+        let aps = APS(
+            alert: "a", badge: 1,
+            other: ["new-key": ["deep": [1, 0.5, true, nil, "text"]], "a-key": "first"])
+        #expect(
+            try json(aps)
+                == #"{"aps":{"alert":"a","badge":1,"a-key":"first","new-key":{"deep":[1,0.5,true,null,"text"]}}}"#)
+    }
+
+    @Test func aFutureKeyOfTheAlert() throws {
+        let aps = APS(alert: APS.Alert(body: "b", other: ["colour": "red"]))
+        #expect(try json(aps) == #"{"aps":{"alert":{"body":"b","colour":"red"}}}"#)
+    }
+
+    @Test func valuesOfManyKindsBesideTheDictionary() throws {
+        let custom: [String: JSONValue] = ["acme1": "bar", "acme2": ["bang", 42], "acme3": nil]
+        let payload = try PushPayload(APS(alert: "a"), custom: custom)
+        #expect(
+            String(decoding: payload.json, as: UTF8.self)
+                == #"{"aps":{"alert":"a"},"acme1":"bar","acme2":["bang",42],"acme3":null}"#)
+    }
+
+    private static let keysOfProperties = (table1 + later).map(\.key) + ["category", "event", "attributes"]
+
+    @Test(arguments: keysOfProperties) func aKeyThatHasAPropertyIsThePropertys(_ key: String) {
+        let error = #expect(throws: ProviderError.self) { try PushPayload(APS(alert: "a", other: [key: 1])) }
+        #expect(error?.code == .badNotification && error?.cause.contains("The key \(key) of the aps") == true)
+    }
+
+    @Test(arguments: table2.map(\.key) + ["body"]) func soDoTheAlerts(_ key: String) {
+        let alert = APS.Alert(body: "b", other: [key: "x"])
+        #expect(throws: ProviderError.self) { try PushPayload(APS(alert: alert)) }
+    }
+
+    @Test func whatJSONCannotWriteIsRefused() {
+        for number in [Double.nan, .infinity] {
+            #expect(throws: ProviderError.self) { try PushPayload(APS(other: ["a": .number(number)])) }
+        }
+        let deep = (0..<80).reduce(JSONValue.null) { value, _ in .array([value]) }
+        #expect(throws: ProviderError.self) { try PushPayload(APS(other: ["a": deep])) }
+    }
 }

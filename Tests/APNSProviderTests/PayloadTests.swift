@@ -102,6 +102,37 @@ struct PayloadTests {
         #expect(error?.cause.contains("Table 8-2") == true)
     }
 
+    /// The services of an app beside its own notifications, by their suffixes, and `mdm` with its topic.
+    private static let services = PushNotification.PushType.allCases.filter { $0.topicSuffix != "" }
+
+    @Test(arguments: services) func aPushOfAnotherServiceIsNoSilentNotification(
+        _ type: PushNotification.PushType
+    ) throws {
+        let topic = type.topic(for: Sample.topic)
+        let unmarked = try PushNotification(topic: topic, .silent, pushType: type)
+        #expect(unmarked.priority == nil)
+        let immediate = try PushNotification(topic: topic, .silent, pushType: type, priority: .immediate)
+        #expect(immediate.priority == .immediate)
+    }
+
+    @Test(arguments: services.filter { $0 != .mdm }) func theTopicNamesThePushTypeThatIsNotGiven(
+        _ type: PushNotification.PushType
+    ) throws {
+        let topic = type.topic(for: Sample.topic)
+        #expect(try PushNotification(topic: topic, .silent, priority: .immediate).pushType == type)
+        #expect(try PushNotification(topic: topic, APS(alert: "a")).pushType == type)
+    }
+
+    /// A provider that says alert has said that the notification is not a silent one.
+    @Test func theRulesForSilentOnesAreForBackgroundAndNone() throws {
+        let alert = try PushNotification(topic: Sample.topic, .silent, pushType: .alert, priority: .immediate)
+        #expect(alert.priority == .immediate)
+        let error = problem {
+            _ = try PushNotification(topic: Sample.topic, .silent, pushType: .background, priority: .immediate)
+        }
+        #expect(error?.cause.contains("Table 8-2") == true)
+    }
+
     @Test(arguments: [
         APS(alert: "a", contentAvailable: true), APS(badge: 1, contentAvailable: true),
         APS(sound: .default, contentAvailable: true), APS(alert: "a"),

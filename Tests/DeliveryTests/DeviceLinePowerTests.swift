@@ -175,10 +175,4 @@ struct DeviceLinePowerTests {
         #expect(rig.stored(Self.stored(5, .immediate)) == [.send(4, notification: 5)])
         #expect(rig.offer(Example.offer(6)) == (.taken, .send(5, notification: 6)))
     }
-
-    @Test("a silent notification of priority 10 counts as 5")
-    func silentIsNeverUrgent() {
-        #expect(Example.notification(1, priority: .immediate, isSilent: true).urgency == .considerate)
-        #expect(Example.notification(1, priority: .low, isSilent: true).urgency == .low)
-    }
 }

@@ -47,7 +47,9 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         for key in ["aps", "sending", "payload", ""] {
             if let raw = object[raw: key] { precondition(raw.count < bytes.count) }
             _ = object[number: key]
-            _ = object[plain: key]
+            _ = object[text: key]
+            _ = object[double: key]
+            _ = object[object: key]
         }
     }
 

@@ -29,7 +29,7 @@ import Testing
         #expect(try await situation.service.send(push)["apns-id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
     }
 
-    /// What real clients and today's documents send (spec/current.md; the Guide, Table 8-2).
+    /// What real clients send today (docs/current-apns.md; the Guide, Table 8-2).
     @Test(arguments: [
         UnusualRequest("a header that is not listed") { push, _, _ in push["x-trace"] = "1" },
         UnusualRequest("an unlisted header twice") { push, _, _ in
@@ -101,7 +101,7 @@ import Testing
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
-    /// spec/current.md: each push type with the topic that goes with it.
+    /// Each push type with the topic that goes with it (docs/current-apns.md).
     @Test(arguments: [
         ("alert", ""), ("background", ""), ("voip", ".voip"), ("complication", ".complication"),
         ("fileprovider", ".pushkit.fileprovider"), ("location", ".location-query"),

@@ -8,7 +8,6 @@ import Testing
     .service(environment: [
         "CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0", "CARILLON_LIMIT_TOKEN_RATE": "0",
         "CARILLON_LIMIT_REQUEST_TIMEOUT": "1", "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1",
-        "CARILLON_ADMINISTRATION_LISTEN": "127.0.0.1:0",
     ]), .serialized, .timeLimit(.minutes(3)))
 struct AttackTests {
     /// In KiB. What a flood may leave behind: a few connections' buffers, and what the allocator keeps.

@@ -228,6 +228,7 @@ import Testing
         ("CARILLON_LIMIT_PENDING_STORES", "few"),
         ("CARILLON_LIMIT_IDLE_TIMEOUT", "99999999999999999999"), ("CARILLON_EVENT_LOOPS", "0"),
         ("CARILLON_PORTS", "nonsense"), ("CARILLON_CONFORMANCE", "lax"), ("CARILLON_ENVIRONMENT", "staging"),
+        ("CARILLON_ENVIRONMENT_KEY_REASON", "Forbidden"),
     ])
     func aWrongSetting(name: String, value: String) async throws {
         try await withTemporaryFolder { folder in

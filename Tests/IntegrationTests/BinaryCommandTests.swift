@@ -98,4 +98,9 @@ import Testing
             #expect(lines.count == 1)
         }
     }
+
+    @Test func aReadingASecondIsTooMany() async throws {
+        let finished = try await BuiltCommand.run(["feedback", "--certificate", "a", "--every", "0.0001"])
+        #expect(finished.status == 64 && finished.errors.contains("--every"))
+    }
 }

@@ -53,8 +53,38 @@ import Testing
                     "event": "notification",
                     "id": "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
                     "topic": .string(bundleID),
+                    "bundleID": .string(bundleID),
                     "priority": 10,
                     "payload": ["aps": ["alert": "Hello"]],
+                ])
+        }
+    }
+
+    /// Each key of the stream's line that is there (docs/device-protocol.md), but for `sending`.
+    @Test func printsEveryKeyOfTheLine() async throws {
+        let service = try CarillonProcess.current
+        let identity = try await service.activate()
+        let expiration = Provider.now + 3600
+        try await listen(identity, bundleIDs: [bundleID]) { child in
+            let token = try #require(try await nextObject(child)["token"]?.text)
+            var push = try Push(token: token, topic: bundleID + ".voip", from: service.developmentProvider)
+            push.headers += [
+                ("apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"), ("apns-expiration", "\(expiration)"),
+                ("apns-priority", "10"), ("apns-collapse-id", "\"score\" \\ é"), ("apns-push-type", "voip"),
+            ]
+            push.payload(#"{"caller":"Jenna"}"#)
+            #expect(try await service.send(push).status == 200)
+            #expect(
+                try await nextObject(child) == [
+                    "event": "notification",
+                    "id": "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab",
+                    "topic": .string(bundleID + ".voip"),
+                    "bundleID": .string(bundleID),
+                    "priority": 10,
+                    "expiration": .number(Double(expiration)),
+                    "collapseID": "\"score\" \\ é",
+                    "pushType": "voip",
+                    "payload": ["caller": "Jenna"],
                 ])
         }
     }

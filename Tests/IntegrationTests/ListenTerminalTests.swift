@@ -94,4 +94,48 @@ import Testing
             #expect(listening.terminal.isAsUsual)
         }
     }
+
+    /// What a key leads to in the end, after those before it.
+    @Test func keysChangeWhatBecomesOfNotifications() async throws {
+        try await listen { listening in
+            let (service, terminal, token) = (listening.service, listening.terminal, listening.token)
+            for (key, said) in [
+                (Character("f"), "in the foreground"), ("b", "in the background"), ("k", "ended by the user"),
+                ("A", "alerts off, sounds on, badges on"), ("A", "alerts banner, sounds on, badges on"),
+                ("n", "on the device, and never opened"), ("r", "removed"),
+            ] {
+                terminal.press(key)
+                #expect(await terminal.line(with: "\(bundleID): \(said)") != nil)
+            }
+            let gone = try await service.send(alert: "Gone", to: token)
+            #expect(gone.status == 410)
+            terminal.press("f")
+            // It is installed again, and registers.
+            #expect(await terminal.line(with: "Registered \(bundleID)") != nil)
+            #expect(await terminal.line(with: "\(bundleID): in the foreground") != nil)
+            let back = try await service.send(alert: "Back", to: token)
+            #expect(back.status == 200)
+            #expect(await terminal.line(with: "\(bundleID): in the foreground  {") != nil)
+        }
+    }
+
+    @Test func lookingCloselyShowsAllOfIt() async throws {
+        try await listen { listening in
+            let text = (1...30).map { "word\($0)" }.joined(separator: " ")
+            let answer = try await listening.service.send(alert: text, to: listening.token)
+            #expect(answer.status == 200)
+            #expect(await listening.terminal.line(with: "╰") != nil)
+            listening.terminal.press("e")
+            #expect(await listening.terminal.line(with: text) != nil)
+        }
+    }
+
+    @Test func aVoIPPushIsToldAndNotShown() async throws {
+        try await listen { listening in
+            let topic = bundleID + ".voip"
+            let answer = try await listening.service.send(alert: "Call", to: listening.token, topic: topic)
+            #expect(answer.status == 200)
+            #expect(await listening.terminal.line(with: "\(bundleID): voip  {") != nil)
+        }
+    }
 }

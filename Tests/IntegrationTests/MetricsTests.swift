@@ -9,8 +9,8 @@ import Testing
     }
 
     @Test func countsWhatTheLogIsTold() async throws {
-        try await CarillonProcess.with(environment: ["CARILLON_METRICS_PORT": "0"]) { service in
-            let address = try #require(try ServiceDescription.read(DataFolder(service.data)).metrics)
+        try await CarillonProcess.with { service in
+            let url = try #require(try ServiceDescription.read(DataFolder(service.data)).management).url
             let identity = try await service.activate()
             let token = try await service.register("com.example.app", on: identity)
             #expect(try await service.send(alert: "Hello", to: token).status == 200)
@@ -21,7 +21,7 @@ import Testing
                 var text = ""
                 // It is counted where it is written, a moment later.
                 while !text.contains(#"{event="acknowledged"} 1"#) {
-                    text = try await get("http://\(address)/metrics").output
+                    text = try await get("\(url)/metrics").output
                 }
                 for event in ["accepted", "stored", "sent", "rejected"] {
                     #expect(text.contains("carillon_notification_events_total{event=\"\(event)\"} 1\n"))
@@ -34,23 +34,6 @@ import Testing
                 #expect(text.contains("carillon_delivery_log_lost_total 0\n"))
                 #expect(text.hasSuffix("\n200"))
             }
-        }
-    }
-
-    @Test func answersNothingElse() async throws {
-        try await CarillonProcess.with(environment: ["CARILLON_METRICS_PORT": "0"]) { service in
-            let address = try #require(try ServiceDescription.read(DataFolder(service.data)).metrics)
-            #expect(try await get("http://\(address)/").output == "\n404")
-            #expect(try await get("http://\(address)/metrics", "-X", "POST").output == "\n405")
-            #expect(try await get("http://\(address)/metrics?x=1", "--http1.0").output.hasSuffix("\n200"))
-            #expect(await service.stop().status == 0)
-        }
-    }
-
-    @Test func isNotThereUnlessAskedFor() async throws {
-        try await CarillonProcess.with { service in
-            let description = try ServiceDescription.read(DataFolder(service.data))
-            #expect(description.metrics == nil)
         }
     }
 }

@@ -94,4 +94,71 @@ import Testing
             #expect(events.contains("throttled"))
         }
     }
+
+    // MARK: The command
+
+    private func listen(
+        _ service: CarillonProcess, _ identity: String, _ options: [String] = [],
+        _ body: (ChildProcess) async throws -> Void,
+    ) async throws {
+        let arguments = service.arguments("device", "listen", "--identity", identity) + options
+        try await ChildProcess.with(BuiltCommand.path, arguments, body)
+    }
+
+    private func alert(_ child: ChildProcess) async throws -> String? {
+        let line = try JSONValue(await child.output.nextLine().orThrow("listen ended: \(child.errors.text)"))
+        return line["payload"]?["aps"]?["alert"]?.text
+    }
+
+    @Test func devicePowerTellsAListenerThatRuns() async throws {
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
+            let device = try await device(service)
+            try await listen(service, device.identity, ["--power", "low"]) { child in
+                try await send(service, "First", to: device.token, priority: 10)
+                #expect(try await alert(child) == "First")
+                try await send(service, "Held", to: device.token, priority: 5)
+                let said = try await service.carillon("device", "power", "--identity", device.identity, "charging")
+                #expect(said.status == 0, "\(said.errors)")
+                #expect(try said.object["power"] == "charging")
+                #expect(try await alert(child) == "Held")
+                // It took nothing over.
+                try await send(service, "At once", to: device.token, priority: 5)
+                #expect(try await alert(child) == "At once")
+            }
+            // The next one that listens says it again.
+            try await listen(service, device.identity) { child in
+                try await send(service, "First", to: device.token, priority: 10)
+                #expect(try await alert(child) == "First")
+                try await send(service, "At once again", to: device.token, priority: 5)
+                #expect(try await alert(child) == "At once again")
+            }
+        }
+    }
+
+    @Test func aFleetSaysItsPower() async throws {
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
+            try await withTemporaryFolder { folder in
+                let arguments =
+                    service.arguments("device", "fleet", "--bundle-id", Self.bundleID, "--count", "2")
+                    + ["--power", "awake", "--interval", "0.1", "--tokens", folder + "/tokens"]
+                try await ChildProcess.with(BuiltCommand.path, arguments) { child in
+                    _ = await child.output.nextLine()
+                    let tokens = try String(contentsOfFile: folder + "/tokens", encoding: .utf8)
+                        .split(separator: "\n").map(String.init)
+                    for token in tokens { try await send(service, "Hello", to: token, priority: 10) }
+                    for token in tokens { try await send(service, "At once", to: token, priority: 5) }
+                    while let line = await child.output.nextLine() {
+                        if try JSONValue(line)["acknowledged"] == 4 { break }
+                    }
+                    child.signal(SIGTERM)
+                    #expect(await child.finished().status == 0)
+                }
+            }
+        }
+    }
+
+    @Test func aPowerThatIsNoneIsRefused() async throws {
+        let finished = try await BuiltCommand.run(["device", "power", "--identity", "a", "full"])
+        #expect(finished.status == 64 && finished.errors.contains("full"))
+    }
 }

@@ -120,7 +120,7 @@ import Testing
 
     @Test func aServiceOfOneEnvironmentHasNoOther() async throws {
         try await CarillonProcess.with(["--environment", "development"]) { service in
-            #expect(try JSONValue(service.readyLine).keys == ["event", "development", "ca"])
+            #expect(try JSONValue(service.readyLine).keys == ["event", "development", "ca", "caPEM", "management"])
             let sent = try await service.carillon(
                 "send", "--environment", "production", "--token", "00", "--topic", bundleID, "--alert", "Hello")
             #expect(sent.status != 0)

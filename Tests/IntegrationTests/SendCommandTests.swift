@@ -25,7 +25,18 @@ import Testing
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", "00", "--topic", bundleID, "--alert", "Hello")
         #expect(sent.status == 1)
-        #expect(try sent.object == ["status": 400, "reason": "BadDeviceToken"])
+        let object = try sent.object
+        #expect(object.keys == ["status", "reason", "apnsID", "detail"])
+        #expect(object["status"] == 400 && object["reason"] == "BadDeviceToken")
+        #expect(try #require(object["apnsID"]?.text).isCanonicalUUID)
+        #expect(object["detail"]?.text?.isEmpty == false)
+    }
+
+    @Test func aRefusalNamesTheIdentifierThatWasGiven() async throws {
+        let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+        let sent = try await CarillonProcess.current.carillon(
+            "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--id", id)
+        #expect(try sent.object["apnsID"] == .string(id))
     }
 
     @Test func passesOnWhatItIsGiven() async throws {
@@ -126,7 +137,8 @@ import Testing
                 "send", "--token", try await newToken(), "--topic", bundleID, "--alert", "Hello", "--key-file",
                 "\(folder)/AuthKey_\(provider.keyID).p8", "--key-id", provider.keyID, "--team-id", provider.teamID)
             #expect(sent.status == 1)
-            #expect(try sent.object == ["status": 400, "reason": "TopicDisallowed"])
+            let object = try sent.object
+            #expect(object["status"] == 400 && object["reason"] == "TopicDisallowed")
         }
     }
 
@@ -137,14 +149,36 @@ import Testing
         #expect(sent.errors.contains("--alert"))
     }
 
-    /// The timestamp of a 410 is a batch's alone: here the line has two keys.
-    @Test func aRefusalOf410HasTheKeysOfEveryRefusal() async throws {
+    @Test func aRefusalOf410SaysSinceWhen() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
+        let before = Date().timeIntervalSince1970 * 1000
         _ = try await service.carillon("device", "unregister", "--identity", identity, "--bundle-id", bundleID)
         let sent = try await service.carillon("send", "--token", token, "--topic", bundleID, "--alert", "Hello")
         #expect(sent.status == 1)
-        #expect(try sent.object == ["status": 410, "reason": "Unregistered"])
+        let object = try sent.object
+        #expect(object["status"] == 410 && object["reason"] == "Unregistered")
+        // Both clocks are the machine's; the service's is cut to whole milliseconds.
+        #expect(try #require(object["timestamp"]?.number) >= before - 1)
+        #expect(object.keys.subtracting(["detail"]) == ["status", "reason", "apnsID", "timestamp"])
+    }
+
+    /// The spelling that the real service has been seen to send, with the setting.
+    @Test(arguments: [nil, "BadEnvironmentKeyInToken"])
+    func aKeyOfTheOtherEnvironmentIsRefusedAsTheSettingSpellsIt(_ spelling: String?) async throws {
+        let environment = spelling.map { ["CARILLON_ENVIRONMENT_KEY_REASON": $0] } ?? [:]
+        try await CarillonProcess.with(environment: environment) { service in
+            try await withTemporaryFolder { folder in
+                let token = try await service.register(bundleID, on: try await service.activate())
+                let team = try service.developmentKey.teamID
+                let provider = try await service.createKey(of: team, in: folder, environment: "production")
+                let sent = try await service.carillon(
+                    "send", "--token", token, "--topic", bundleID, "--alert", "Hello", "--key-file",
+                    "\(folder)/AuthKey_\(provider.keyID).p8", "--key-id", provider.keyID, "--team-id", team)
+                #expect(sent.status == 1)
+                #expect(try sent.object["reason"] == .string(spelling ?? "BadEnvironmentKeyIdInToken"))
+            }
+        }
     }
 }

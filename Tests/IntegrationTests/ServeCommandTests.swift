@@ -8,7 +8,7 @@ import Testing
     @Test func theReadyLineNamesEveryListenerAndTheAuthority() async throws {
         try await CarillonProcess.with { service in
             let line = try JSONValue(service.readyLine)
-            #expect(line.keys == ["event", "development", "production", "ca"])
+            #expect(line.keys == ["event", "development", "production", "ca", "caPEM", "management"])
             #expect(line["event"] == "ready")
             #expect(line["ca"]?.text == service.data + "/ca.pem")
             for environment in ["development", "production"] {

@@ -7,21 +7,17 @@ import Testing
 /// Peers that speak something else, or nothing: closed in time, logged once, and no trouble to anybody else.
 @Suite(
     .service(environment: [
-        "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1", "CARILLON_ADMINISTRATION_LISTEN": "127.0.0.1:0",
+        "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"
     ]), .timeLimit(.minutes(2)))
 struct StrangePeerTests {
     enum Listener: String, CaseIterable, Sendable {
         case provider
         case courier
-        /// Of the administration over TLS.
-        case administration
 
         func address(of service: CarillonProcess) throws -> String {
             switch self {
             case .provider: try service.addresses(.development).provider
             case .courier: try service.addresses(.development).courier
-            case .administration:
-                try ServiceDescription.read(DataFolder(service.data)).administration.orThrow("no administration")
             }
         }
     }

@@ -38,9 +38,16 @@ struct JSONObjectTests {
         #expect(Self.raw(object, "y") == nil)
     }
 
-    @Test("of a key that stands twice the last value counts")
-    func lastOfTwo() throws {
-        #expect(Self.raw(try Self.object(#"{"a":1,"a":2}"#), "a") == "2")
+    @Test(
+        "a key that stands there twice is refused, however it is written",
+        arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"e\u0301":2}"#])
+    func repeated(_ text: String) {
+        #expect(JSONObject(Array(text.utf8)) == nil)
+    }
+
+    @Test("a key is found however it is written")
+    func escapedKey() throws {
+        #expect(Self.raw(try Self.object(#"{"\u0061ps":1}"#), "aps") == "1")
     }
 
     @Test("a dictionary without keys has none", arguments: ["{}", " { } ", "\n{\n}\n"])
@@ -84,13 +91,43 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "plain text has no escapes",
+        "text has its escapes resolved, and no half character",
         arguments: [
-            (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""a\n""#, nil), (#""\u0061""#, nil), ("1", nil),
+            (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""aé\n😀b""#, "aé\n😀b"), (#""\u0061""#, "a"), ("1", nil),
+            (#""\"\\\/\b\f\n\r\t\u00e9\ud83d\uDE00""#, "\"\\/\u{8}\u{c}\n\r\té😀"),
+            (#""\ud800""#, nil), (#""\ud800x""#, nil), (#""\ud800\u0041""#, nil), (#""\udc00""#, nil),
             ("null", nil), ("[]", nil), (#"["a"]"#, nil), (#"{"a":"b"}"#, nil),
         ] as [(String, String?)])
-    func plainText(_ value: String, _ expected: String?) throws {
-        #expect(try Self.object(#"{"k":\#(value)}"#)[plain: "k"] == expected)
+    func text(_ value: String, _ expected: String?) throws {
+        #expect(try Self.object(#"{"k":\#(value)}"#)[text: "k"] == expected)
+    }
+
+    @Test(
+        "any number is a double",
+        arguments: [
+            ("0", 0), ("-0", 0), ("10", 10), ("1.5", 1.5), ("1e5", 1e5), ("1E+5", 1e5), ("-1.25e-3", -1.25e-3),
+            (#""1""#, nil), ("true", nil), ("[1]", nil),
+        ] as [(String, Double?)])
+    func doubles(_ value: String, _ expected: Double?) throws {
+        #expect(try Self.object(#"{"k":\#(value)}"#)[double: "k"] == expected)
+    }
+
+    @Test("a number in a text is all of it", arguments: ["", "-", "01", "1.", "1 ", "+1", "1e", "NaN", "0x1"])
+    func noNumber(_ text: String) {
+        #expect(JSONObject.number(Array(text.utf8)) == nil)
+    }
+
+    @Test("a dictionary within one is read alike")
+    func inner() throws {
+        let object = try Self.object(#"{"a":{"b":{"c":"d"}},"e":[]}"#)
+        #expect(object[object: "a"]?[object: "b"]?[text: "c"] == "d")
+        #expect(object[object: "e"] == nil)
+        #expect(object[object: "f"] == nil)
+    }
+
+    @Test("bytes that are not UTF-8 are refused")
+    func notUTF8() {
+        #expect(JSONObject(Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8)) == nil)
     }
 
     @Test("random dictionaries come apart into the values that went in", arguments: 1...10 as ClosedRange<UInt64>)

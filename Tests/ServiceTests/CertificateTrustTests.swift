@@ -1,5 +1,6 @@
 import Foundation
 import HTTP2
+import Management
 import Service
 import Testing
 
@@ -130,8 +131,8 @@ struct CertificateTrustTests {
             #expect(try await client.send(headers).status == 200)
             try await client.announced(1000)
             let began = try await client.begin(headers)
-            let _: AdministrationMessages.KeyMade = try await test.administer(
-                "DELETE", "/keys/\(try required(test.description.key).keyID)")
+            let _: ManagementMessages.KeyMade = try await test.administer(
+                "DELETE", "/v1/keys/\(try required(test.description.key).keyID)")
             let answer = try await began.finish()
             #expect(answer.status == 403 && answer.reason == "InvalidProviderToken")
             await client.close()
@@ -161,9 +162,9 @@ struct CertificateTrustTests {
     @Test func `A topic of the certificate that is another app of the team is Forbidden`() async throws {
         try await TestService.run { test in
             let (token, topic) = (try await test.makeDeviceToken(), "com.example.app.complication")
-            let _: AdministrationMessages.AppMade = try await test.administer(
-                "POST", "/apps",
-                AdministrationMessages.NewApp(team: try required(test.description.key).teamID, bundleID: topic))
+            let _: ManagementMessages.AppMade = try await test.administer(
+                "POST", "/v1/apps",
+                ManagementMessages.NewApp(team: try required(test.description.key).teamID, bundleID: topic))
             let client = try await test.connectProvider(test.makeCertificate())
             let answer = try await client.send(ProviderHeaders(token, topic: topic, token: nil).fields)
             #expect(answer.status == 403 && answer.reason == "Forbidden")

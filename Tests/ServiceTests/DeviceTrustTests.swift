@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import HTTP2
 import NIOCore
+import Management
 import Notifications
 import Service
 import Testing
@@ -32,10 +33,10 @@ struct DeviceTrustTests {
     @Test func `Production takes a code, once, and only its own`() async throws {
         try await TestService.run(environment: .production) { test in
             let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
-            let invitation: AdministrationMessages.Invitation = try await test.administer(
-                "POST", "/invitations", AdministrationMessages.NewInvitation(environment: "production"))
-            let other: AdministrationMessages.Invitation = try await test.administer(
-                "POST", "/invitations", AdministrationMessages.NewInvitation(environment: "development"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let other: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "development"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations")
             let codes = [nil, "NOSUCHCODE", other.code, invitation.code, invitation.code]
@@ -51,8 +52,8 @@ struct DeviceTrustTests {
 
     @Test func `A request that is none does not use a code up`() async throws {
         try await TestService.run(environment: .production) { test in
-            let invitation: AdministrationMessages.Invitation = try await test.administer(
-                "POST", "/invitations", AdministrationMessages.NewInvitation(environment: "production"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
             #expect(try await client.send(activation, body: "nothing").status == 400)
@@ -64,8 +65,8 @@ struct DeviceTrustTests {
 
     @Test func `A code is good after a restart`() async throws {
         try await TestService.runTwice(environment: .production) { test in
-            let invitation: AdministrationMessages.Invitation = try await test.administer(
-                "POST", "/invitations", AdministrationMessages.NewInvitation(environment: "production"))
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             return invitation.code
         } _: { test, code in
             let client = try await test.connectCourier()
@@ -159,8 +160,8 @@ struct DeviceTrustTests {
             let accepted = try await push(token, test)
             #expect(accepted.status == 200)
             let id = try await test.deviceID(of: certificate)
-            let _: AdministrationMessages.RevokedDevice = try await test.administer(
-                "DELETE", "/devices/\(id)", AdministrationMessages.NewRevokedDevice(environment: "development"))
+            let _: ManagementMessages.RevokedDevice = try await test.administer(
+                "DELETE", "/v1/devices/\(id)?environment=development")
             let lines = try await stream.body
             #expect(lines.contains(#"{"end":"revoked"}"#))
             #expect(try await client.goAways() == [#"{"reason":"BadCertificate"}"#])
@@ -193,7 +194,7 @@ struct DeviceTrustTests {
             let device = try await test.makeDeviceCertificate()
             let client = try await test.connectCourier(device)
             let before = try await register(client)
-            let rotated: AdministrationMessages.TokenKey = try await test.administer("POST", "/token-keys")
+            let rotated: ManagementMessages.TokenKey = try await test.administer("POST", "/v1/token-keys")
             #expect(rotated.tokenKeyID == 2)
             let other = try await test.connectCourier(test.makeDeviceCertificate())
             let after = try await register(other)

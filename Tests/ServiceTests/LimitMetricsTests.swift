@@ -98,10 +98,7 @@ struct LimitMetricsTests {
     ]
 
     @Test(arguments: rows) func `A limit that strikes is counted`(_ row: Row) async throws {
-        try await TestService.run {
-            $0.metricsPort = 0
-            row.set(&$0)
-        } _: { test in
+        try await TestService.run(row.set) { test in
             let clients = try await row.strike(test)
             try await test.metricsSay(row.limit.rawValue)
             for client in clients { await client.close() }
@@ -110,7 +107,6 @@ struct LimitMetricsTests {
 
     @Test func `More than may wait for the disk is counted`() async throws {
         try await RejectionSituation.withFaultyDisk {
-            $0.metricsPort = 0
             $0.delivery.pendingStoresPerShard = 1
         } _: { test, disk in
             let token = try await test.makeDeviceToken()

@@ -1,12 +1,13 @@
 import APNSDevice
 import Foundation
 import HTTP2
+import Management
 import Notifications
 import Service
 import Testing
 import Trust
 
-/// What an organisation brings in the place of what the service makes, and the administration over TLS.
+/// What an organisation brings in the place of what the service makes.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnCertificatesTests {
     /// A server's chain, its key and its root, as another authority makes them.
@@ -132,63 +133,6 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `The administration listens over TLS for administrators alone`() async throws {
-        try await TestService.run {
-            $0.administration = ListenAddress(host: "127.0.0.1", port: 0)
-        } _: { test in
-            let made: AdministrationMessages.Administrator = try await test.administer("POST", "/administrators")
-            let port = try required(
-                test.description.administration.flatMap { Int($0.split(separator: ":").last ?? "") })
-            let teams = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/teams")]
-            let connect = { (certificate: ClientCertificate?) async throws -> WireClient in
-                try await WireClient.connect(
-                    port: port, authorityFile: test.description.ca, certificate: certificate)
-            }
-            let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
-            let administrator = ClientCertificate(
-                chainPEM: String(made.identity[start.lowerBound...]),
-                keyPEM: String(made.identity[..<start.lowerBound]))
-            let client = try await connect(administrator)
-            let answer = try await client.send(teams, body: "")
-            #expect(answer.status == 200 && answer.body.contains("Development"))
-            let nobody = try await connect(nil)
-            #expect(try await nobody.send(teams, body: "").status == 403)
-            for other in [try await test.makeCertificate(), try await test.makeDeviceCertificate()] {
-                let refused = try await connect(other)
-                #expect(await !refused.isServed(teams))
-            }
-            let provider = try await test.connectProvider(administrator)
-            #expect(await !provider.isServed(ProviderHeaders("00", token: nil).fields))
-            await client.close()
-            await nobody.close()
-        }
-    }
-
-    @Test func `No administrator is made by another, and nothing of a stranger's request is kept`() async throws {
-        try await TestService.run {
-            $0.administration = ListenAddress(host: "127.0.0.1", port: 0)
-        } _: { test in
-            let made: AdministrationMessages.Administrator = try await test.administer("POST", "/administrators")
-            let port = try required(
-                test.description.administration.flatMap { Int($0.split(separator: ":").last ?? "") })
-            let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
-            let administrator = ClientCertificate(
-                chainPEM: String(made.identity[start.lowerBound...]),
-                keyPEM: String(made.identity[..<start.lowerBound]))
-            let another = [
-                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/administrators"),
-            ]
-            let client = try await WireClient.connect(
-                port: port, authorityFile: test.description.ca, certificate: administrator)
-            #expect(try await client.send(another, body: "{}").status == 403)
-            let stranger = try await WireClient.connect(port: port, authorityFile: test.description.ca)
-            let began = try await stranger.begin(another)
-            #expect(try await began.answer().status == 403)
-            await client.close()
-            await stranger.close()
-        }
-    }
-
     @Test func `A chain that does not lead to the root that clients know ends the start`() async throws {
         try await withFolder { folder in
             let files = try write(authority(), to: folder)
@@ -198,9 +142,5 @@ struct OwnCertificatesTests {
             }
             #expect(error?.description.contains(files.authority) == true)
         }
-    }
-
-    @Test func `Unless it is switched on, the administration listens on its socket alone`() async throws {
-        try await TestService.run { test in #expect(test.description.administration == nil) }
     }
 }

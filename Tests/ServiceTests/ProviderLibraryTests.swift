@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import ProviderGateway
 import Rates
+import Management
 import Service
 import Testing
 
@@ -139,8 +140,8 @@ import Testing
             try await withClient(test) { client, token in
                 let notification = try notification(test)
                 try await client.send(notification, to: token)
-                let _: AdministrationMessages.KeyMade = try await test.administer(
-                    "DELETE", "/keys/\(try required(test.description.key).keyID)")
+                let _: ManagementMessages.KeyMade = try await test.administer(
+                    "DELETE", "/v1/keys/\(try required(test.description.key).keyID)")
                 let error = await #expect(throws: ProviderError.self) {
                     try await client.send(notification, to: token)
                 }

@@ -68,7 +68,7 @@ struct StartTests {
 
     @Test func `A foreign folder with a file named lock is left alone`() async throws {
         try await withFolder { _, settings in
-            let data = URL(fileURLWithPath: settings.dataFolder)
+            let data = URL(fileURLWithPath: settings.folder.path)
             try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
             for name in ["lock", "payroll.db"] { try Data().write(to: data.appendingPathComponent(name)) }
             await #expect(throws: ServiceError.self) { _ = try await start(settings) }
@@ -98,9 +98,9 @@ struct StartTests {
     @Test func `A folder that was open to others is closed`() async throws {
         try await withFolder { _, settings in
             try FileManager.default.createDirectory(
-                atPath: settings.dataFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+                atPath: settings.folder.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
             _ = try await start(settings)
-            let attributes = try FileManager.default.attributesOfItem(atPath: settings.dataFolder)
+            let attributes = try FileManager.default.attributesOfItem(atPath: settings.folder.path)
             #expect(attributes[.posixPermissions] as? Int == 0o700)
         }
     }

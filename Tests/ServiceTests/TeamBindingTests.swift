@@ -1,4 +1,5 @@
 import Foundation
+import Management
 import Service
 import Testing
 
@@ -8,8 +9,8 @@ import Testing
 struct TeamBindingTests {
     /// A provider token of a team that has no app, so that it is good for nothing but being told so.
     private func otherTeamsToken(_ test: TestService) async throws -> String {
-        let team: AdministrationMessages.TeamMade = try await test.administer(
-            "POST", "/teams", AdministrationMessages.NewTeam(name: "Other"))
+        let team: ManagementMessages.TeamMade = try await test.administer(
+            "POST", "/v1/teams", ManagementMessages.NewTeam(name: "Other"))
         return try await test.limitedToken(of: team.teamID)
     }
 

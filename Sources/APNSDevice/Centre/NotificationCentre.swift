@@ -8,8 +8,19 @@ public struct NotificationCentre: Sendable, Hashable {
         public let bundleID: String
         /// Empty for those without one.
         public let threadID: String
-        /// The newest first.
+        /// The most relevant first (`relevance-score`), and of equals the newest.
         public let notifications: [ShownNotification]
+        /// When the newest was put on show.
+        fileprivate let newest: UInt64
+
+        fileprivate init(bundleID: String, threadID: String, _ notifications: [ShownNotification]) {
+            self.bundleID = bundleID
+            self.threadID = threadID
+            self.notifications = notifications.sorted {
+                ($0.content.relevanceScore, $0.number) > ($1.content.relevanceScore, $1.number)
+            }
+            newest = notifications.map(\.number).max() ?? 0
+        }
     }
 
     /// The newest first.
@@ -64,7 +75,7 @@ public struct NotificationCentre: Sendable, Hashable {
         let byKey = Dictionary(grouping: notifications) {
             Key(bundleID: $0.bundleID, threadID: $0.content.threadID)
         }
-        return byKey.map { Group(bundleID: $0.bundleID, threadID: $0.threadID, notifications: $1) }
-            .sorted { ($0.notifications.first?.number ?? 0) > ($1.notifications.first?.number ?? 0) }
+        return byKey.map { Group(bundleID: $0.bundleID, threadID: $0.threadID, $1) }
+            .sorted { $0.newest > $1.newest }
     }
 }

@@ -95,6 +95,9 @@ final class CourierConnection: HTTP2Application {
         exchanges[index].deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
     }
 
+    /// Writes the requests made so far, with their bodies: the courier gets them before any later request.
+    func flush() { session?.flush() }
+
     /// Opens the stream of notifications.
     func openStream() {
         guard let session, stream == nil else { return }
@@ -238,12 +241,12 @@ final class CourierConnection: HTTP2Application {
 
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
         let object = JSONObject(debugData.withUnsafeBufferPointer { [UInt8]($0) })
-        guard let reason = object?[plain: "reason"] else {
+        guard let reason = object?[text: "reason"] else {
             goAway = DeviceError(.disconnected, "The courier ends the connection: \(error).")
             return
         }
         // It comes without a status: what is not about the identity can be tried again.
-        goAway = DeviceError(refusal: reason, detail: object?[plain: "detail"], status: 503)
+        goAway = DeviceError(refusal: reason, detail: object?[text: "detail"], status: 503)
     }
 
     func sessionClosed(_ end: SessionEnd) {

@@ -17,6 +17,13 @@ struct CourierRequest: Sendable {
     }
 }
 
+extension CourierRequest {
+    /// Reports the device's power.
+    static func state(_ power: Device.Power) -> CourierRequest {
+        CourierRequest(.post, "/1/state", body: ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#))
+    }
+}
+
 /// What the courier answered.
 struct CourierResponse: Sendable {
     var status = 0

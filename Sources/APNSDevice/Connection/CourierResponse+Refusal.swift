@@ -6,7 +6,7 @@ extension CourierResponse {
         guard !(200..<300).contains(status) else { return nil }
         let object = JSONObject(body)
         return DeviceError(
-            refusal: object?[plain: "reason"], detail: object?[plain: "detail"], status: status)
+            refusal: object?[text: "reason"], detail: object?[text: "detail"], status: status)
     }
 }
 

@@ -17,7 +17,7 @@ extension Device {
 
     /// What the device says of its power, which decides when the service sends notifications of priority 5.
     public enum Power: String, Sendable, Hashable, CaseIterable {
-        /// Send as seldom as can be.
+        /// Saving it: what can wait waits, and comes in bursts.
         case low
         /// In use.
         case awake
@@ -35,6 +35,9 @@ extension Device {
         public var closeTimeout = Duration.seconds(5)
         /// Which notifications the device has seen, so that none is shown twice; in memory unless a store is given.
         public var received: any ReceivedIdentifiers = MemoryIdentifiers()
+        /// What the device says of its power on each new connection; nil for nothing, which counts as
+        /// ``Device/Power/awake``. What ``Device/report(_:)`` says later takes its place.
+        public var power: Power?
         /// The threads that serve the connection.
         public var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
@@ -49,6 +52,8 @@ extension Device {
         package var keepsIdentity = true
         /// Is told what a fleet counts.
         package var observer: (any DeviceObserver)?
+        /// Asked on each new connection, in place of what was said before; on the connection's thread.
+        package var readPower: (@Sendable () -> Power?)?
         /// Tells the time of day.
         package var now: @Sendable () -> Date = { Date() }
         var reconnection = Reconnection.Limits()

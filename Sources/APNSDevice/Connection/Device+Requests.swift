@@ -8,7 +8,7 @@ extension Device {
     /// long as nothing changed (Guide, 2.1.4.4). Its length may change.
     public func register(_ bundleID: String) async throws(DeviceError) -> String {
         let response = try await send(CourierRequest(.put, Self.path(bundleID)))
-        guard let token = JSONObject(response.body)?[plain: "token"], !token.isEmpty else {
+        guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
             throw DeviceError(.badResponse, "The courier's answer holds no device token.")
         }
         return token
@@ -19,13 +19,14 @@ extension Device {
     @discardableResult
     public func unregister(_ bundleID: String) async throws(DeviceError) -> String? {
         let response = try await send(CourierRequest(.delete, Self.path(bundleID)))
-        return JSONObject(response.body)?[plain: "token"]
+        return JSONObject(response.body)?[text: "token"]
     }
 
-    /// Tells the service how the device stands.
+    /// Reports the device's power to the service, now and again on each new connection: the service forgets it when the stream
+    /// of notifications ends.
     public func report(_ power: Power) async throws(DeviceError) {
-        let body = ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#)
-        _ = try await send(CourierRequest(.post, "/1/state", body: body))
+        _ = try await send(.state(power))
+        remember(power)
     }
 
     /// Gives all apps on the device new device tokens, as after the device was erased or restored: each old one is no

@@ -83,6 +83,11 @@ public final class Device: Sendable {
         }
     }
 
+    /// Says this of the power on later connections too.
+    func remember(_ power: Power) {
+        eventLoop.execute { [link] in link.value.power = power }
+    }
+
     /// Makes a request, on a connection that is made where there is none.
     func send(_ request: CourierRequest) async throws(DeviceError) -> CourierResponse {
         try await link.send(request, timeout: requestTimeout, on: eventLoop)

@@ -80,11 +80,25 @@ extension DeviceLink: CourierConnection.Owner {
         guard isCurrent(connection) else { return connection.fail(DeviceError(.closed, "The device was closed.")) }
         state = .connected(connection)
         keepAlive.begin(at: eventLoop.now)
-        if listening != nil { connection.openStream() }
+        if listening != nil { beginListening(on: connection) }
         let waiting = requests
         requests = []
         for request in waiting { connection.send(request.request, timeout: request.timeout, request.finish) }
         acknowledge()
+    }
+
+    /// Reports the device's power and then opens the stream: the courier knows the power before it sends the first
+    /// notification.
+    func beginListening(on connection: CourierConnection) {
+        if let power = configuration.readPower?() ?? power {
+            connection.send(.state(power), timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
+                // If the connection has ended, `ended` handles that.
+                guard case .success(let response) = result, let refusal = response.refusal else { return }
+                delegate.reported(refusal)
+            }
+            connection.flush()
+        }
+        connection.openStream()
     }
 
     func heard(_ connection: CourierConnection) {

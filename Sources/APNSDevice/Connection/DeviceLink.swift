@@ -64,6 +64,8 @@ final class DeviceLink {
     var renewed: DeviceIdentity?
     /// From when on the identity is to be renewed.
     var renewalDate: Date?
+    /// What the device says of its power on each new connection.
+    var power: Device.Power?
 
     var state = State.idle
     /// Whether the stream of notifications is wanted, and who waits for its end.
@@ -96,6 +98,7 @@ final class DeviceLink {
     ) {
         self.credentials = credentials
         renewalDate = credentials?.validity?.renewalDate
+        power = configuration.power
         self.tls = tls
         self.delegate = delegate
         seen = configuration.received
@@ -125,7 +128,7 @@ final class DeviceLink {
         listening = promise
         switch state {
         case .idle: connect()
-        case .connected(let connection): connection.openStream()
+        case .connected(let connection): beginListening(on: connection)
         case .connecting, .waiting, .closed: break
         }
         return promise.futureResult

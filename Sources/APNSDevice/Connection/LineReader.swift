@@ -48,7 +48,7 @@ struct LineReader {
         }
         if let notification = ReceivedNotification(object) { return .notification(notification) }
         if let sending = object[number: "sending"] { return .unreadable(sending: sending) }
-        return object[plain: "end"].map { .end($0) } ?? .nothing
+        return object[text: "end"].map { .end($0) } ?? .nothing
     }
 }
 

@@ -1,7 +1,8 @@
+import Connections
 import NIOCore
 
-/// When to connect again: after a delay that doubles each time, and that chance shortens, so that a service that is
-/// down is not beleaguered and a fleet does not come back in one moment.
+/// When to connect again: after a growing delay, so that a service that is down is not beleaguered and a fleet does not come
+/// back in one moment. A connection that lived for long begins anew.
 struct Reconnection: Sendable, Hashable {
     /// The bounds of the delay, each with the reason for its value.
     struct Limits: Sendable, Hashable {
@@ -14,28 +15,26 @@ struct Reconnection: Sendable, Hashable {
     }
 
     private let limits: Limits
-    private var delay: TimeAmount
+    /// In a row.
+    private var failures = 0
     private var opened: NIODeadline?
 
-    init(limits: Limits = Limits()) {
-        self.limits = limits
-        delay = limits.shortest
-    }
+    init(limits: Limits = Limits()) { self.limits = limits }
 
     /// The connection works: the courier has answered on it.
     mutating func open(at now: NIODeadline) { opened = now }
 
     /// The connection has ended, or could not be made.
     /// - Parameter random: from 0 up to 1.
-    /// - Returns: How long to wait: half of the delay at least.
+    /// - Returns: How long to wait.
     mutating func ended(at now: NIODeadline, random: Double) -> TimeAmount {
-        if let opened, now - opened >= limits.longLife { delay = limits.shortest }
+        if let opened, now - opened >= limits.longLife { failures = 0 }
         opened = nil
-        let whole = Double(delay.nanoseconds)
-        delay = min(delay * 2, limits.longest)
-        return .nanoseconds(Int64(whole / 2 + whole / 2 * min(max(random, 0), 1)))
+        failures += 1
+        return GrowingDelay(first: limits.shortest, longest: limits.longest)
+            .delay(afterFailures: failures, random: random)
     }
 
     /// The network came back, or is another one: what was learnt of the old one does not count.
-    mutating func networkIsBack() { delay = limits.shortest }
+    mutating func networkIsBack() { failures = 0 }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Notifications
 
 /// A notification as a device receives it.
@@ -57,21 +56,15 @@ public struct ReceivedNotification: Sendable, Hashable {
 extension ReceivedNotification {
     /// - Returns: nil when the line is not a notification.
     init?(_ object: JSONObject) {
-        guard let sending = object[number: "sending"], let id = object[plain: "id"], NotificationID(id) != nil,
-            let topic = object[plain: "topic"], let bundleID = object[plain: "bundleID"],
+        guard let sending = object[number: "sending"], let id = object[text: "id"], NotificationID(id) != nil,
+            let topic = object[text: "topic"], let bundleID = object[text: "bundleID"],
             let priority = object[number: "priority"], priority <= 10,
             let payload = object[raw: "payload"], payload.first == UInt8(ascii: "{")
         else { return nil }
         self.init(
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
-            collapseID: object[raw: "collapseID"].flatMap(Self.text), pushType: object[plain: "pushType"],
+            collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
             payload: payload)
         self.sending = sending
-    }
-
-    /// A JSON string with its escapes resolved; nil where it is something else.
-    private static func text(_ json: [UInt8]) -> String? {
-        // An identifier that is no text replaces nothing.
-        try? JSONDecoder().decode(String.self, from: Data(json))
     }
 }

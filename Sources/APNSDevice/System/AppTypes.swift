@@ -27,10 +27,37 @@ public struct NotificationCategory: Sendable, Hashable, Codable {
     /// The value of `category` in the payload.
     public var id: String
     public var actions: [NotificationAction]
+    /// Whether the app has a notification content extension for these notifications: see ``App/view(of:after:)``.
+    public var hasContentExtension: Bool
 
-    public init(id: String, actions: [NotificationAction]) {
+    public init(id: String, actions: [NotificationAction], hasContentExtension: Bool = false) {
         self.id = id
         self.actions = actions
+        self.hasContentExtension = hasContentExtension
+    }
+
+    /// `actions` and `hasContentExtension` may be left out.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        actions = try values.decodeIfPresent([NotificationAction].self, forKey: .actions) ?? []
+        hasContentExtension = try values.decodeIfPresent(Bool.self, forKey: .hasContentExtension) ?? false
+    }
+}
+
+/// A notification as the user sees it on looking closely: drawn by the app's notification content extension, or by the
+/// system, which shows all of its text.
+public struct NotificationView: Sendable, Hashable {
+    /// What is to be read, from top to bottom.
+    public var lines: [String]
+    /// Whether the app's extension drew it.
+    public internal(set) var isOfExtension = false
+
+    public init(lines: [String]) { self.lines = lines }
+
+    /// The system's own view.
+    init(of content: NotificationContent) {
+        lines = [content.title, content.subtitle, content.body].filter { !$0.isEmpty }
     }
 }
 

@@ -21,6 +21,7 @@ extension NotificationContent {
         threadID = payload.threadID ?? ""
         category = payload.category
         targetContentID = payload.targetContentID
+        filterCriteria = payload.filterCriteria
         interruptionLevel = payload.interruptionLevel ?? .active
         relevanceScore = payload.relevanceScore ?? 0
     }

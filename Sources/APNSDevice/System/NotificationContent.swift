@@ -12,6 +12,9 @@ public struct NotificationContent: Sendable, Hashable {
 
     /// What is heard.
     public struct Sound: Sendable, Hashable {
+        /// The name of the default sound, which is played for a file that the app does not have too.
+        public static let defaultName = "default"
+
         /// A sound file of the app's, or `default`.
         public var name: String
         /// Heard although the device is muted.
@@ -37,13 +40,16 @@ public struct NotificationContent: Sendable, Hashable {
     public var threadID = ""
     /// Which of the app's categories, and so which actions.
     public var category: String?
-    /// The image to launch the app with.
+    /// The image that is shown while the app starts, when the user opens it with this notification.
     public var launchImage: String?
     /// The title of the button that opens the app.
     public var actionTitle: String?
+    /// The window that comes forward, when the user opens the app with this notification.
     public var targetContentID: String?
+    /// What a Focus filter compares.
+    public var filterCriteria: String?
     public var interruptionLevel = InterruptionLevel.active
-    /// From 0 to 1: which of an app's notifications stands first.
+    /// From 0 to 1. The notification with the greatest score is shown first in its group.
     public var relevanceScore = 0.0
 
     public init() {}

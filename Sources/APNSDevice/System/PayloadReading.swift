@@ -13,6 +13,7 @@ struct PayloadReading: Sendable, Hashable {
     var targetContentID: String?
     var interruptionLevel: NotificationContent.InterruptionLevel?
     var relevanceScore: Double?
+    var filterCriteria: String?
 
     /// The `alert` dictionary; a text alone is its body.
     struct Alert: Sendable, Hashable {
@@ -76,7 +77,9 @@ private struct APS: Decodable {
         reading.targetContentID = values.value("target-content-id")
         let level: String? = values.value("interruption-level")
         reading.interruptionLevel = level.flatMap(NotificationContent.InterruptionLevel.init)
-        reading.relevanceScore = values.value("relevance-score")
+        let score: Double? = values.value("relevance-score")
+        reading.relevanceScore = score.map { min(max($0, 0), 1) }
+        reading.filterCriteria = values.value("filter-criteria")
         return reading
     }
 }

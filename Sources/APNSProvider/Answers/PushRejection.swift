@@ -34,7 +34,8 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension PushRejection {
-    /// Why the service refused. Those that this library knows are static members; others are kept as they came.
+    /// Why the service refused. Those that this library knows are static members; others are kept as they came. Two
+    /// spellings of the same reason are equal.
     public struct Reason: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The reason as it stands in the answer.
         public let rawValue: String
@@ -46,9 +47,18 @@ extension PushRejection {
         public var description: String { rawValue }
 
         /// What the reason means, a sentence; nil for one that this library does not know.
-        public var meaning: String? { known?.row.meaning }
+        public var meaning: String? { Rejection.Reason(rawValue: canonical)?.row.meaning }
         /// What to do; nil for a reason that this library does not know.
         public var advice: Advice? { known.map { Advice($0.row.advice) } }
+
+        public static func == (one: Reason, other: Reason) -> Bool { one.canonical == other.canonical }
+        public func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
+
+        /// The reason in the spelling of Apple's page. The service has been seen to send another one for
+        /// ``badEnvironmentKeyIDInToken``.
+        private var canonical: String {
+            known == .badEnvironmentKeyInToken ? Rejection.Reason.badEnvironmentKeyIDInToken.rawValue : rawValue
+        }
 
         private var known: Rejection.Reason? { Rejection.Reason(rawValue: rawValue) }
         private init(_ reason: Rejection.Reason) { rawValue = reason.rawValue }
@@ -93,9 +103,11 @@ extension PushRejection {
         public static let invalidProviderToken = Reason(.invalidProviderToken)
         /// There is neither a certificate nor a provider token.
         public static let missingProviderToken = Reason(.missingProviderToken)
-        /// The key is not for this topic.
+        /// The key is not related to the key of the first notification on this connection. On another connection it can be
+        /// used: the client opens one and sends the notification again.
         public static let unrelatedKeyIDInToken = Reason(.unrelatedKeyIDInToken)
-        /// The key is for the other environment.
+        /// The key is for the other environment. The reason came as `BadEnvironmentKeyIdInToken` or as
+        /// `BadEnvironmentKeyInToken`.
         public static let badEnvironmentKeyIDInToken = Reason(.badEnvironmentKeyIDInToken)
         /// The path is none of the service's.
         public static let badPath = Reason(.badPath)

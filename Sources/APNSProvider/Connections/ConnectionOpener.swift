@@ -48,6 +48,7 @@ struct ConnectionOpener: Sendable {
                     // Until the service's SETTINGS have come nothing is sent (Guide, 2.3.3: "do not assume a specific
                     // number of streams").
                     configuration.concurrentStreamsBeforeSettings = 1
+                    configuration.literals = .withoutIndexing
                     let session = HTTP2Session(
                         role: .client, configuration: configuration, application: application.value)
                     try channel.pipeline.syncOperations.addHandler(session)

@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 
 /// Decides which connections there are and which of them gets the next request. A value: what happened goes in, with
@@ -92,6 +93,7 @@ struct ConnectionPlan {
         switch verdict {
         case .accepted: connections[index].isAuthenticated = true
         case .refused: connections[index].isAuthenticated = false
+        case .unrelated: leave(id)
         case .unknown: if connections[index].announced > 1 { connections[index].isAuthenticated = true }
         }
     }
@@ -186,4 +188,10 @@ struct ConnectionPlan {
     subscript(id: ID) -> Connection? { index(of: id).map { connections[$0] } }
 
     private func index(of id: ID) -> Int? { connections.firstIndex { $0.id == id } }
+}
+
+extension GrowingDelay {
+    /// Opening connections: "APNs treats rapid connection and disconnection as a denial-of-service attack" (Guide,
+    /// 2.3.3.1). A restart of the other side takes a second, an outage is not made worse by a try in half a minute.
+    static let connecting = GrowingDelay(first: .milliseconds(200), longest: .seconds(30))
 }

@@ -258,7 +258,11 @@ final class Dispatcher {
 
     func requestEnded(on id: ConnectionPlan.ID) { plan.ended(on: id) }
 
-    func answered(on id: ConnectionPlan.ID, _ verdict: TokenVerdict) { plan.answered(on: id, verdict) }
+    func answered(on id: ConnectionPlan.ID, _ verdict: TokenVerdict) {
+        plan.answered(on: id, verdict)
+        // It serves the key that it began with, and we have another: it ends when the last answer is in.
+        if verdict == .unrelated { connections.first { $0.id == id }?.leave() }
+    }
 
     /// All that had arrived at once was looked at.
     func batchEnded() {

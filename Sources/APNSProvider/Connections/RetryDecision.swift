@@ -1,3 +1,4 @@
+import Connections
 import NIOCore
 import Notifications
 
@@ -71,6 +72,8 @@ enum RetryDecision: Hashable {
 enum TokenVerdict: Hashable {
     case accepted
     case refused
+    /// The token's key is not related to the one that the connection began with: another connection may take it.
+    case unrelated
     /// The service may have refused the request before it looked at the token.
     case unknown
 
@@ -81,10 +84,16 @@ enum TokenVerdict: Hashable {
         case 403:
             switch answer.reason.flatMap(Rejection.Reason.init(rawValue:)) {
             case .expiredProviderToken, .invalidProviderToken, .missingProviderToken: self = .refused
+            case .unrelatedKeyIDInToken: self = .unrelated
             default: self = .unknown
             }
         default:
             self = .unknown
         }
     }
+}
+
+extension GrowingDelay {
+    /// Sending a notification again: first within a second, then ever later.
+    static let sending = GrowingDelay(first: .milliseconds(800), longest: .seconds(60))
 }

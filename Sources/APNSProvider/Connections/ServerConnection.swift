@@ -90,8 +90,10 @@ final class ServerConnection: HTTP2Application {
         session?.flush()
     }
 
-    /// The header fields, indexed as the text under Table 8-1 demands: `:path` and `authorization` never, what changes
-    /// with each notification the first time, so that its name enters the service's table, and everything else always.
+    /// The header fields, encoded as the text under Table 8-1 demands: `:path` and `authorization` without indexing, what
+    /// changes with each notification with incremental indexing the first time, so that its name enters the service's
+    /// table, and everything else always with it. What is `.never` here goes out without indexing (RFC 7541, 6.2.2):
+    /// `ConnectionOpener` sets `HTTP2Configuration.literals` so.
     private func fill(_ request: PushRequest, authorization: String?) {
         // Taken out for so long, because each access to a property of a class is checked.
         var block = HeaderBlock()
@@ -229,7 +231,7 @@ final class ServerConnection: HTTP2Application {
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
         // JSON with a reason, as the body of a rejection (Guide, 2.3.3.2). Other servers put text there.
         let data = Array(debugData.array.prefix(Self.maximumGoAwayBytes))
-        let reason = JSONObject(data)?[plain: "reason"] ?? String(decoding: data, as: UTF8.self)
+        let reason = JSONObject(data)?[text: "reason"] ?? String(decoding: data, as: UTF8.self)
         goAwayCause = reason.isEmpty ? "\(error)" : reason
         trouble = goAwayCause
         owner?.goingAway(self, reason: reason, code: error)
@@ -256,7 +258,7 @@ final class ServerConnection: HTTP2Application {
     /// (Table 8-5).
     private static func answer(_ exchange: borrowing Exchange) -> Ticket.Answer {
         let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
-        let reason = object?[plain: "reason"]
+        let reason = object?[text: "reason"]
         guard exchange.status == 200 ? exchange.apnsID != nil : reason != nil else {
             // 5xx is tried again whoever said it: a proxy in front of the service says it in HTML.
             if exchange.status >= 500 {
@@ -271,7 +273,7 @@ final class ServerConnection: HTTP2Application {
                 uniqueID: exchange.uniqueID,
                 reason: reason,
                 timestamp: object?[number: "timestamp"],
-                detail: object?[plain: "detail"],
+                detail: object?[text: "detail"],
             ))
     }
 

@@ -26,6 +26,8 @@ extension APS {
         public var locArgs: [String]?
         /// The key of the action button's title.
         public var actionLocKey: String?
+        /// Keys that this library has no property for. A key that a property writes does not belong here.
+        public var other: [String: JSONValue] = [:]
 
         /// An alert with the given keys.
         public init(
@@ -40,6 +42,7 @@ extension APS {
             locKey: String? = nil,
             locArgs: [String]? = nil,
             actionLocKey: String? = nil,
+            other: [String: JSONValue] = [:],
         ) {
             self.title = title
             self.subtitle = subtitle
@@ -52,6 +55,7 @@ extension APS {
             self.locKey = locKey
             self.locArgs = locArgs
             self.actionLocKey = actionLocKey
+            self.other = other
         }
 
         /// An alert with this text alone.

@@ -7,7 +7,7 @@ extension APS {
         writer.open()
         if let alert {
             writer.key("alert")
-            if alert.isBodyAlone, let body = alert.body { writer.string(body) } else { alert.write(to: &writer) }
+            if alert.isBodyAlone, let body = alert.body { writer.string(body) } else { try alert.write(to: &writer) }
         }
         if let badge { writer.field("badge", badge) }
         if let sound { sound.write(to: &writer) }
@@ -20,13 +20,27 @@ extension APS {
         if let relevanceScore { writer.field("relevance-score", relevanceScore) }
         writer.field("filter-criteria", filterCriteria)
         try liveActivity?.write(to: &writer)
+        try writer.fields(other, besides: Self.keys, of: "the aps dictionary")
         writer.close()
         return writer.bytes
     }
+
+    /// The keys that properties write (Guide, Table 9-1, and those that came later).
+    static let keys: Set<String> = [
+        "alert", "badge", "sound", "thread-id", "category", "content-available", "mutable-content",
+        "target-content-id", "interruption-level", "relevance-score", "filter-criteria", "timestamp", "event",
+        "content-state", "stale-date", "dismissal-date", "attributes-type", "attributes",
+    ]
 }
 
 extension APS.Alert {
-    fileprivate func write(to writer: inout JSONWriter) {
+    /// The keys that properties write (Guide, Table 9-2, and those that came later).
+    static let keys: Set<String> = [
+        "title", "subtitle", "body", "launch-image", "title-loc-key", "title-loc-args", "subtitle-loc-key",
+        "subtitle-loc-args", "loc-key", "loc-args", "action-loc-key",
+    ]
+
+    fileprivate func write(to writer: inout JSONWriter) throws(ProviderError) {
         writer.open()
         writer.field("title", title)
         writer.field("subtitle", subtitle)
@@ -39,6 +53,7 @@ extension APS.Alert {
         writer.field("loc-key", locKey)
         writer.field("loc-args", locArgs)
         writer.field("action-loc-key", actionLocKey)
+        try writer.fields(other, besides: Self.keys, of: "the alert")
         writer.close()
     }
 }

@@ -34,6 +34,9 @@ public struct APS: Sendable {
     public var filterCriteria: String?
     /// What a Live Activity shows.
     public var liveActivity: LiveActivity?
+    /// Keys that this library has no property for: those that the service gains after it. A key that a property writes
+    /// does not belong here.
+    public var other: [String: JSONValue] = [:]
 
     /// How much a notification may interrupt.
     public enum InterruptionLevel: String, Sendable, Hashable, CaseIterable {
@@ -61,6 +64,7 @@ public struct APS: Sendable {
         relevanceScore: Double? = nil,
         filterCriteria: String? = nil,
         liveActivity: LiveActivity? = nil,
+        other: [String: JSONValue] = [:],
     ) {
         self.alert = alert
         self.badge = badge
@@ -74,6 +78,7 @@ public struct APS: Sendable {
         self.relevanceScore = relevanceScore
         self.filterCriteria = filterCriteria
         self.liveActivity = liveActivity
+        self.other = other
     }
 
     /// A silent notification: it wakes the app, and shows and plays nothing (Guide, 2.2.2).

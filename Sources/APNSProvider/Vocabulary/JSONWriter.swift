@@ -50,6 +50,22 @@ struct JSONWriter {
         raw(name, Array("[\(texts.map(JSONString.quoted).joined(separator: ","))]".utf8))
     }
 
+    /// Keys of the caller's, in the order of the alphabet.
+    /// - Throws: ``ProviderError/Code/badNotification`` for a key that has a property of its own, and for a number that JSON
+    ///   cannot write.
+    mutating func fields(
+        _ values: [String: JSONValue],
+        besides keys: Set<String>,
+        of place: String,
+    ) throws(ProviderError) {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            guard !keys.contains(name) else {
+                throw ProviderError(.badNotification, "The key \(name) of \(place) has a property of its own.")
+            }
+            raw(name, try PushPayload.encode(value))
+        }
+    }
+
     /// A key and a value that is JSON already.
     mutating func raw(_ name: String, _ json: [UInt8]) {
         key(name)

@@ -29,7 +29,7 @@ extension PushNotification {
         public static let mdm = PushType(.mdm)
 
         /// All that there are.
-        public static let allCases = Notifications.PushType.allCases.map { PushType($0) }
+        public static let allCases = Notifications.PushType.all.map { PushType($0) }
 
         private init(_ type: Notifications.PushType) { self.type = type }
 
@@ -38,6 +38,15 @@ extension PushNotification {
         public init?(rawValue: String) {
             guard let type = Notifications.PushType(rawValue: rawValue) else { return nil }
             self.type = type
+        }
+
+        /// What a notification is for that does not say.
+        init(topic: String, isSilent: Bool) {
+            let ofService = Self.allCases.first { type in
+                guard let suffix = type.topicSuffix, !suffix.isEmpty else { return false }
+                return topic.hasSuffix(suffix)
+            }
+            self = ofService ?? (isSilent ? .background : .alert)
         }
 
         /// As it stands in the header.

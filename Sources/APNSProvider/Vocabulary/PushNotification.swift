@@ -26,6 +26,9 @@ public struct PushNotification: Sendable, Hashable {
     public let collapseID: String?
 
     /// A notification with a payload that is encoded already.
+    ///
+    /// Without a push type it is the one that the topic's suffix names, as `.voip`; for the app's own topic
+    /// ``PushType/background`` when the payload is silent, and ``PushType/alert`` otherwise.
     /// - Throws: ``ProviderError/Code/badNotification``, with the rule that is broken: the payload is larger than its
     ///   push type allows, the priority does not suit it (Table 8-2), the collapse identifier is longer than 64 bytes,
     ///   or the topic does not go with the push type.
@@ -39,12 +42,13 @@ public struct PushNotification: Sendable, Hashable {
         collapseID: String? = nil,
     ) throws(ProviderError) {
         self.topic = topic
-        self.pushType = pushType ?? (payload.isSilent ? .background : .alert)
+        self.pushType = pushType ?? PushType(topic: topic, isSilent: payload.isSilent)
         self.payload = payload
         self.id = id
         self.expiration = expiration
-        // The service takes 10 for a missing priority, which is an error for a silent notification (Table 8-2).
-        self.priority = priority ?? (payload.isSilent ? .considerate : nil)
+        // The service takes 10 for a missing priority, which is an error for a silent notification (Table 8-2). A push for
+        // another service, such as VoIP, is not a silent notification, even with content-available.
+        self.priority = priority ?? (self.pushType == .background ? .considerate : nil)
         self.collapseID = collapseID
         try check()
     }
@@ -106,7 +110,7 @@ public struct PushNotification: Sendable, Hashable {
                 .badNotification,
                 "Push type background takes content-available without alert, badge and sound (Guide, 2.2.2).")
         }
-        guard priority != .immediate || !payload.isSilent else {
+        guard priority != .immediate || pushType != .background else {
             throw ProviderError(
                 .badNotification, "Priority 10 is an error with content-available alone (Guide, Table 8-2).")
         }

@@ -64,6 +64,7 @@ public struct PushPayload: Sendable, Hashable {
             json.append(contentsOf: members)
         }
         json.append(UInt8(ascii: "}"))
+        if !aps.other.isEmpty || aps.alert?.other.isEmpty == false { try Self.checkDepth(json) }
         var contents: Payload.Contents = [.aps]
         if aps.alert != nil { contents.insert(.alert) }
         if aps.badge != nil { contents.insert(.badge) }
@@ -99,9 +100,17 @@ public struct PushPayload: Sendable, Hashable {
         }
     }
 
+    /// Values of the caller's may lie deeper in each other than the service takes.
+    private static func checkDepth(_ json: [UInt8]) throws(ProviderError) {
+        do {
+            _ = try Payload(json)
+        } catch {
+            throw ProviderError(.badNotification, error.description)
+        }
+    }
+
     private static func member(_ key: String, ofAPSIn json: [UInt8]) -> Bool {
-        guard let aps = JSONObject(json)?[raw: "aps"] else { return false }
-        return JSONObject(aps)?[raw: key] != nil
+        JSONObject(json)?[object: "aps"]?[raw: key] != nil
     }
 
     /// JSON as Foundation writes it: without white space, slashes left as they are.

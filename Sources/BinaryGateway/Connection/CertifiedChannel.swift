@@ -99,7 +99,12 @@ extension CertifiedChannel {
 }
 
 extension CertifiedChannel: ServedConnection {
-    package var handler: any ChannelHandler { self }
+    package func addHandlers(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        before last: any ChannelHandler,
+    ) throws {
+        try pipeline.addHandler(self, position: .before(last))
+    }
 
     package func tick(now: NIODeadline) {
         second = now

@@ -54,7 +54,7 @@ extension DeviceLine {
         guard epoch == self.epoch, case .reading(var reading) = phase else { return [] }
         let before = waiting
         waiting.removeAll()
-        if reading.releases { burstAt = nil }
+        if reading.releases { policy.endBurst() }
         var actions: [Action] = []
         let ofHeld = Set(versionsOfHeld.values)
         for stored in entries where isNews(stored) && !ofHeld.contains(stored.version) {
@@ -95,21 +95,23 @@ extension DeviceLine {
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
-        let reason: Waiting.Reason
-        if !hasRoom {
-            reason = .room
-        } else if !releases, !power.takesEverything, notification.urgency != .immediate {
-            reason = notification.urgency == .low ? .company : .burst
-        } else if notification.isSilent, !silents.admits(destination, at: now.uptime.nanoseconds) {
-            reason = .rate(until: Uptime(nanoseconds: silents.opens(destination)))
-        } else {
-            return [.send(send(destination, notification, offer: nil, version: stored.version, now))]
-        }
-        if reason == .burst { burstAt = burstAt ?? now.uptime.advanced(by: burstInterval) }
         let noted = before?.version == stored.version ? before?.noted : nil
-        waiting[destination.app] = Waiting(reason: reason, version: stored.version, noted: reason.step ?? noted)
+        guard hasRoom else {
+            waiting[destination.app] = Waiting(reason: .room, version: stored.version, noted: noted)
+            return []
+        }
+        guard
+            let wait = policy.wait(for: notification, isBurst: releases)
+                ?? SendingPolicy.throttle(notification, to: destination, now, &silents)
+        else { return [.send(send(destination, notification, offer: nil, version: stored.version, now))] }
+        begin(wait, in: stored.version, of: destination.app, now)
         // The log is told once.
-        guard let step = reason.step, step != noted else { return [] }
-        return [.note(step, NotificationSubject(notification, to: destination))]
+        return wait.step == noted ? [] : [.note(wait.step, NotificationSubject(notification, to: destination))]
+    }
+
+    /// A mailbox's content waits from now on.
+    mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of app: AppID, _ now: Moment) {
+        policy.began(wait, now: now)
+        waiting[app] = Waiting(reason: .policy(wait), version: version, noted: wait.step)
     }
 }

@@ -16,8 +16,10 @@ extension DeviceLine {
         }
         // What waits for its mailbox to be read again must not be overtaken, but may be replaced there.
         if let before, !before.isDeferred { return .returned }
-        guard offer.notification.urgency == .immediate || power.takesEverything else {
-            return offerWithRegard(offer, now)
+        guard policy.wait(for: offer.notification, isBurst: false) == nil else {
+            // It goes to the mailbox. What may not be stored has one attempt, which is now.
+            guard offer.id == nil, policy.tries(offer.notification, isBurst: false) else { return .returned }
+            return .taken(send(offer.destination, offer.notification, offer: nil, version: nil, now))
         }
         if before != nil {
             // What was held back goes first: it is in the mailbox, and this comes after it.
@@ -26,24 +28,13 @@ extension DeviceLine {
             offered.then = reading
             return offered
         }
-        guard !offer.notification.isSilent || silents.admits(offer.destination, at: now.uptime.nanoseconds) else {
+        if let wait = SendingPolicy.throttle(offer.notification, to: offer.destination, now, &silents) {
             guard offer.id == nil else { return .returned }
             let subject = NotificationSubject(offer.notification, to: offer.destination)
-            return Offered(answer: .returned, then: .note(.throttled, subject))
+            return Offered(answer: .returned, then: .note(wait.step, subject))
         }
         let sending = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
-        return Offered(
-            answer: .taken, sending: sending, then: offer.notification.urgency == .immediate ? release() : nil)
-    }
-
-    /// The device sleeps, and this is no reason to wake it: it goes to the mailbox. What may not be stored has one
-    /// attempt, which is now, unless it may not even wake the device.
-    mutating func offerWithRegard(_ offer: Offer, _ now: Moment) -> Offered {
-        guard offer.id == nil, offer.notification.urgency == .considerate, !offer.notification.isSilent else {
-            return .returned
-        }
-        return Offered(
-            answer: .taken, sending: send(offer.destination, offer.notification, offer: nil, version: nil, now))
+        return .taken(sending, then: offer.notification.urgency == .immediate ? release() : nil)
     }
 
     mutating func hold(_ offer: Offer, after before: Waiting?) -> Offered {
@@ -96,19 +87,25 @@ extension DeviceLine {
                 actions.append(.returned(id, next.offer.destination))
                 continue
             }
+            var wait: SendingPolicy.Wait?
             let isPassed = passed.contains(app) || isPassed(next, version, by: reading)
-            let isDeferred = !reading.releases && !power.takesEverything && notification.urgency != .immediate
-            if !isPassed, !isDeferred,
-                !notification.isSilent || silents.admits(next.offer.destination, at: now.uptime.nanoseconds)
-            {
-                let sending = send(next.offer.destination, notification, offer: id, version: version, now)
-                actions.append(.send(sending))
-                continue
+            if !isPassed {
+                wait =
+                    policy.wait(for: notification, isBurst: reading.releases)
+                    ?? SendingPolicy.throttle(notification, to: next.offer.destination, now, &silents)
+                guard wait != nil else {
+                    let sending = send(next.offer.destination, notification, offer: id, version: version, now)
+                    actions.append(.send(sending))
+                    continue
+                }
             }
             passed.insert(app)
             actions.append(.returned(id, next.offer.destination))
             // It is in the mailbox already, where the next reading finds it.
-            if !isPassed, let version { actions += wait(next.offer, version, isDeferred: isDeferred, now, silents) }
+            if let wait, let version {
+                begin(wait, in: version, of: app, now)
+                actions.append(.note(wait.step, NotificationSubject(notification, to: next.offer.destination)))
+            }
         }
         return actions
     }
@@ -150,24 +147,6 @@ extension DeviceLine {
         return reading.met[app].map { version < $0 } ?? false
     }
 
-    mutating func wait(
-        _ offer: Offer,
-        _ version: MailboxVersion,
-        isDeferred: Bool,
-        _ now: Moment,
-        _ silents: borrowing Silents,
-    ) -> [Action] {
-        let reason: Waiting.Reason
-        if isDeferred {
-            reason = offer.notification.urgency == .low ? .company : .burst
-        } else {
-            reason = .rate(until: Uptime(nanoseconds: silents.opens(offer.destination)))
-        }
-        if reason == .burst { burstAt = burstAt ?? now.uptime.advanced(by: burstInterval) }
-        waiting[offer.destination.app] = Waiting(reason: reason, version: version, noted: reason.step)
-        return reason.step.map { [.note($0, NotificationSubject(offer.notification, to: offer.destination))] } ?? []
-    }
-
     /// The one attempt of what may not be stored.
     mutating func tryOnce(
         _ offer: Offer,
@@ -177,10 +156,9 @@ extension DeviceLine {
     ) -> [Action] {
         let notification = offer.notification
         let subject = NotificationSubject(notification, to: offer.destination)
-        let mayWake = notification.urgency != .low && !notification.isSilent
-        guard releases || power.takesEverything || mayWake else { return [.note(.discarded(.oneAttempt), subject)] }
-        guard !notification.isSilent || silents.admits(offer.destination, at: now.uptime.nanoseconds) else {
-            return [.note(.throttled, subject), .note(.discarded(.oneAttempt), subject)]
+        guard policy.tries(notification, isBurst: releases) else { return [.note(.discarded(.oneAttempt), subject)] }
+        if let wait = SendingPolicy.throttle(notification, to: offer.destination, now, &silents) {
+            return [.note(wait.step, subject), .note(.discarded(.oneAttempt), subject)]
         }
         return [.send(send(offer.destination, notification, offer: nil, version: nil, now))]
     }

@@ -5,7 +5,7 @@ import Rates
 /// One device's stream as the courier sees it: what is under way on it and what waits in the mailboxes.
 ///
 /// A line first reads the device's mailboxes and holds back what comes meanwhile, so that the device gets everything
-/// in the order of acceptance. What the device is not to be woken for stays in its mailbox, and the line remembers that
+/// in the order of acceptance. What has to wait, by ``SendingPolicy``, stays in its mailbox, and the line remembers that
 /// it is there. A pure state machine: what happened goes in, what is to be done comes out.
 struct DeviceLine: ~Copyable {
     var phase = Phase.reading(Reading(isFirst: true, releases: true))
@@ -18,14 +18,12 @@ struct DeviceLine: ~Copyable {
     var versions: [AppID: MailboxVersion] = [:]
     /// Apps whose mailbox holds something that was not sent, and why not.
     var waiting: [AppID: Waiting] = [:]
-    var power: DevicePower
-    /// When what waits for a burst is sent.
-    var burstAt: Uptime?
+    /// When the device may be sent what.
+    var policy: SendingPolicy
     var lastNumber: UInt64
     /// Tells this line from every other of the device: a reading begun for an older line may have missed something.
     let epoch: UInt64
     let limit: Int
-    let burstInterval: Duration
 
     enum Phase {
         case open
@@ -61,25 +59,15 @@ struct DeviceLine: ~Copyable {
             case room
             /// The mailboxes are being read.
             case reading
-            /// The next burst, or something that is sent at once.
-            case burst
-            /// Anything else that is sent.
-            case company
-            /// The app has had too many silent notifications.
-            case rate(until: Uptime)
-
-            /// What the log is told.
-            var step: DeliveryStep? {
-                switch self {
-                case .room, .reading: nil
-                case .burst, .company: .deferred
-                case .rate: .throttled
-                }
-            }
+            /// It may not be sent yet.
+            case policy(SendingPolicy.Wait)
         }
 
         /// Whether it goes along with the next burst.
-        var isDeferred: Bool { reason == .burst || reason == .company }
+        var isDeferred: Bool { if case .policy(let wait) = reason { wait.isDeferred } else { false } }
+
+        /// When the app may have a silent notification again, if it waits for that.
+        var opens: Uptime? { if case .policy(.rate(let until)) = reason { until } else { nil } }
     }
 
     struct UnderWay: Equatable {
@@ -123,10 +111,13 @@ struct DeviceLine: ~Copyable {
         var then: Action?
 
         static let returned = Offered(answer: .returned)
+
+        static func taken(_ sending: Sending, then: Action? = nil) -> Offered {
+            Offered(answer: .taken, sending: sending, then: then)
+        }
     }
 
-    /// How many silent notifications each app on each device has had.
-    typealias Silents = RateTable<Destination>
+    typealias Silents = SendingPolicy.Silents
 
     /// Sendings are numbered from the time of the connection, this many a millisecond, so that numbers grow from one
     /// connection to the next, on whichever node; they stay below 2^53, which every JSON reader can hold, for the
@@ -142,8 +133,7 @@ struct DeviceLine: ~Copyable {
         epoch = max(previous &+ 1, fromTime.overflow ? 0 : fromTime.partialValue)
         lastNumber = epoch
         limit = limits.unacknowledgedPerDevice
-        burstInterval = limits.burstInterval
-        self.power = power
+        policy = SendingPolicy(power: power, burstInterval: limits.burstInterval)
     }
 
     /// What a new line does first.
@@ -158,8 +148,8 @@ struct DeviceLine: ~Copyable {
 
     /// When ``tick(now:)`` has something to do; nil where nothing waits for a time.
     var deadline: Uptime? {
-        var first = burstAt
-        for case .rate(let until) in waiting.values.lazy.map(\.reason) { first = min(first ?? until, until) }
+        var first = policy.burstAt
+        for opens in waiting.values.lazy.compactMap(\.opens) { first = min(first ?? opens, opens) }
         return first
     }
 
@@ -207,19 +197,17 @@ extension DeviceLine {
 
     /// The device says how it stands.
     mutating func changed(_ power: DevicePower) -> [Action] {
-        self.power = power
+        policy.power = power
         guard power.takesEverything else { return [] }
         return release().map { [$0] } ?? []
     }
 
     /// Sends what has waited long enough.
     mutating func tick(now: Moment) -> [Action] {
-        let isBurst = burstAt.map { $0 <= now.uptime } ?? false
-        let isOpen = waiting.values.contains { waiting in
-            if case .rate(let until) = waiting.reason { until <= now.uptime } else { false }
-        }
+        let isBurst = policy.burstAt.map { $0 <= now.uptime } ?? false
+        let isOpen = waiting.values.contains { $0.opens.map { $0 <= now.uptime } ?? false }
         guard isBurst || isOpen else { return [] }
-        if isBurst { burstAt = nil }
+        if isBurst { policy.endBurst() }
         return readAgain(releases: isBurst).map { [$0] } ?? []
     }
 
@@ -245,7 +233,7 @@ extension DeviceLine {
         underWay.removeAll()
         held.removeAll()
         waiting.removeAll()
-        burstAt = nil
+        policy.endBurst()
         return actions
     }
 

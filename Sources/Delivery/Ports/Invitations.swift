@@ -36,6 +36,8 @@ package struct Invitation: Sendable, Hashable {
 }
 
 package enum InvitationLimits {
+    /// How long an invitation is good: long enough to carry its code to the device, too short to be found lying about.
+    package static let life = Duration.seconds(24 * 60 * 60)
     /// How many may be waiting for their devices: an order of devices fits, and the store stays bounded.
     package static let maximumCount = 100_000
 }

@@ -57,7 +57,12 @@ private final class ServedSession: ServedConnection {
         session.whenEnded = { [weak self] end in self?.ended(end) }
     }
 
-    var handler: any ChannelHandler { session }
+    func addHandlers(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        before last: any ChannelHandler,
+    ) throws {
+        try pipeline.addHandler(session, position: .before(last))
+    }
 
     var hasBegun: Bool { session.hasReceivedPreface }
 

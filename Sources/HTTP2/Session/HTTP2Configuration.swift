@@ -58,6 +58,9 @@ package struct HTTP2Configuration: Sendable {
     /// The greatest HPACK dynamic table, each way, in bytes. The protocol's own initial value.
     package var headerTableBytes = 4_096
 
+    /// How header fields go out that are to stay out of the peer's table (``HeaderBlock/Indexing/never``).
+    package var literals = Literals.neverIndexed
+
     /// The greatest frame accepted, in bytes. The protocol's own least value (RFC 9113, 6.5.2).
     package var maxFrameBytes = 16_384
 
@@ -77,6 +80,14 @@ package struct HTTP2Configuration: Sendable {
     /// 9113, 8.1). Some clients, curl 7.88 among them, drop the answer when they see the reset; without it the client
     /// can send no more than its window, and the application resets the stream when it sees fit.
     package var resetsAfterEarlyAnswer = true
+
+    /// The two literals that do not enter a table (RFC 7541, 6.2).
+    package enum Literals: Sendable, Hashable {
+        /// 6.2.3: an intermediary must not index the field either. libnghttp2 writes this form.
+        case neverIndexed
+        /// 6.2.2: the form that the Guide asks of a provider (2.3.4.1).
+        case withoutIndexing
+    }
 
     package enum Rest: Sendable, Hashable {
         case never

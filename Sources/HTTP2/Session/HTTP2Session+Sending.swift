@@ -76,12 +76,25 @@ extension HTTP2Session {
             takeSettings(frame)
         case OutgoingFrame.goAway:
             takeGoAway(frame)
+        case OutgoingFrame.headers where configuration.literals == .withoutIndexing:
+            takeHeaders(frame)
         case OutgoingFrame.headers where earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0:
             output.writeBytes(bytes)
             noteEarlyAnswer(frame.stream)
         default:
             output.writeBytes(bytes)
         }
+    }
+
+    /// A client's request: its literals that libnghttp2 has made never indexed become literals without indexing.
+    private func takeHeaders(_ frame: OutgoingFrame) {
+        let start = output.writerIndex
+        output.writeBytes(frame.bytes)
+        frame.forEachNeverIndexedLiteral { offset, byte in
+            output.setInteger(byte & ~OutgoingFrame.neverIndexedBit, at: start + offset)
+        }
+        let isAnswer = earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0
+        if isAnswer { noteEarlyAnswer(frame.stream) }
     }
 
     private func takeSettings(_ frame: OutgoingFrame) {

@@ -7,8 +7,9 @@ package struct HeaderBlock: Sendable {
     package enum Indexing: Sendable {
         /// The field may enter the peer's dynamic table: for values that come again.
         case indexed
-        /// The field is sent as a literal never indexed: for values that do not come again, such as `apns-id`, which
-        /// would push out of the table what does come again, and for secrets.
+        /// The field stays out of the table: for values that do not come again, such as `apns-id`, which would push out of
+        /// the table what does come again, and for secrets. `HTTP2Configuration.literals` says which of the two literal
+        /// forms it takes.
         case never
     }
 

@@ -1,8 +1,10 @@
 /// One frame as libnghttp2 has serialised it, before it is written out (RFC 9113, 4.1). Valid while the bytes are.
 ///
-/// libnghttp2 hands out one frame at a time. Two of them are changed on the way: the number of streams that SETTINGS
-/// announce (see `ConcurrencyLimit`), and the first GOAWAY of a drain, which gets its debug data here, because
-/// libnghttp2's own GOAWAY would make it ignore streams that arrive between the first and the second.
+/// libnghttp2 hands out one frame at a time. Three of them are changed on the way: the number of streams that SETTINGS
+/// announce (see `ConcurrencyLimit`); the first GOAWAY of a drain, which gets its debug data here, because libnghttp2's
+/// own GOAWAY would make it ignore streams that arrive between the first and the second; and the literals of a
+/// provider's HEADERS, because libnghttp2 has no way to ask for a literal without indexing (see
+/// `HTTP2Configuration.Literals`).
 struct OutgoingFrame {
     static let headBytes = 9
 
@@ -20,6 +22,12 @@ struct OutgoingFrame {
     private static let goAwayBytes = 8
 
     let bytes: UnsafeRawBufferPointer
+
+    /// The bit in which the two literal forms differ (RFC 7541, 6.2.2 and 6.2.3).
+    static let neverIndexedBit: UInt8 = 0x10
+    static let endHeadersFlag: UInt8 = 0x4
+    /// PADDED and PRIORITY, which put bytes before the header block (RFC 9113, 6.2).
+    static let paddedOrPriorityFlags: UInt8 = 0x28
 
     /// Nil for what is no frame: the client's preface.
     init?(_ bytes: UnsafeRawBufferPointer) {

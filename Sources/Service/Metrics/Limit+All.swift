@@ -3,11 +3,12 @@ import Connections
 import Courier
 import Delivery
 import HTTP2
+import Management
 import ProviderGateway
 package import Rates
 
 extension Limit {
     /// Every limit that is counted.
     package static let all: [Limit] =
-        ofConnections + ofHTTP2 + ofDelivery + ofProviderGateway + ofBinaryGateway + ofCourier
+        ofConnections + ofHTTP2 + ofDelivery + ofProviderGateway + ofBinaryGateway + ofCourier + ofManagement
 }

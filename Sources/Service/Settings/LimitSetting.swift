@@ -95,6 +95,12 @@ package struct LimitSetting: Sendable {
         LimitSetting("courier-connect-burst", "connects at once of one address to the couriers", bursts) {
             $0.courierConnects.connects.burst = Int($1)
         },
+        LimitSetting("management-connect-rate", "connects a second of one address to the management API", rates) {
+            $0.managementConnects.connects.perSecond = $1
+        },
+        LimitSetting("management-connect-burst", "connects at once of one address to the management API", bursts) {
+            $0.managementConnects.connects.burst = Int($1)
+        },
         LimitSetting("open-connections", "open connections of one address to each kind of port", rates) {
             $0.providerConnects.open = Int($1)
             $0.courierConnects.open = Int($1)

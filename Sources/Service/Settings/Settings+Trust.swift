@@ -20,15 +20,6 @@ extension Settings {
         default:
             throw ServiceError(.badSetting, "The settings authority.certificate, authority.key go together.")
         }
-        if let text = reader.string(forKey: "administration.listen"), !text.isEmpty {
-            guard let address = ListenAddress(text) else {
-                throw ServiceError(
-                    .badSetting,
-                    "The setting administration.listen is \(text); it takes an address and a port: 127.0.0.1:2199."
-                )
-            }
-            administration = address
-        }
     }
 
     /// An absolute path; nil where nothing is set, or nothing is in it.
@@ -51,27 +42,5 @@ package struct AuthorityFiles: Sendable, Hashable {
         BroughtRoot(
             certificatePEM: String(decoding: try ServerCertificateFiles.read(certificate), as: UTF8.self),
             keyPEM: String(decoding: try ServerCertificateFiles.read(key), as: UTF8.self))
-    }
-}
-
-/// An address and a port to listen on.
-package struct ListenAddress: Sendable, Hashable {
-    package var host: String
-    package var port: Int
-
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { return nil }
-        self.init(host: String(host), port: Int(port))
     }
 }

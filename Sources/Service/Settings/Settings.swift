@@ -13,8 +13,11 @@ import Rates
 ///
 /// An option of the command wins over an environment variable, and that over the settings file.
 package struct Settings: Sendable {
-    /// The folder that holds everything the service keeps.
-    package var dataFolder = "./carillon-data"
+    /// The folder that holds everything the service keeps; nil for ``defaultDataFolder``, or with the store in memory for a
+    /// temporary one.
+    package var dataFolder: String?
+    package static let defaultDataFolder = "./carillon-data"
+    package var store = StoreChoice.sqlite
     /// The address to listen on. Loopback unless somebody asks for more.
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
@@ -24,21 +27,21 @@ package struct Settings: Sendable {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
+    /// How the reason for a key of the other environment is spelt.
+    package var environmentKeyReason = EnvironmentKeyReason.documented
     package var ports = PortPlan.standard
-    /// Where the administration's socket is; nil for the data folder.
+    /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
     /// The listeners' certificate, where somebody brings one; nil for one of the service's own authority.
     package var serverCertificate: ServerCertificateFiles?
     /// The root to make a new folder's authority under; nil to make one.
     package var authority: AuthorityFiles?
-    /// Where the administration listens beside its socket, over TLS with an administrator's certificate; nil for nowhere.
-    package var administration: ListenAddress?
+    /// Where the management API listens on TCP, for whoever has its key.
+    package var management = ManagementListening.standard
+    /// Where it listens with TLS, for administrators' certificates; nil for nowhere.
+    package var managementTLS: ListenAddress?
     /// How many threads serve connections; nil for one a core.
     package var eventLoops: Int?
-    /// Where the metrics are read; nil for nowhere.
-    package var metricsPort: Int?
-    /// The address that the metrics are read at. They say nothing secret, and are nobody else's business.
-    package var metricsHost = "127.0.0.1"
     /// How long a clean shutdown may take before what is still open is closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
@@ -51,6 +54,9 @@ package struct Settings: Sendable {
     package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
     /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
+    /// Counted over the management API's TCP and TLS listeners together. How many are open is bounded for all addresses
+    /// together.
+    package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
 
     package init() {}
 
@@ -60,7 +66,9 @@ package struct Settings: Sendable {
     /// place of periods and hyphens, after `CARILLON_`.
     package mutating func read(_ source: ConfigReader) throws(ServiceError) {
         let reader = source.scoped(to: "carillon")
-        dataFolder = reader.string(forKey: "data", default: dataFolder)
+        try Self.refuseReplaced(reader)
+        dataFolder = reader.string(forKey: "data") ?? dataFolder
+        if let text = reader.string(forKey: "store") { try setStore(text) }
         host = reader.string(forKey: "host", default: host)
         hostnames = reader.stringArray(forKey: "hostname", default: hostnames)
         if let names = reader.stringArray(forKey: "environment") {
@@ -71,13 +79,17 @@ package struct Settings: Sendable {
         if let name = reader.string(forKey: "conformance") {
             conformance = try Self.value(name, of: "conformance", Conformance.init(rawValue:), Conformance.allCases)
         }
+        if let name = reader.string(forKey: "environment-key-reason") {
+            environmentKeyReason = try Self.value(
+                name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
+        }
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops
-        metricsPort = try Self.number(reader, "metrics-port", in: 0...65_535) ?? metricsPort
-        metricsHost = reader.string(forKey: "metrics-host", default: metricsHost)
+        if let text = reader.string(forKey: "management"), !text.isEmpty { try setManagement(text) }
+        if let text = reader.string(forKey: "management-tls"), !text.isEmpty { try setManagementTLS(text) }
         try readTrust(reader)
         try readLimits(reader)
     }

@@ -9,30 +9,44 @@ package struct DataFolder: Sendable {
     package let path: String
 
     /// - Parameter path: absolute, or from the working directory on; `~` stands for the home folder.
-    package init(_ path: String) {
+    package init(_ path: String) { self.init(path, isTemporary: false) }
+
+    private init(_ path: String, isTemporary: Bool) {
+        self.isTemporary = isTemporary
         let expanded = NSString(string: path).expandingTildeInPath
         self.path = URL(fileURLWithPath: expanded).standardizedFileURL.path
+    }
+
+    /// Whether it is removed when the service ends.
+    package let isTemporary: Bool
+
+    /// A new folder among the system's temporary ones, which is removed when the service ends.
+    static func temporary() -> DataFolder {
+        let name = "carillon-" + UUID().uuidString.prefix(8)
+        return DataFolder(FileManager.default.temporaryDirectory.appendingPathComponent(name).path, isTemporary: true)
     }
 
     /// The root certificate, for clients.
     package var authorityFile: String { path + "/ca.pem" }
     /// Describes the running service.
     package var descriptionFile: String { path + "/service.json" }
-    /// Where the administration listens unless a setting says otherwise.
+    /// The key of the management API.
+    package var managementKeyFile: String { path + "/management.key" }
+    /// Where the management API listens unless a setting says otherwise.
     package var socketFile: String { path + "/admin.sock" }
     /// The delivery log.
     package var logFolder: String { path + "/log" }
     var lockFile: String { path + "/lock" }
 
-    /// Makes the folder where it is missing, and sees that it is a folder of ours or an empty one.
-    func prepare() throws(ServiceError) {
+    /// Makes the folder if it is missing, and sees that it is empty or one of ours for the same kind of store.
+    func prepare(for store: StoreChoice) throws(ServiceError) {
         let manager = FileManager.default
         var isFolder: ObjCBool = false
         if manager.fileExists(atPath: path, isDirectory: &isFolder) {
             guard isFolder.boolValue else {
                 throw ServiceError(.dataFolder, "\(path) is a file; name a folder with --data.")
             }
-            try checkContents()
+            try checkContents(for: store)
             // A folder that was made beforehand is closed to others, as one that is made here is. Where that is not
             // allowed, the files in it are closed themselves.
             chmod(path, 0o700)
@@ -53,7 +67,7 @@ package struct DataFolder: Sendable {
     }
 
     /// Somebody else's files are left alone: a folder with something in it has to be one of ours.
-    private func checkContents() throws(ServiceError) {
+    private func checkContents(for store: StoreChoice) throws(ServiceError) {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -61,16 +75,32 @@ package struct DataFolder: Sendable {
             throw ServiceError(.dataFolder, "The data folder \(path) cannot be read: \(Self.reason(error)).")
         }
         let visible = names.filter { !$0.hasPrefix(".") }
-        // A first start that broke off may have left no more than these.
-        let beginnings: Set<String> = [
-            "lock", "log", "carillon.sqlite.new", "carillon.sqlite.new-journal", "secrets",
-        ]
-        guard visible.contains("carillon.sqlite") || Set(visible).isSubset(of: beginnings) else {
-            throw ServiceError(
-                .dataFolder,
-                "\(path) holds other files (\(visible.sorted()[0]) for one); name an empty or a new folder with --data."
-            )
+        guard visible.contains(SQLiteStore.fileName) else {
+            // A first start that broke off, or a service with the store in memory, may have left these.
+            let ours: Set<String> = [
+                "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
+                SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
+                "admin.sock",
+            ]
+            let others = visible.filter { !ours.contains($0) && !($0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8")) }
+            guard others.isEmpty else {
+                throw ServiceError(
+                    .dataFolder,
+                    "\(path) holds other files (\(others.sorted()[0]) for one); name an empty or a new folder with --data."
+                )
+            }
+            return
         }
+        guard store == .sqlite else {
+            throw ServiceError(
+                .dataFolder, "\(path) holds an embedded store; name another folder with --data, or none.")
+        }
+    }
+
+    /// Removes a temporary folder with all that is in it.
+    func removeIfTemporary() {
+        // What cannot be removed is in the system's own folder for such.
+        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
     /// Writes a file that only its owner may read, whole or not at all.

@@ -37,17 +37,6 @@ struct ListenerOpening {
         try await open(kind, services, connects) { [certificate] in certificate.context }
     }
 
-    /// One listener for HTTP/2 that is in no plan.
-    func openOne<Service: HTTP2Service>(
-        _ choice: ServiceChoice<Service>,
-        _ name: String,
-        host: String,
-        _ port: Int,
-        _ connects: ConnectGuard,
-    ) async throws(ServiceError) -> Listener {
-        try await open(choice, name, host: host, port, connects) { [certificate] in certificate.context }
-    }
-
     /// Listeners for the binary API's ports.
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,

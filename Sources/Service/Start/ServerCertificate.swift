@@ -29,10 +29,11 @@ final class ServerCertificate: Sendable {
         var made: Made
     }
 
-    /// The same certificate, as the ports of HTTP/2 and those of the binary API present it.
+    /// The same certificate, as the ports of HTTP/2, of the binary API and of the management API present it.
     private struct Contexts {
         var http2: NIOSSLContext
         var binary: NIOSSLContext
+        var management: NIOSSLContext
     }
 
     private enum Made: Equatable {
@@ -51,6 +52,9 @@ final class ServerCertificate: Sendable {
 
     /// What new connections to the binary API and the feedback service get.
     var binaryContext: NIOSSLContext { state.withLock { $0.contexts.binary } }
+
+    /// What new connections to the management API get.
+    var managementContext: NIOSSLContext { state.withLock { $0.contexts.management } }
 
     /// Replaces the certificate when its end is near, or its files have changed.
     func renew(now: Timestamp) throws(ServiceError) {
@@ -119,7 +123,11 @@ final class ServerCertificate: Sendable {
         binary.applicationProtocols = []
         // The certificate alone says who is there (Guide, 3.1.1).
         binary.certificateVerification = .noHostnameVerification
+        var management = tls
+        management.applicationProtocols = ["http/1.1"]
         return Contexts(
-            http2: try NIOSSLContext(configuration: tls), binary: try NIOSSLContext(configuration: binary))
+            http2: try NIOSSLContext(configuration: tls),
+            binary: try NIOSSLContext(configuration: binary),
+            management: try NIOSSLContext(configuration: management))
     }
 }

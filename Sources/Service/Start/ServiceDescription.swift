@@ -27,6 +27,15 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         package var bundleID: String?
     }
 
+    /// The management API over TCP.
+    package struct Management: Codable, Sendable, Hashable {
+        package var url: String
+        /// The file that holds the key.
+        package var keyFile: String
+        /// The key itself, where the file is only a temporary one.
+        package var key: String?
+    }
+
     package var processID: Int32
     package var development: Addresses?
     package var production: Addresses?
@@ -34,12 +43,12 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     package var productionServerName: String?
     /// The root certificate's file.
     package var ca: String
-    /// The administration's socket.
+    /// The management API's Unix socket.
     package var socket: String
-    /// Where the administration listens over TLS, `host:port`; nil for nowhere.
-    package var administration: String?
-    /// Where metrics are read, `host:port`; nil where nobody asked for them.
-    package var metrics: String?
+    /// The management API over TCP; nil if it is switched off.
+    package var management: Management?
+    /// Where the management API listens with TLS, `host:port`; nil for nowhere.
+    package var managementTLS: String?
     package var key: DevelopmentKey?
 
     /// The name to ask for in the TLS handshake; nil for the host's own.

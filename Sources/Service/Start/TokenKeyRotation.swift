@@ -13,7 +13,7 @@ package struct TokenKeyRotation: Sendable {
             return TokenKeyRotation(keys, from: secrets)
         }
         let first = TokenKeyID(rawValue: 1)
-        guard let name = name(of: first) else { throw AdministrationError("A token key has no name.") }
+        guard let name = name(of: first) else { throw StoreError(.unavailable, "A token key has no name.") }
         guard isFirstStart else { throw SharedSecrets.lost(name) }
         let key = try await secrets.keep(TokenKeys.makeKey(), as: name)
         return TokenKeyRotation(try TokenKeys(keys: [first: key], current: first), from: secrets)
@@ -77,7 +77,8 @@ package struct TokenKeyRotation: Sendable {
     func rotate() async throws -> TokenKeyID {
         let id = TokenKeyID(rawValue: keys.current.current.rawValue + 1)
         guard id.rawValue <= UInt32(TokenKeys.maximumCount), let name = Self.name(of: id) else {
-            throw AdministrationError(
+            throw StoreError(
+                .conflict,
                 "There are \(TokenKeys.maximumCount) token keys, and all of them are needed to read the tokens they made."
             )
         }

@@ -38,6 +38,11 @@ struct DeviceFleetCommand: AsyncParsableCommand {
         name: .customLong("acknowledgement-delay"), help: "Milliseconds that each app takes for a notification.")
     var acknowledgementDelay = 0
 
+    @Option(
+        help: "What each device says of its power on each connection: low, awake or charging.",
+        transform: { try choice($0) })
+    var power: Device.Power?
+
     @Option(help: "What chance decides, the same seed decides the same.")
     var seed: UInt64 = 1
 
@@ -74,7 +79,7 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             offlineShare: offline, reconnectsPerMinute: reconnectsPerMinute,
             acknowledgementDelay: .milliseconds(acknowledgementDelay), seed: seed)
         let fleet = try Fleet(
-            roster, at: courier, bundleID: bundleID, behaviour: behaviour, keepsTokens: tokens != nil,
+            roster, at: courier, bundleID: bundleID, behaviour: behaviour, power: power, keepsTokens: tokens != nil,
             output: Output(isJSON: common.json))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in

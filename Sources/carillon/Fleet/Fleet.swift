@@ -30,6 +30,7 @@ actor Fleet {
         at courier: CourierAddress,
         bundleID: String,
         behaviour: FleetBehaviour,
+        power: Device.Power?,
         keepsTokens: Bool,
         output: Output,
     ) throws {
@@ -42,6 +43,7 @@ actor Fleet {
         devices = Array(repeating: nil, count: roster.count)
         tokens = keepsTokens ? Array(repeating: "", count: roster.count) : []
         offline = self.behaviour.offline(of: roster.count)
+        configuration.power = power
         configuration.tls = try CourierTLS(courier)
         configuration.observer = totals
         configuration.keepsIdentity = false
@@ -56,7 +58,7 @@ actor Fleet {
 
     /// Registers the app on every device, and connects those that are not offline.
     func connect(isQuiet: Bool) async throws {
-        let progress = ProgressBar("Connecting", count: devices.count, isQuiet: isQuiet)
+        let progress = ProgressBar(isQuiet: isQuiet)
         defer { progress.end() }
         try await withThrowingTaskGroup(of: (Int, Device?, String).self) { group in
             var (begun, done) = (0, 0)
@@ -73,7 +75,7 @@ actor Fleet {
                 guard let (index, device, token) = try await group.next() else { break }
                 keep(device, token, at: index)
                 done += 1
-                progress.show(done)
+                progress.show("Connecting", done, of: devices.count)
             }
         }
     }

@@ -29,13 +29,14 @@ struct FleetIdentities {
         var roster = FleetRoster(file: try FleetFile(path: path))
         roster.places = try kept(count, in: roster.file)
         guard roster.count < count else { return roster }
-        let progress = ProgressBar("Making devices", count: count, isQuiet: isQuiet)
-        progress.show(roster.count)
+        let progress = ProgressBar(isQuiet: isQuiet)
         let activator = try Activator(at: courier, environment: .init(environment))
         do {
             while roster.count < count {
                 let (done, wanted) = (roster.count, min(Self.batch, count - roster.count))
-                let made = try await make(wanted, with: activator) { progress.show(done + $0) }
+                let made = try await make(wanted, with: activator) {
+                    progress.show("Making devices", done + $0, of: count)
+                }
                 roster.places += try roster.file.append(made)
             }
         } catch {

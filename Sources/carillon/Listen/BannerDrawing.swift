@@ -62,7 +62,9 @@ struct BannerDrawing {
     private func keys(_ shown: ShownNotification) -> String {
         let actions = shown.actions.prefix(ListenKey.maximumActions).enumerated()
             .map { "[\($0.offset + 1)] \($0.element.title)" }
-        return (actions + ["[o] \(shown.content.actionTitle ?? "open")", "[d] dismiss"]).joined(separator: "  ")
+        // An alert has two buttons, which the Guide names (Table 9-2, `action-loc-key`).
+        let (open, close) = shown.style == .alert ? ("View", "Close") : ("open", "dismiss")
+        return (actions + ["[o] \(shown.content.actionTitle ?? open)", "[d] \(close)"]).joined(separator: "  ")
     }
 
     private func framed(_ texts: [String]) -> [String] {

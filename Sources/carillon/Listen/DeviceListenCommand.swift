@@ -11,8 +11,10 @@ struct DeviceListenCommand: AsyncParsableCommand {
         commandName: "listen",
         abstract: "Stay connected as a device, and print what arrives.",
         discussion: """
-            Each notification is acknowledged once it is printed. On a terminal, keys open and dismiss the newest one \
-            and choose its actions.
+            Each notification is acknowledged once it is printed. On a terminal, keys do what a user does: open and dismiss \
+            the newest one, choose its actions, put an app into the foreground, end it, remove it. With --json a line has \
+            what the stream has, and with --as-app as well what the apps are told and the user sees; then the keys are read \
+            from standard input if that is not a terminal.
             """,
     )
 
@@ -21,6 +23,33 @@ struct DeviceListenCommand: AsyncParsableCommand {
 
     @Option(name: .customLong("bundle-id"), help: "An app to register first; repeatable.")
     var bundleID: [String] = []
+
+    @Option(
+        help: "What the device says of its power on each connection: low, awake or charging. It is kept.",
+        transform: { try choice($0) })
+    var power: Device.Power?
+
+    @Flag(name: .customLong("as-app"), help: "With --json: what the apps are told and the user sees, an event a line.")
+    var asApp = false
+
+    @Option(
+        help: "The state that the apps begin in: background (the default), foreground, force-quit or never-launched.",
+        transform: { try choice($0) })
+    var state = AppState.background
+
+    @Option(
+        help: "What the user lets the apps' alerts be: banner (the default), alert or off.",
+        transform: { try choice($0) })
+    var alerts = AppSettings.AlertStyle.banner
+
+    @Flag(name: .customLong("no-sounds"), help: "The user has switched the apps' sounds off.")
+    var noSounds = false
+
+    @Flag(name: .customLong("no-badges"), help: "The user has switched the apps' badges off.")
+    var noBadges = false
+
+    @Option(help: "A folder with the apps' sound files: the default sound is played for any other name.")
+    var sounds: String?
 
     @Option(help: "A folder with de.lproj/Localizable.strings and so on, for notifications with loc-key.")
     var strings: String?
@@ -31,11 +60,20 @@ struct DeviceListenCommand: AsyncParsableCommand {
     @Option(help: "A JSON file with categories: [{\"id\":…,\"actions\":[{\"id\":…,\"title\":…,\"opensApp\":…}]}].")
     var categories: String?
 
+    func validate() throws {
+        guard common.json || !asApp else {
+            throw ValidationError("--as-app goes with --json; without it, what is shown is what a user sees.")
+        }
+    }
+
     func run() async throws {
-        let listener = DeviceListener(
-            common: common, options: device, bundleIDs: bundleID, languages: language.isEmpty ? ["en"] : language,
+        if let power { try PowerFile(identity: device.identity).write(power) }
+        let setup = ListenSetup(
+            bundleIDs: bundleID, languages: language.isEmpty ? ["en"] : language,
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
-            categories: try readCategories())
+            sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
+            settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)
+        let listener = DeviceListener(common: common, options: device, setup: setup, isAsApp: asApp)
         var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .error
         try await ServiceGroup(
@@ -49,6 +87,14 @@ struct DeviceListenCommand: AsyncParsableCommand {
                 logger: logger,
             )
         ).run()
+    }
+
+    private static func names(in folder: String) throws -> Set<String> {
+        do {
+            return Set(try FileManager.default.contentsOfDirectory(atPath: folder))
+        } catch {
+            throw CommandError("The folder of sounds \(folder) cannot be read.")
+        }
     }
 
     private func readCategories() throws -> [NotificationCategory] {

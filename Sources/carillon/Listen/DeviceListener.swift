@@ -3,82 +3,86 @@ import Foundation
 import Notifications
 import ServiceLifecycle
 
-/// Keeps a device connected, shows its notifications and acknowledges them.
+/// Keeps a device connected, tells what comes and acknowledges it.
 struct DeviceListener: Service {
     let common: CommonOptions
     let options: DeviceOptions
-    let bundleIDs: [String]
-    let languages: [String]
-    let strings: Localizations
-    let categories: [NotificationCategory]
+    let setup: ListenSetup
+    /// For programs: what the apps are told, in place of what the stream has.
+    let isAsApp: Bool
 
     func run() async throws {
-        if common.json { try await print() } else { try await show() }
+        if common.json, !isAsApp { try await print() } else { try await behaveAsPhone() }
     }
 
-    // MARK: For programs
+    // MARK: What the stream has
 
     private func print() async throws {
         let output = Output(isJSON: true)
         let device = try options.device(common, delegate: PrintingApp(output: output, identityPath: options.identity))
-        try await register(on: device, output)
+        for bundleID in setup.bundleIDs {
+            var line = JSONLine(event: "registered")
+            line.add("bundleID", bundleID)
+            line.add("token", try await device.register(bundleID))
+            output.printRaw(line.text, "")
+        }
         try await listen(device)
     }
 
-    // MARK: For people
+    // MARK: What the apps and the user have
 
-    private func show() async throws {
-        let (events, event) = AsyncStream.makeStream(of: DeviceSystem.Event.self)
+    private func behaveAsPhone() async throws {
+        let settings = !common.json && Terminal.isInteractive ? Terminal.readSingleKeys() : nil
+        defer { Terminal.restore(settings) }
+        let output: any ListenOutput = common.json ? ListenEvents() : ListenScreen(takesKeys: settings != nil)
         let path = options.identity
         let system = DeviceSystem(
-            languages: languages, report: { event.yield($0) }, keep: { try $0.write(to: path) })
-        let output = Output(isJSON: false)
-        let screen = ListenScreen(system, output: output, strings: strings, categories: categories)
-        let device = try options.device(common, delegate: ScreenDelegate(system: system, screen: screen))
+            languages: setup.languages, report: { output.tell(.system($0)) }, keep: { try $0.write(to: path) })
+        let user = DeviceUser(system, setup, output: output)
+        let device = try options.device(common, delegate: ScreenDelegate(system: system, user: user))
         await system.use(device)
-        try await register(on: device, output)
-        for bundleID in bundleIDs { await screen.install(bundleID) }
-        let settings = Terminal.isInteractive ? Terminal.readSingleKeys() : nil
-        defer { Terminal.restore(settings) }
-        if settings != nil { ListenScreen.write("Keys: [o]pen and [d]ismiss the newest, [c]entre, [q]uit.") }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await screen.show(events) }
-            if settings != nil {
-                group.addTask {
-                    await screen.obey(Terminal.keys)
-                    await device.close()
-                }
-            }
+            group.addTask { await output.run() }
             defer {
-                event.finish()
+                output.finish()
                 group.cancelAll()
+            }
+            try await putApps(on: device, user, output)
+            if settings != nil || common.json && Terminal.hasScript {
+                if settings != nil { for line in ListenKey.help { Output.note(line) } }
+                group.addTask {
+                    let isOver = await user.obey(Terminal.keys, opensOnReturn: settings != nil)
+                    // A script that ends leaves the device as it is.
+                    if isOver || settings != nil { await device.close() }
+                }
             }
             try await listen(device)
         }
     }
 
-    // MARK: Both
-
-    private func register(on device: Device, _ output: Output) async throws {
-        for bundleID in bundleIDs {
+    /// Registers the apps, and puts them on the device. One that was never opened has no device token yet.
+    private func putApps(on device: Device, _ user: DeviceUser, _ output: any ListenOutput) async throws {
+        for (index, bundleID) in setup.bundleIDs.enumerated() {
+            guard setup.state != .neverLaunched else {
+                await user.put(bundleID, .neverLaunched)
+                continue
+            }
             let token = try await device.register(bundleID)
-            output.print(
-                Registered(bundleID: bundleID, token: token), "Registered \(bundleID), device token \(token)")
+            output.tell(.registered(bundleID: bundleID, deviceToken: token))
+            // One app is in the foreground at a time.
+            let state = setup.state == .foreground && index > 0 ? .background : setup.state
+            await user.put(bundleID, state, deviceToken: token)
         }
     }
+
+    // MARK: Both
 
     private func listen(_ device: Device) async throws {
         try await withGracefulShutdownHandler {
             try await device.run()
         } onGracefulShutdown: {
-            // What was shown is acknowledged, and then `run` ends.
+            // What was told is acknowledged, and then `run` ends.
             Task { await device.close() }
         }
-    }
-
-    private struct Registered: Encodable {
-        let event = "registered"
-        let bundleID: String
-        let token: String
     }
 }

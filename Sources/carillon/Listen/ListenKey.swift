@@ -2,19 +2,44 @@ import APNSDevice
 
 /// What a key means while a device listens.
 enum ListenKey: Hashable {
+    /// What the user does with the newest notification on show.
     case respond(NotificationResponse)
+    case expand
     case showCentre
+    /// What becomes of the app that the user has turned to; nil for its removal.
+    case change(AppState?)
+    case selectNext
+    case nextLanguage
+    case toggle(Presentation)
     case quit
 
     /// There are keys for as many actions.
     static let maximumActions = 9
+
+    /// The keys in words, a line each.
+    static let help = [
+        "Keys: [o]pen and [d]ismiss the newest, [e]xpand it, [c]entre, [q]uit.",
+        "App: [f]oreground, [b]ackground, [k]ill, [r]emove, [n]ever opened, [a]nother app.",
+        "User: next [l]anguage; [A]lerts, [S]ounds, [B]adges on or off.",
+    ]
 
     /// - Parameter actions: of the newest notification on show.
     init?(_ key: UInt8, actions: [NotificationAction]) {
         switch key {
         case UInt8(ascii: "o"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): self = .respond(.open)
         case UInt8(ascii: "d"): self = .respond(.dismiss)
+        case UInt8(ascii: "e"): self = .expand
         case UInt8(ascii: "c"): self = .showCentre
+        case UInt8(ascii: "f"): self = .change(.foreground)
+        case UInt8(ascii: "b"): self = .change(.background)
+        case UInt8(ascii: "k"): self = .change(.forceQuit)
+        case UInt8(ascii: "n"): self = .change(.neverLaunched)
+        case UInt8(ascii: "r"): self = .change(nil)
+        case UInt8(ascii: "a"): self = .selectNext
+        case UInt8(ascii: "l"): self = .nextLanguage
+        case UInt8(ascii: "A"): self = .toggle(.banner)
+        case UInt8(ascii: "S"): self = .toggle(.sound)
+        case UInt8(ascii: "B"): self = .toggle(.badge)
         case UInt8(ascii: "q"): self = .quit
         case UInt8(ascii: "1")...UInt8(ascii: "9"):
             let index = Int(key - UInt8(ascii: "1"))

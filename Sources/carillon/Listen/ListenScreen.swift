@@ -2,88 +2,133 @@ import APNSDevice
 import Foundation
 import Notifications
 
-/// What a person sees of a device that listens, and what comes of the keys.
-final actor ListenScreen {
-    private let system: DeviceSystem
-    private let output: Output
-    private let strings: Localizations
-    private let categories: [NotificationCategory]
-    private let takesKeys = Terminal.isInteractive
-    private var times: [String: String] = [:]
+/// Tells a person what happens on a device that listens.
+final class ListenScreen: ListenOutput {
+    private let output = Output(isJSON: false)
+    private let takesKeys: Bool
+    private let (events, event) = AsyncStream.makeStream(of: ListenEvent.self)
 
-    init(_ system: DeviceSystem, output: Output, strings: Localizations, categories: [NotificationCategory]) {
-        self.system = system
-        self.output = output
-        self.strings = strings
-        self.categories = categories
-    }
+    /// - Parameter takesKeys: whether to say which keys there are.
+    init(takesKeys: Bool) { self.takesKeys = takesKeys }
 
-    /// Puts an app on the device, which has registered.
-    func install(_ bundleID: String) async {
-        await system.install(
-            bundleID, ScreenApp(bundleID: bundleID), localizations: strings, wasLaunched: true, categories: categories)
-    }
+    func tell(_ event: ListenEvent) { self.event.yield(event) }
+    func finish() { event.finish() }
 
     /// Draws what happened, in order.
-    func show(_ events: AsyncStream<DeviceSystem.Event>) async {
+    func run() async {
+        var drawing = Drawing(columns: Terminal.columns, takesKeys: takesKeys)
         for await event in events {
-            switch event {
-            case .shown(let shown): await show(shown)
-            case .badge(let badge, let bundleID):
-                Self.write("\(bundleID): badge \(badge == 0 ? "taken away" : "\(badge)")")
-            case .woken(let notification, _):
-                Self.write("\(notification.bundleID): silent  \(String(decoding: notification.payload, as: UTF8.self))")
-            case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
-            case .problem(let error): Output.note("\(error)")
-            case .sound, .givenToApp, .dropped, .deviceTokenChanged, .stateChanged: break
-            }
+            drawing.columns = Terminal.columns
+            for text in drawing.texts(event, at: Date()) { output.printRaw("", text) }
         }
     }
-
-    private func show(_ shown: ShownNotification) async {
-        let time = Date().formatted(.dateTime.hour(.twoDigits(amPM: .omitted)).minute(.twoDigits))
-        let centre = await system.centre
-        // Only what is on show has a time.
-        let known = Set(centre.notifications.map(\.id))
-        times = times.filter { known.contains($0.key) }
-        times[shown.id] = time
-        let drawing = BannerDrawing(columns: Terminal.columns, takesKeys: takesKeys)
-        let badge = centre.badge(of: shown.bundleID)
-        Self.write(drawing.lines(shown, badge: badge, time: time).joined(separator: "\n"))
-    }
-
-    /// Does what the keys say, until one says to end.
-    func obey(_ keys: AsyncStream<UInt8>) async {
-        for await key in keys {
-            let newest = await system.centre.notifications.first
-            switch ListenKey(key, actions: newest?.actions ?? []) {
-            case .respond(let response):
-                if let newest { await system.respond(to: newest.id, with: response) }
-                // Whatever it opened is left again.
-                if let newest { await system.enterBackground(newest.bundleID) }
-            case .showCentre:
-                let drawing = BannerDrawing(columns: Terminal.columns, takesKeys: false)
-                Self.write(drawing.lines(await system.centre, times: times).joined(separator: "\n"))
-            case .quit: return
-            case nil: break
-            }
-        }
-    }
-
-    static func write(_ text: String) { Output(isJSON: false).printRaw("", text) }
 }
 
-/// An app on the screen: says what the user did with it.
-private struct ScreenApp: App {
-    let bundleID: String
+extension ListenScreen {
+    /// What a person reads of each event; what was drawn before decides with.
+    struct Drawing {
+        var columns: Int
+        let takesKeys: Bool
+        /// When each notification on show came.
+        private var times: [String: String] = [:]
+        /// What is on show, as far as the events have told.
+        private var centre = NotificationCentre()
+        /// The app whose banner was drawn last and names a sound that is not told yet.
+        private var drawn: String?
 
-    func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }
+        init(columns: Int, takesKeys: Bool) {
+            self.columns = columns
+            self.takesKeys = takesKeys
+        }
 
-    func responded(to notification: ShownNotification, with response: NotificationResponse) async {
-        switch response {
-        case .open: ListenScreen.write("\(bundleID): opened \(notification.id)")
-        case .dismiss: ListenScreen.write("\(bundleID): dismissed \(notification.id)")
-        case .action(let action): ListenScreen.write("\(bundleID): action \(action) of \(notification.id)")
+        mutating func texts(_ event: ListenEvent, at now: Date) -> [String] {
+            switch event {
+            case .system(let event): return texts(event, at: now)
+            case .registered(let bundleID, let token): return ["Registered \(bundleID), device token \(token)"]
+            case .received(let notification, _): return [Self.text(notification, "in the foreground")]
+            case .responded(let shown, let response): return [Self.text(shown, response)]
+            case .prefers: return []
+            case .state(let bundleID, let state): return ["\(bundleID): \(Self.text(state))"]
+            case .selected(let bundleID): return ["\(bundleID): what the keys are for now"]
+            case .settings(let bundleID, let settings):
+                let parts = [
+                    "alerts \(settings.alerts.rawValue)", "sounds \(settings.sounds ? "on" : "off")",
+                    "badges \(settings.badges ? "on" : "off")",
+                ]
+                return ["\(bundleID): \(parts.joined(separator: ", "))"]
+            case .centre(let centre):
+                let drawing = BannerDrawing(columns: columns, takesKeys: false)
+                return [drawing.lines(centre, times: times).joined(separator: "\n")]
+            }
+        }
+
+        private mutating func texts(_ event: DeviceSystem.Event, at now: Date) -> [String] {
+            switch event {
+            case .shown(let shown):
+                let sounds = shown.content.sound != nil && shown.content.interruptionLevel != .passive
+                drawn = sounds ? shown.bundleID : nil
+                return [banner(shown, at: now)]
+            case .badge(let badge, let bundleID):
+                centre.setBadge(badge, of: bundleID)
+                return ["\(bundleID): badge \(badge == 0 ? "taken away" : "\(badge)")"]
+            case .sound(let sound, let bundleID):
+                defer { drawn = nil }
+                // The banner says it.
+                return drawn == bundleID ? [] : ["\(bundleID): ♪ \(TerminalText.clean(sound.name))"]
+            case .woken(let notification, _): return [Self.text(notification, "silent")]
+            case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
+            case .dropped(let notification, let reason): return [Self.text(notification, "dropped, \(reason.rawValue)")]
+            case .expanded(let shown, let view):
+                return ["\(shown.bundleID): \(shown.id)"] + view.lines.map { "  " + TerminalText.clean($0) }
+            case .languagesChanged(let languages): return ["Language: \(languages.joined(separator: ", "))"]
+            case .stateChanged(.disconnected(let error, _)):
+                Output.note("Disconnected: \(error)")
+                return []
+            case .problem(let error):
+                Output.note("\(error)")
+                return []
+            // The line of the response says it, or no person needs it.
+            case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []
+            }
+        }
+
+        private mutating func banner(_ shown: ShownNotification, at now: Date) -> String {
+            let time = now.formatted(.dateTime.hour(.twoDigits(amPM: .omitted)).minute(.twoDigits))
+            centre.show(shown)
+            // Only what is on show has a time.
+            let known = Set(centre.notifications.map(\.id))
+            times = times.filter { known.contains($0.key) }
+            times[shown.id] = time
+            let drawing = BannerDrawing(columns: columns, takesKeys: takesKeys)
+            // The badge of this notification is told after it, and drawn with it.
+            let badge = shown.content.badge ?? centre.badge(of: shown.bundleID)
+            return drawing.lines(shown, badge: badge, time: time).joined(separator: "\n")
+        }
+
+        private static func text(_ notification: ReceivedNotification, _ what: String) -> String {
+            let payload = String(decoding: notification.payload, as: UTF8.self)
+            return "\(notification.bundleID): \(what)  \(TerminalText.clean(payload))"
+        }
+
+        private static func text(_ shown: ShownNotification, _ response: NotificationResponse) -> String {
+            switch response {
+            case .open:
+                let image = shown.content.launchImage.map { ", launch image \(TerminalText.clean($0))" } ?? ""
+                let window = shown.content.targetContentID.map { ", window \(TerminalText.clean($0))" } ?? ""
+                return "\(shown.bundleID): opened \(shown.id)\(image)\(window)"
+            case .dismiss: return "\(shown.bundleID): dismissed \(shown.id)"
+            case .action(let action): return "\(shown.bundleID): action \(action) of \(shown.id)"
+            }
+        }
+
+        private static func text(_ state: AppState?) -> String {
+            switch state {
+            case .foreground: "in the foreground"
+            case .background: "in the background"
+            case .forceQuit: "ended by the user"
+            case .neverLaunched: "on the device, and never opened"
+            case nil: "removed"
+            }
         }
     }
 }

@@ -1,20 +1,16 @@
 import APNSDevice
 import Notifications
 
-/// Prints what arrives, one line each, for programs.
+/// Prints what arrives as it arrives, one line each, for programs.
 struct PrintingApp: DeviceDelegate {
     let output: Output
     /// Where a renewed identity goes.
     let identityPath: String
 
     func received(_ notification: ReceivedNotification) async {
-        let payload = String(decoding: notification.payload, as: UTF8.self)
-        let topic = JSONString.quoted(notification.topic)
-        output.printRaw(
-            #"{"event":"notification","id":\#(JSONString.quoted(notification.id)),"topic":\#(topic),"#
-                + #""priority":\#(notification.priority),"payload":\#(payload)}"#,
-            "\(notification.topic)  \(payload)",
-        )
+        var line = JSONLine(event: "notification")
+        line.add(notification)
+        output.printRaw(line.text, "")
     }
 
     func stateChanged(to state: Device.State) {

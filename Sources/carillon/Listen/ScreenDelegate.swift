@@ -4,10 +4,10 @@ import APNSDevice
 /// for it.
 struct ScreenDelegate: DeviceDelegate {
     let system: DeviceSystem
-    let screen: ListenScreen
+    let user: DeviceUser
 
     func received(_ notification: ReceivedNotification) async {
-        if await !system.hasInstalled(notification.bundleID) { await screen.install(notification.bundleID) }
+        await user.expect(notification.bundleID)
         await system.received(notification)
     }
 

@@ -5,6 +5,10 @@ enum Terminal {
     /// Whether keys can be read and what is drawn is seen.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether keys can be read from standard input although it is not a terminal. A terminal stops a background program that
+    /// reads from it.
+    static var hasScript: Bool { isatty(STDIN_FILENO) == 0 }
+
     /// How wide it is; 80 where it does not tell.
     static var columns: Int {
         var size = winsize()

@@ -54,7 +54,7 @@ enum TerminalText {
     }
 
     /// Without what would move the cursor: the text comes from a provider.
-    private static func clean(_ text: String) -> String {
+    static func clean(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { scalar in

@@ -92,7 +92,10 @@ enum Loopback {
             guard let target, target.hasPrefix("socket:[") else { return nil }
             return target.dropFirst(8).dropLast()
         }
-        for line in try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").dropFirst() {
+        // Read to its end: a file of the kernel's has no size, and Foundation would read the first page of it only.
+        let table = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/tcp"))
+        let text = String(decoding: try table.readToEnd() ?? Data(), as: UTF8.self)
+        for line in text.split(separator: "\n").dropFirst() {
             let columns = line.split(separator: " ")
             guard columns.count > 9, columns[3] == "0A", sockets.contains(columns[9]) else { continue }
             return columns[1].split(separator: ":").last.flatMap { Int($0, radix: 16) }

@@ -82,6 +82,9 @@ final class ChildProcess: Sendable {
         try process.run()
     }
 
+    /// Adds to a standard input that stays open.
+    func type(_ text: String) throws { try input?.write(contentsOf: Data(text.utf8)) }
+
     var processID: Int32 { process.processIdentifier }
 
     /// Sends a signal to this one program.
@@ -116,9 +119,11 @@ final class ChildProcess: Sendable {
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: String? = nil,
+        staysOpen: Bool = false,
         _ body: (ChildProcess) async throws -> Result,
     ) async throws -> Result {
-        let child = try ChildProcess(program, arguments, environment: environment, folder: folder)
+        let child = try ChildProcess(
+            program, arguments, environment: environment, folder: folder, staysOpen: staysOpen)
         do {
             let result = try await body(child)
             child.signal(SIGKILL)

@@ -4,6 +4,7 @@ import Delivery
 import Foundation
 import GRDB
 import NIOCore
+import Management
 import Notifications
 import ProviderGateway
 import Rates
@@ -44,6 +45,7 @@ enum RejectionSituation {
 
     private static func prepare(_ settings: inout Settings, for reason: Rejection.Reason) {
         switch reason {
+        case .badEnvironmentKeyInToken: settings.environmentKeyReason = .seen
         case .idleTimeout: settings.provider.requestTimeout = .milliseconds(100)
         case .shutdown: settings.shutdownTimeout = .milliseconds(300)
         case .tooManyRequests: settings.delivery.requestsPerDeviceToken = Rate(burst: 1, perSecond: 0.001)
@@ -126,7 +128,8 @@ extension TestService {
         switch reason {
         case .badCertificate, .badCertificateEnvironment, .forbidden:
             return try await provokeWithCertificate(reason, id: id)
-        case .expiredProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .tooManyProviderTokenUpdates:
+        case .expiredProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken,
+            .tooManyProviderTokenUpdates:
             return try await provokeWithToken(reason, on: client, id: id)
         case .deviceTokenNotForTopic:
             let topic = "com.example.second"
@@ -196,9 +199,9 @@ extension TestService {
     }
 
     private func createApp(_ bundleID: String) async throws {
-        let _: AdministrationMessages.AppMade = try await administer(
-            "POST", "/apps",
-            AdministrationMessages.NewApp(team: try required(description.key).teamID, bundleID: bundleID))
+        let _: ManagementMessages.AppMade = try await administer(
+            "POST", "/v1/apps",
+            ManagementMessages.NewApp(team: try required(description.key).teamID, bundleID: bundleID))
     }
 
     struct NoSituation: Error {

@@ -1,11 +1,14 @@
 import APNSDevice
 import APNSProvider
+import AsyncHTTPClient
 import Crypto
 import Foundation
-import HTTP2
 import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Management
 import Notifications
 import PrivateFiles
 import SQLiteStore
@@ -15,23 +18,32 @@ import Trust
 
 /// What an administrator does.
 extension TestService {
-    /// The answer of the administration's socket; anything but 200 is thrown.
+    /// The answer of the management API over its Unix socket; anything but 200 is thrown.
     func administer<Answer: Decodable>(
         _ method: String,
         _ path: String,
-        _ message: some Encodable = NoMessage(),
+        _ message: (some Encodable)? = Never?.none,
     ) async throws -> Answer {
-        let client = try await HTTP2Client.connect(
-            to: .unix(path: description.socket), group: MultiThreadedEventLoopGroup.singleton)
-        let body = ByteBuffer(bytes: try JSONEncoder().encode(message))
-        let response = try await client.send(HTTP2Request(method, path, body: body))
-        await client.close()
-        let text = String(buffer: response.body)
-        guard response.status == 200 else { throw Refusal(status: response.status, body: text) }
-        return try JSONDecoder().decode(Answer.self, from: Data(text.utf8))
+        let answer = try await manage(method, path, try message.map { try JSONEncoder().encode($0) })
+        guard answer.status == 200 else {
+            throw Refusal(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+        }
+        return try JSONDecoder().decode(Answer.self, from: answer.body)
     }
 
-    struct NoMessage: Encodable {}
+    /// Whatever the management API answers over its Unix socket.
+    func manage(_ method: String, _ path: String, _ body: Data? = nil) async throws -> (status: Int, body: Data) {
+        let socket = try required(description.socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        var request = HTTPClientRequest(url: "http+unix://\(socket)\(path)")
+        request.method = .RAW(value: method)
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(body)
+        }
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let bytes = try await response.body.collect(upTo: 1 << 24)
+        return (Int(response.status.code), Data(buffer: bytes))
+    }
 
     struct Refusal: Error {
         let status: Int
@@ -43,9 +55,9 @@ extension TestService {
         _ environment: String = "universal", listsTopics: Bool = true
     ) async throws -> ClientCertificate {
         let key = P256.Signing.PrivateKey()
-        let made: AdministrationMessages.CertificateMade = try await administer(
-            "POST", "/certificates",
-            AdministrationMessages.NewCertificate(
+        let made: ManagementMessages.CertificateMade = try await administer(
+            "POST", "/v1/certificates",
+            ManagementMessages.NewCertificate(
                 team: try required(description.key).teamID, bundleID: bundleID, environment: environment,
                 request: try SigningRequest.pem(for: key), listsTopics: listsTopics))
         return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
@@ -58,9 +70,9 @@ extension TestService {
     ) async throws -> String {
         let key = P256.Signing.PrivateKey()
         let team = try team ?? required(description.key).teamID
-        let made: AdministrationMessages.KeyMade = try await administer(
-            "POST", "/keys",
-            AdministrationMessages.NewKey(
+        let made: ManagementMessages.KeyMade = try await administer(
+            "POST", "/v1/keys",
+            ManagementMessages.NewKey(
                 team: team, publicKey: key.publicKey.x963Representation.base64EncodedString(),
                 environment: environment?.rawValue, bundleIDs: bundleIDs))
         let credentials = try ProviderCredentials(key: key.pemRepresentation, keyID: made.keyID, teamID: team)
@@ -68,8 +80,8 @@ extension TestService {
     }
 
     func revoke(_ certificate: ClientCertificate) async throws {
-        let _: AdministrationMessages.CertificateRevoked = try await administer(
-            "DELETE", "/certificates/\(certificate.serial)")
+        let _: ManagementMessages.CertificateRevoked = try await administer(
+            "DELETE", "/v1/certificates/\(certificate.serial)")
     }
 
     /// A certificate that the authority signs without the accounts knowing it, as one does that was issued before the data

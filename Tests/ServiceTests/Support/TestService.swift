@@ -5,6 +5,7 @@ import Delivery
 import Foundation
 import Logging
 import NIOCore
+import Management
 import Notifications
 import Service
 import Trust
@@ -142,8 +143,8 @@ struct TestService: Sendable {
     /// In production nobody becomes a device without one.
     private func activationCode() async throws -> String? {
         guard environment == .production else { return nil }
-        let invitation: AdministrationMessages.Invitation = try await administer(
-            "POST", "/invitations", AdministrationMessages.NewInvitation(environment: environment.rawValue))
+        let invitation: ManagementMessages.Invitation = try await administer(
+            "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
         return invitation.code
     }
 }

@@ -2,6 +2,7 @@ import APNSProvider
 import Foundation
 import Hummingbird
 import Logging
+import ServiceLifecycle
 
 /// A small backend: apps hand it their device tokens, and whoever runs it sends to all of them.
 @main
@@ -16,11 +17,16 @@ struct Backend {
         let client = try ProviderClient(
             credentials: settings.credentials, environment: settings.environment, configuration: configuration,
             logger: logger)
+        // They end with the server: what is under way is answered first.
+        var services: [any Service] = [client]
+        if let feedback = settings.feedback {
+            // What is sent over the binary API alone has no 410: the feedback service is read once a day (Guide, 3.1.3).
+            services.append(FeedbackSchedule(feedback, in: devices, topic: settings.topic, logger: logger))
+        }
         let application = Application(
             router: router(devices, client, topic: settings.topic),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: settings.port)),
-            // It ends with the server: what is under way is answered first.
-            services: [client],
+            services: services,
             logger: logger)
         try await application.runService()
     }

@@ -1,0 +1,98 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// A request that has passed the checks of its operation.
+struct ManagementCall: Sendable {
+    let caller: ManagementCaller
+    let request: Request
+    /// Completes when the client's connection has ended.
+    let connectionEnd: EventLoopFuture<Void>
+    private let parameters: [String: String]
+    private let query: [String: String]
+    /// As it came; `{}` if there was none and the operation allows that.
+    private let body: Data
+
+    /// Reads and checks what the operation says of parameters and body.
+    /// - Throws: a ``Problem`` that names the first fault.
+    init(
+        _ request: Request,
+        _ operation: ManagementOperation,
+        _ context: ManagementContext,
+    ) async throws {
+        self.request = request
+        caller = context.caller
+        connectionEnd = context.connectionEnd
+        var parameters: [String: String] = [:]
+        for (name, value) in context.parameters { parameters[String(name)] = String(value) }
+        var query: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        self.query = query
+        self.parameters = parameters
+        for parameter in operation.parameters { try Self.check(parameter, parameters, query) }
+        let known = operation.parameters.filter { $0.place == .query }.map(\.name)
+        for name in query.keys.sorted() where !known.contains(name) {
+            let allowed = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
+            throw Problem(400, "The query has the unknown parameter \(name.debugDescription); \(allowed).")
+        }
+        body = try await Self.body(of: request, operation)
+    }
+
+    private static func check(
+        _ parameter: ManagementOperation.Parameter,
+        _ path: [String: String],
+        _ query: [String: String],
+    ) throws(Problem) {
+        guard let text = (parameter.place == .path ? path : query)[parameter.name] else { return }
+        let value: JSONValue =
+            switch parameter.schema {
+            case .integer: Int64(text).map(JSONValue.integer) ?? .string(text)
+            case .boolean: Bool(text).map(JSONValue.bool) ?? .string(text)
+            default: .string(text)
+            }
+        do throws(Problem) {
+            try parameter.schema.check(value)
+        } catch {
+            throw Problem(400, "\(parameter.name) is \(text.debugDescription). \(error.detail)")
+        }
+    }
+
+    private static func body(of request: Request, _ operation: ManagementOperation) async throws -> Data {
+        guard let expected = operation.body else { return Data("{}".utf8) }
+        let buffer: ByteBuffer
+        do {
+            buffer = try await request.body.collect(upTo: expected.maximumBytes)
+        } catch is NIOTooManyBytesError {
+            throw Problem(413, "The body may have \(expected.maximumBytes) bytes.")
+        }
+        if buffer.readableBytes == 0, expected.isOptional { return Data("{}".utf8) }
+        let data = Data(buffer.readableBytesView)
+        let value: JSONValue
+        do {
+            value = try JSONDecoder().decode(JSONValue.self, from: data)
+        } catch {
+            throw Problem.invalid("", "The body is not JSON.")
+        }
+        try expected.schema.check(value)
+        return data
+    }
+
+    /// The body as a message. Its schema was checked before.
+    func message<Message: Decodable>() throws -> Message {
+        do {
+            return try JSONDecoder().decode(Message.self, from: body)
+        } catch {
+            throw Problem.invalid("", "The body is not the JSON that \(request.method) \(request.uri.path) takes.")
+        }
+    }
+
+    /// A parameter of the path, which the operation names.
+    func parameter(_ name: String) throws(Problem) -> String {
+        guard let value = parameters[name] else { throw .notFound("There is nothing here.") }
+        return value
+    }
+
+    /// A parameter of the query; nil if it is not given.
+    func query(_ name: String) -> String? { query[name] }
+}

@@ -1,0 +1,184 @@
+/// The JSON of the management API, documented in docs/administration.md; ``ManagementSchemas`` has the rules for each value.
+/// Moments are milliseconds since 1970.
+package enum ManagementMessages {
+    // MARK: Teams and apps
+
+    package struct NewTeam: Codable, Sendable {
+        package var name: String
+        /// The caller's own; nil for one that the service chooses.
+        package var teamID: String?
+        package init(name: String, teamID: String? = nil) {
+            self.name = name
+            self.teamID = teamID
+        }
+    }
+
+    package struct TeamMade: Codable, Sendable {
+        package var teamID: String
+    }
+
+    package struct Team: Codable, Sendable {
+        package var teamID: String
+        package var name: String
+        package var bundleIDs: [String]
+        package var keyIDs: [String]
+        package var serials: [String]
+    }
+
+    package struct NewApp: Codable, Sendable {
+        package var team: String
+        package var bundleID: String
+        package init(team: String, bundleID: String) {
+            self.team = team
+            self.bundleID = bundleID
+        }
+    }
+
+    package struct AppMade: Codable, Sendable {
+        package var bundleID: String
+        package var topics: [String]
+    }
+
+    package struct App: Codable, Sendable {
+        package var bundleID: String
+        package var teamID: String
+        /// Every topic that reaches the app.
+        package var topics: [String]
+    }
+
+    // MARK: Keys
+
+    /// A key that the caller has, as its private or its public half; without either the service makes one.
+    package struct NewKey: Codable, Sendable {
+        package var team: String
+        /// The caller's own; nil for one that the service chooses.
+        package var keyID: String?
+        /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
+        package var publicKey: String?
+        /// In PEM. The service keeps the public half alone.
+        package var privateKey: String?
+        /// Nil for both.
+        package var environment: String?
+        /// The apps it is good for; nil for all of the team's.
+        package var bundleIDs: [String]?
+        package init(
+            team: String,
+            keyID: String? = nil,
+            publicKey: String? = nil,
+            privateKey: String? = nil,
+            environment: String? = nil,
+            bundleIDs: [String]? = nil,
+        ) {
+            self.team = team
+            self.keyID = keyID
+            self.publicKey = publicKey
+            self.privateKey = privateKey
+            self.environment = environment
+            self.bundleIDs = bundleIDs
+        }
+    }
+
+    package struct KeyMade: Codable, Sendable {
+        package var keyID: String
+        /// In PEM, if the service made the key. It is shown this once.
+        package var privateKey: String?
+    }
+
+    package struct KeyRevoked: Codable, Sendable {
+        package var keyID: String
+    }
+
+    package struct Key: Codable, Sendable {
+        package var keyID: String
+        package var teamID: String
+        package var environments: [String]
+        package var bundleIDs: [String]?
+        package var revoked: UInt64?
+    }
+
+    // MARK: Certificates
+
+    package struct NewCertificate: Codable, Sendable {
+        package var team: String
+        package var bundleID: String
+        /// `development`, `production` or `universal`.
+        package var environment: String
+        /// A certificate signing request (PKCS#10) in PEM, whose key stays with the caller; without it the service makes a
+        /// key.
+        package var request: String?
+        /// Whether the certificate lists the app's topics, as it does by default; false for one whose only topic is its
+        /// subject's UID.
+        package var listsTopics: Bool?
+        package init(
+            team: String,
+            bundleID: String,
+            environment: String,
+            request: String? = nil,
+            listsTopics: Bool? = nil,
+        ) {
+            self.team = team
+            self.bundleID = bundleID
+            self.environment = environment
+            self.request = request
+            self.listsTopics = listsTopics
+        }
+    }
+
+    package struct CertificateMade: Codable, Sendable {
+        package var serial: String
+        package var topics: [String]
+        /// The certificate and its intermediate, PEM.
+        package var chain: String
+        /// In PEM, if the service made the key. It is shown this once.
+        package var privateKey: String?
+    }
+
+    package struct Certificate: Codable, Sendable {
+        package var serial: String
+        package var teamID: String
+        package var bundleID: String
+        package var environments: [String]
+        package var validUntil: UInt64
+        package var revoked: UInt64?
+    }
+
+    package struct CertificateRevoked: Codable, Sendable {
+        package var serial: String
+    }
+
+    // MARK: Devices
+
+    package struct NewInvitation: Codable, Sendable {
+        package var environment: String
+        package init(environment: String) { self.environment = environment }
+    }
+
+    package struct Invitation: Codable, Sendable {
+        package var code: String
+    }
+
+    package struct RevokedDevice: Codable, Sendable {
+        package var deviceID: String
+        package var environments: [String]
+        /// How many registrations ended; none may mean that there is no such device.
+        package var registrations: Int
+    }
+
+    /// The key that seals new device tokens from now on.
+    package struct TokenKey: Codable, Sendable {
+        package var tokenKeyID: UInt32
+    }
+
+    /// A certificate for the administration over TLS.
+    package struct Administrator: Codable, Sendable {
+        package var serial: String
+        /// The key, the certificate and its intermediate, PEM.
+        package var identity: String
+    }
+
+    /// Whether the service lives, or is ready.
+    package struct Status: Codable, Sendable {
+        package var status: String
+        package init(status: String) { self.status = status }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+// The state of the service.
+extension ManagementOperation {
+    static let system = [
+        ManagementOperation(
+            method: .get, path: "/health", summary: "Whether the process lives",
+            answer: .json(ManagementSchemas.status), access: .everybody
+        ) { _, _ in
+            try JSONAnswer.make(ManagementMessages.Status(status: "alive"))
+        },
+        ManagementOperation(
+            method: .get, path: "/ready", summary: "Whether the listeners and the store take requests",
+            answer: .json(ManagementSchemas.status), problems: [503], access: .everybody
+        ) { api, _ in
+            if let reason = await api.parts.unreadiness() { throw Problem(503, reason) }
+            return try JSONAnswer.make(ManagementMessages.Status(status: "ready"))
+        },
+        ManagementOperation(
+            method: .get, path: "/metrics", summary: "The metrics, in Prometheus' text format",
+            answer: .other(["text/plain"]), access: .loopback
+        ) { api, _ in
+            JSONAnswer.response(
+                .ok, "text/plain; version=0.0.4; charset=utf-8", Data(api.parts.metrics().utf8))
+        },
+        ManagementOperation(
+            method: .get, path: "/openapi.json", summary: "This API's description",
+            answer: .json(ManagementSchemas.anything)
+        ) { _, _ in
+            try JSONAnswer.make(OpenAPI.document)
+        },
+    ]
+}

@@ -1,0 +1,129 @@
+import Delivery
+import Notifications
+import Trust
+
+/// What the messages of the API look like: ``ManagementMessages`` with the rules for each value.
+enum ManagementSchemas {
+    private static let moment = Schema.integer(0...Int64.max)
+    private static let text = Schema.string(.any)
+    private static let team = Schema.string(.tenCharacters)
+    private static let key = Schema.string(.tenCharacters)
+    private static let bundleID = Schema.string(.bundleID)
+    private static let environment = Schema.string(.environment)
+    private static let serial = Schema.string(.serial)
+
+    private static func named(_ name: String, _ members: [Schema.Member]) -> Schema { .named(name, .object(members)) }
+
+    // MARK: Teams and apps
+
+    static let newTeam = named(
+        "NewTeam",
+        [
+            .required("name", .string(.line(maximumBytes: Team.maximumNameBytes)), "For people."),
+            .optional("teamID", team, "Your own; without it the service chooses one."),
+        ])
+    static let teamMade = named("TeamMade", [.required("teamID", team)])
+    static let shownTeam = named(
+        "Team",
+        [
+            .required("teamID", team), .required("name", text), .required("bundleIDs", .array(bundleID)),
+            .required("keyIDs", .array(key)), .required("serials", .array(serial), "Of its certificates."),
+        ])
+    static let newApp = named(
+        "NewApp", [.required("team", team), .required("bundleID", bundleID)])
+    static let appMade = named(
+        "AppMade", [.required("bundleID", bundleID), .required("topics", .array(text))])
+    static let app = named(
+        "App",
+        [
+            .required("bundleID", bundleID), .required("teamID", team),
+            .required("topics", .array(text), "Every topic that reaches the app."),
+        ])
+
+    // MARK: Keys
+
+    static let newKey = named(
+        "NewKey",
+        [
+            .required("team", team), .optional("keyID", key, "Your own; without it the service chooses one."),
+            .optional(
+                "publicKey", text,
+                "The public half of your key (P-256): in PEM, or the uncompressed point in Base64. Without a key the "
+                    + "service makes one."),
+            .optional("privateKey", .string(.pem), "Your key (P-256) in PEM. The service keeps its public half alone."),
+            .optional("environment", environment, "The only one that the key is good for; both without it."),
+            .optional(
+                "bundleIDs", .array(bundleID, count: 1...TeamKey.maximumBundleIDs),
+                "The only apps that the key is good for; all of the team's without it."),
+        ])
+    static let keyMade = named(
+        "KeyMade",
+        [
+            .required("keyID", key),
+            .optional("privateKey", text, "In PEM, if the service made the key; shown this once."),
+        ])
+    static let keyRevoked = named("KeyRevoked", [.required("keyID", key)])
+    static let shownKey = named(
+        "Key",
+        [
+            .required("keyID", key), .required("teamID", team), .required("environments", .array(environment)),
+            .optional("bundleIDs", .array(bundleID)), .optional("revoked", moment),
+        ])
+
+    // MARK: Certificates
+
+    static let newCertificate = named(
+        "NewCertificate",
+        [
+            .required("team", team), .required("bundleID", bundleID),
+            .required(
+                "environment", .string(.oneOf(Environment.allCases.map(\.rawValue) + [universal])),
+                "universal is both."),
+            .optional(
+                "request", .string(.pem),
+                "A certificate signing request (PKCS#10) in PEM, of which only the public key is taken; without it the "
+                    + "service makes a key."),
+            .optional("listsTopics", .boolean, "false: the only topic is the UID of the certificate's subject."),
+        ])
+    /// The environment of a certificate that is good for both.
+    static let universal = "universal"
+    static let certificateMade = named(
+        "CertificateMade",
+        [
+            .required("serial", serial), .required("topics", .array(text)),
+            .required("chain", text, "The certificate and its intermediate in PEM."),
+            .optional("privateKey", text, "In PEM, if the service made the key; shown this once."),
+        ])
+    static let certificateRevoked = named("CertificateRevoked", [.required("serial", serial)])
+    static let certificate = named(
+        "Certificate",
+        [
+            .required("serial", serial), .required("teamID", team), .required("bundleID", bundleID),
+            .required("environments", .array(environment)), .required("validUntil", moment),
+            .optional("revoked", moment),
+        ])
+
+    // MARK: Devices and administrators
+
+    static let newInvitation = named("NewInvitation", [.required("environment", environment)])
+    static let invitation = named("Invitation", [.required("code", text)])
+    static let revokedDevice = named(
+        "RevokedDevice",
+        [
+            .required("deviceID", .string(.deviceID)), .required("environments", .array(environment)),
+            .required("registrations", .integer(0...Int64.max), "How many ended; 0 if there is no such device."),
+        ])
+    static let tokenKey = named("TokenKey", [.required("tokenKeyID", .integer(1...Int64(TokenKeys.maximumCount)))])
+    static let administrator = named(
+        "Administrator",
+        [
+            .required("serial", serial),
+            .required("identity", text, "The key, the certificate and its intermediate, PEM."),
+        ])
+    static let nothing = Schema.object([])
+
+    // MARK: The service
+
+    static let status = named("Status", [.required("status", text)])
+    static let anything = Schema.named("OpenAPI", .openObject)
+}

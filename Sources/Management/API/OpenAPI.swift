@@ -1,0 +1,120 @@
+import HTTPTypes
+
+/// The API's description in OpenAPI 3.1, made of the operations themselves.
+enum OpenAPI {
+    static let document: JSONValue = [
+        "openapi": "3.1.0",
+        "info": [
+            "title": "Carillon management API",
+            "version": "1",
+            "description": "Accounts, health, metrics and the delivery log of a Carillon service.",
+        ],
+        "security": [["key": []]],
+        "paths": .object(paths),
+        "components": [
+            "securitySchemes": [
+                "key": [
+                    "type": "http", "scheme": "bearer",
+                    "description":
+                        "The key in management.key. The Unix socket and administrators' certificates need none.",
+                ]
+            ],
+            "schemas": .object(schemas.mapValues(\.definition)),
+        ],
+    ]
+
+    private static var paths: [String: JSONValue] {
+        var paths: [String: [String: JSONValue]] = [:]
+        for operation in ManagementOperation.all {
+            paths[operation.path, default: [:]][operation.method.rawValue.lowercased()] = description(of: operation)
+        }
+        return paths.mapValues(JSONValue.object)
+    }
+
+    private static var schemas: [String: Schema] {
+        var all = Problem.schema.references
+        for operation in ManagementOperation.all {
+            if let body = operation.body { all.merge(body.schema.references, uniquingKeysWith: { $1 }) }
+            if case .json(let schema) = operation.answer {
+                all.merge(schema.references, uniquingKeysWith: { $1 })
+            }
+        }
+        return all
+    }
+
+    private static func description(of operation: ManagementOperation) -> JSONValue {
+        var parts: [String: JSONValue] = [
+            "summary": .string(operation.summary),
+            "operationId": .string(identifier(of: operation)),
+            "responses": .object(responses(of: operation)),
+        ]
+        if !operation.parameters.isEmpty {
+            parts["parameters"] = .array(
+                operation.parameters.map { parameter in
+                    [
+                        "in": .string(parameter.place.rawValue),
+                        "name": .string(parameter.name),
+                        "required": .bool(parameter.place == .path),
+                        "description": .string(parameter.meaning),
+                        "schema": parameter.schema.description,
+                    ]
+                })
+        }
+        if let body = operation.body {
+            parts["requestBody"] = [
+                "required": .bool(!body.isOptional),
+                "content": .object([JSONAnswer.mediaType: ["schema": body.schema.description]]),
+            ]
+        }
+        if operation.access != .key { parts["security"] = [] }
+        return .object(parts)
+    }
+
+    private static func responses(of operation: ManagementOperation) -> [String: JSONValue] {
+        var content: [String: JSONValue] = [:]
+        for type in operation.answer.mediaTypes {
+            content[type] =
+                if case .json(let schema) = operation.answer { ["schema": schema.description] } else { [:] }
+        }
+        var responses: [String: JSONValue] = [
+            "200": ["description": .string("Done."), "content": .object(content)]
+        ]
+        for status in Set(operation.problems + alwaysPossible) {
+            responses["\(status)"] = [
+                "description": .string(meaning(of: status)),
+                "content": .object([Problem.mediaType: ["schema": Problem.schema.description]]),
+            ]
+        }
+        return responses
+    }
+
+    /// The statuses that any request may get: its form is wrong, the key is missing, the host is foreign, it comes too
+    /// slowly, or its headers are too large.
+    private static let alwaysPossible = [400, 401, 403, 503]
+
+    private static func meaning(of status: Int) -> String {
+        switch status {
+        case 400: "The request cannot be read, or a value in it cannot be."
+        case 401: "The key is missing or wrong."
+        case 403: "The host, the origin or the certificate may not do this."
+        case 404: "There is no such thing."
+        case 409: "It exists already, or something that it needs does not."
+        case 413: "The body is too large."
+        case 415: "The body is not JSON."
+        case 503: "The store does not take it now."
+        default: "The request fails."
+        }
+    }
+
+    /// `getTeamsByTeamID` for `GET /v1/teams/{teamID}`.
+    private static func identifier(of operation: ManagementOperation) -> String {
+        let words = operation.path.split(whereSeparator: { "/-.".contains($0) }).filter { $0 != "v1" }
+        return words.reduce(operation.method.rawValue.lowercased()) { name, word in
+            word.hasPrefix("{") ? name + "By" + capitalized(word.dropFirst().dropLast()) : name + capitalized(word)
+        }
+    }
+
+    private static func capitalized(_ word: some StringProtocol) -> String {
+        word.prefix(1).uppercased() + word.dropFirst()
+    }
+}

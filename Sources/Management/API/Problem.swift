@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTypes
+
+/// Why a request fails: one form for all errors of the API (RFC 9457).
+package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The HTTP status.
+    package var status: Int
+    /// What happened and what to do, in one sentence for a person.
+    package var detail: String
+    /// If a document is at fault: the place in it (RFC 6901); "" is the whole document.
+    package var pointer: String?
+    /// The methods that the path takes, for the status 405.
+    var allow: String?
+
+    package init(_ status: Int, _ detail: String, pointer: String? = nil) {
+        self.status = status
+        self.detail = detail
+        self.pointer = pointer
+    }
+
+    package var description: String { detail }
+
+    /// The media type of an error.
+    package static let mediaType = "application/problem+json"
+}
+
+extension Problem {
+    /// A value in a document cannot be.
+    static func invalid(_ pointer: String, _ detail: String) -> Problem { Problem(400, detail, pointer: pointer) }
+
+    static func notFound(_ detail: String) -> Problem { Problem(404, detail) }
+
+    static func methodNotAllowed(_ method: String, allowed: [String]) -> Problem {
+        var problem = Problem(
+            405, "This path does not take \(method); it takes \(allowed.joined(separator: ", ")).")
+        problem.allow = allowed.joined(separator: ", ")
+        return problem
+    }
+}
+
+extension Problem: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case type
+        case title
+        case status
+        case detail
+        case pointer
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        status = try container.decode(Int.self, forKey: .status)
+        detail = try container.decode(String.self, forKey: .detail)
+        pointer = try container.decodeIfPresent(String.self, forKey: .pointer)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        // The status says what kind of error it is (RFC 9457, 4.2.1).
+        try container.encode("about:blank", forKey: .type)
+        try container.encode(title, forKey: .title)
+        try container.encode(status, forKey: .status)
+        try container.encode(detail, forKey: .detail)
+        try container.encodeIfPresent(pointer, forKey: .pointer)
+    }
+
+    /// The status in words (RFC 9110, 15).
+    private var title: String {
+        let known: [HTTPResponse.Status] = [
+            .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
+            .contentTooLarge, .unsupportedMediaType, .internalServerError, .serviceUnavailable,
+        ]
+        return known.first { $0.code == status }?.reasonPhrase ?? "Error"
+    }
+
+    static let schema = Schema.named(
+        "Problem",
+        .object([
+            .required("type", .string(.any)),
+            .required("title", .string(.any)),
+            .required("status", .integer(400...599)),
+            .required("detail", .string(.any), "What happened and what to do."),
+            .optional("pointer", .string(.any), "The place of the fault in the request's document (RFC 6901)."),
+        ]))
+}

@@ -1,0 +1,170 @@
+/// What a JSON value in a request or an answer looks like.
+///
+/// One description serves twice: it checks the bodies that arrive, with a pointer to what is wrong, and `/openapi.json`
+/// shows it to clients. So the two cannot differ.
+package indirect enum Schema: Sendable {
+    case string(TextFormat)
+    case integer(ClosedRange<Int64>)
+    case boolean
+    /// - Parameter count: how many elements it may have.
+    case array(Schema, count: ClosedRange<Int> = 0...Int(Int32.max))
+    /// An object with these members and no others.
+    case object([Member])
+    /// Any object.
+    case openObject
+    /// Another schema by its name among ``ManagementSchemas``.
+    case named(String, Schema)
+
+    /// One member of an object.
+    package struct Member: Sendable {
+        let name: String
+        let schema: Schema
+        let isRequired: Bool
+        let meaning: String
+
+        static func required(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
+            Member(name: name, schema: schema, isRequired: true, meaning: meaning)
+        }
+
+        static func optional(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
+            Member(name: name, schema: schema, isRequired: false, meaning: meaning)
+        }
+    }
+}
+
+// MARK: - Checking
+
+extension Schema {
+    /// Checks a value.
+    /// - Parameter pointer: where the value stands in the document (RFC 6901).
+    /// - Throws: a problem that names the place of the first fault and what is allowed there.
+    func check(_ value: JSONValue, at pointer: String = "") throws(Problem) {
+        switch (self, value) {
+        case (.string(let format), .string(let text)):
+            guard format.allows(text) else { throw .invalid(pointer, "The value has to be \(format.name).") }
+        case (.integer(let range), .integer(let number)):
+            guard range.contains(number) else {
+                throw .invalid(pointer, "The value has to be from \(range.lowerBound) to \(range.upperBound).")
+            }
+        case (.boolean, .bool), (.openObject, .object): break
+        case (.array(let element, let count), .array(let values)):
+            guard count.contains(values.count) else {
+                throw .invalid(pointer, "The list has to have \(count.lowerBound) to \(count.upperBound) elements.")
+            }
+            for (index, value) in values.enumerated() { try element.check(value, at: "\(pointer)/\(index)") }
+        case (.object(let members), .object(let values)):
+            try check(values, members, at: pointer)
+        case (.named(_, let schema), _):
+            try schema.check(value, at: pointer)
+        default:
+            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be \(kind).")
+        }
+    }
+
+    private func check(_ values: [String: JSONValue], _ members: [Member], at pointer: String) throws(Problem) {
+        for name in values.keys.sorted() where !members.contains(where: { $0.name == name }) {
+            let known = members.map(\.name).joined(separator: ", ")
+            throw .invalid(
+                "\(pointer)/\(Self.escaped(name))",
+                known.isEmpty ? "The object takes no keys." : "The key is unknown; the object takes \(known).")
+        }
+        for member in members {
+            guard let value = values[member.name] else {
+                guard !member.isRequired else {
+                    throw .invalid(pointer, "The key \(member.name) is missing.")
+                }
+                continue
+            }
+            try member.schema.check(value, at: "\(pointer)/\(Self.escaped(member.name))")
+        }
+    }
+
+    /// As a part of a JSON pointer (RFC 6901, 3).
+    private static func escaped(_ name: String) -> String {
+        name.replacing("~", with: "~0").replacing("/", with: "~1")
+    }
+
+    private var kind: String {
+        switch self {
+        case .string(let format): format.name
+        case .integer: "an integer"
+        case .boolean: "true or false"
+        case .array: "an array"
+        case .object, .openObject: "an object"
+        case .named(_, let schema): schema.kind
+        }
+    }
+}
+
+// MARK: - Describing
+
+extension Schema {
+    /// The schema as OpenAPI 3.1 has it, with others by reference.
+    var description: JSONValue {
+        switch self {
+        case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
+        default: definition
+        }
+    }
+
+    /// The same with the members in place.
+    var definition: JSONValue {
+        switch self {
+        case .string(let format): Self.definition(of: format)
+        case .integer(let range):
+            ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
+        case .boolean: ["type": "boolean"]
+        case .array(let element, let count): Self.definition(ofArrayOf: element, count)
+        case .object(let members): Self.definition(ofObjectOf: members)
+        case .openObject: ["type": "object"]
+        case .named(_, let schema): schema.definition
+        }
+    }
+
+    private static func definition(of format: TextFormat) -> JSONValue {
+        var parts: [String: JSONValue] = ["type": "string"]
+        parts["pattern"] = format.pattern.map(JSONValue.string)
+        if let length = format.length {
+            parts["minLength"] = .integer(Int64(length.lowerBound))
+            parts["maxLength"] = .integer(Int64(length.upperBound))
+        }
+        return .object(parts)
+    }
+
+    private static func definition(ofArrayOf element: Schema, _ count: ClosedRange<Int>) -> JSONValue {
+        var parts: [String: JSONValue] = ["type": "array", "items": element.description]
+        if count.lowerBound > 0 { parts["minItems"] = .integer(Int64(count.lowerBound)) }
+        if count.upperBound < Int(Int32.max) { parts["maxItems"] = .integer(Int64(count.upperBound)) }
+        return .object(parts)
+    }
+
+    private static func definition(ofObjectOf members: [Member]) -> JSONValue {
+        var properties: [String: JSONValue] = [:]
+        for member in members {
+            var property = member.schema.description
+            if case .object(var parts) = property, !member.meaning.isEmpty {
+                parts["description"] = .string(member.meaning)
+                property = .object(parts)
+            }
+            properties[member.name] = property
+        }
+        return [
+            "type": "object",
+            "properties": .object(properties),
+            "required": .array(members.filter(\.isRequired).map { .string($0.name) }),
+            "additionalProperties": false,
+        ]
+    }
+
+    /// The schemas that this one refers to by name, itself among them.
+    var references: [String: Schema] {
+        switch self {
+        case .named(let name, let schema):
+            return schema.references.merging([name: schema], uniquingKeysWith: { $1 })
+        case .array(let element, _): return element.references
+        case .object(let members):
+            return members.reduce(into: [:]) { $0.merge($1.schema.references, uniquingKeysWith: { $1 }) }
+        case .string, .integer, .boolean, .openObject: return [:]
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Notifications
+
+/// A kind of text in a request: its pattern for the API's description, and the rule that the service goes by.
+///
+/// Both say the same. The pattern is for clients; the service checks with the types that the rest of it uses.
+package struct TextFormat: Sendable {
+    /// What a person reads of it after "has to be".
+    let name: String
+    /// A regular expression (ECMA 262), as OpenAPI has it; nil if a pattern cannot say it.
+    let pattern: String?
+    /// In characters.
+    let length: ClosedRange<Int>?
+    let allows: @Sendable (String) -> Bool
+
+    init(
+        _ name: String,
+        pattern: String? = nil,
+        length: ClosedRange<Int>? = nil,
+        allows: @escaping @Sendable (String) -> Bool,
+    ) {
+        self.name = name
+        self.pattern = pattern
+        self.length = length
+        self.allows = allows
+    }
+}
+
+extension TextFormat {
+    static let any = TextFormat("a string") { _ in true }
+
+    static let tenCharacters = TextFormat("ten capital letters and digits", pattern: "^[A-Z0-9]{10}$") {
+        TeamID(rawValue: $0) != nil
+    }
+
+    static let bundleID = TextFormat(
+        "a bundle ID: 1 to 200 letters, digits, hyphens and periods, without a period at either end",
+        pattern: "^[A-Za-z0-9-](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9-])?$"
+    ) { BundleID(rawValue: $0) != nil }
+
+    static let environment = oneOf(Environment.allCases.map(\.rawValue))
+
+    static let serial = TextFormat("a serial: 32 hexadecimal digits", pattern: "^[0-9a-fA-F]{32}$") {
+        CertificateSerial($0) != nil
+    }
+
+    static let deviceID = TextFormat("a device ID: 16 hexadecimal digits", pattern: "^[0-9a-fA-F]{16}$") {
+        DeviceID($0) != nil
+    }
+
+    static let hexadecimal = TextFormat("hexadecimal digits", pattern: "^[0-9a-fA-F]+$") {
+        !$0.isEmpty && $0.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
+    }
+
+    static let uuid = TextFormat(
+        "a UUID",
+        pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+    ) { NotificationID($0) != nil }
+
+    static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
+
+    /// A text of 1 to `maximum` bytes on one line. A control character in a name would reach the terminal of whoever
+    /// lists it.
+    static func line(maximumBytes maximum: Int) -> TextFormat {
+        TextFormat(
+            "1 to \(maximum) bytes on one line, without control characters",
+            pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", length: 1...maximum
+        ) { text in
+            (1...maximum).contains(text.utf8.count)
+                && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        }
+    }
+
+    static func oneOf(_ choices: [String]) -> TextFormat {
+        TextFormat(
+            "one of " + choices.joined(separator: ", "), pattern: "^(?:\(choices.joined(separator: "|")))$"
+        ) { choices.contains($0) }
+    }
+}

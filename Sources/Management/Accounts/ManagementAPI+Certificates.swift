@@ -1,0 +1,75 @@
+import Crypto
+import Delivery
+import Foundation
+import Notifications
+import Trust
+
+// Provider certificates.
+extension ManagementAPI {
+    func createCertificate(
+        _ request: ManagementMessages.NewCertificate
+    ) async throws -> ManagementMessages.CertificateMade {
+        let (team, bundleID) = (try teamID(request.team), try bundleID(request.bundleID))
+        let environments: [Environment] =
+            request.environment == ManagementSchemas.universal
+            ? Environment.allCases : [try environment(request.environment)]
+        let choice: CertificateTopicChoice = request.listsTopics == false ? .none : .app
+        let key = request.request == nil ? P256.Signing.PrivateKey() : nil
+        let signingRequest = try request.request ?? key.map(SigningRequest.pem(for:)) ?? ""
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueProviderCertificate(
+            request: Array(signingRequest.utf8),
+            bundleID: bundleID,
+            environments: Set(environments),
+            topics: choice,
+            now: Double(now.milliseconds) / 1000,
+            using: &random,
+        )
+        // Kept before it is handed out: a certificate that nobody knows could not be revoked.
+        let certificate = TeamCertificate(
+            serial: issued.serial,
+            team: team,
+            bundleID: bundleID,
+            environments: Set(environments),
+            validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),
+        )
+        _ = try await accounts.apply(.createCertificate(certificate))
+        let topics = choice.topics(of: bundleID).map(\.topic)
+        return ManagementMessages.CertificateMade(
+            serial: issued.serial.description,
+            topics: topics.isEmpty ? [bundleID.rawValue] : topics,
+            chain: issued.chainPEM,
+            privateKey: key?.pemRepresentation)
+    }
+
+    func revokeCertificate(_ name: String) async throws -> ManagementMessages.CertificateRevoked {
+        let serial = try serial(name)
+        _ = try await accounts.apply(.revokeCertificate(serial, at: now))
+        return ManagementMessages.CertificateRevoked(serial: serial.description)
+    }
+
+    func certificate(_ name: String) throws -> ManagementMessages.Certificate {
+        let serial = try serial(name)
+        return message(try present(accounts.current.certificates[serial], "certificate", serial))
+    }
+
+    func message(_ certificate: TeamCertificate) -> ManagementMessages.Certificate {
+        ManagementMessages.Certificate(
+            serial: certificate.serial.description,
+            teamID: certificate.team.rawValue,
+            bundleID: certificate.bundleID.rawValue,
+            environments: certificate.environments.map(\.rawValue).sorted(),
+            validUntil: certificate.validUntil.milliseconds,
+            revoked: certificate.revoked?.milliseconds,
+        )
+    }
+
+    /// A certificate for the API over TLS, and its key.
+    func makeAdministrator() throws -> ManagementMessages.Administrator {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueAdministratorCertificate(
+            now: Double(now.milliseconds) / 1000, using: &random)
+        return ManagementMessages.Administrator(
+            serial: issued.serial.description, identity: (issued.keyPEM ?? "") + issued.chainPEM)
+    }
+}

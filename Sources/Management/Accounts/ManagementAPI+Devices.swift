@@ -1,0 +1,36 @@
+import Delivery
+import Notifications
+import Trust
+
+// Who may be a device, and who may not any more.
+extension ManagementAPI {
+    func invite(_ request: ManagementMessages.NewInvitation) async throws -> ManagementMessages.Invitation {
+        var random = SystemRandomNumberGenerator()
+        let code = ActivationCode.random(using: &random)
+        let now = now
+        let invitation = Invitation(
+            digest: code.digest,
+            environment: try environment(request.environment),
+            expires: now.advanced(by: InvitationLimits.life),
+        )
+        try await parts.invitations.invite(invitation, at: now)
+        return ManagementMessages.Invitation(code: code.text)
+    }
+
+    /// - Parameter environment: nil for both: in an emergency nobody remembers which environment a device is of.
+    func revokeDevice(_ name: String, in environment: String?) async throws -> ManagementMessages.RevokedDevice {
+        guard let device = DeviceID(name) else {
+            throw Problem(400, "\(name.debugDescription) is not a device ID: 16 hexadecimal digits.")
+        }
+        let environments = try environment.map { [try self.environment($0)] } ?? Environment.allCases
+        let revocation = DeviceRevocation(
+            accounts: accounts, registrations: parts.registrations, switchboard: parts.switchboard)
+        var registrations = 0
+        for environment in environments {
+            registrations += try await revocation.revoke(
+                DeviceKey(environment: environment, device: device), at: now)
+        }
+        return ManagementMessages.RevokedDevice(
+            deviceID: device.description, environments: environments.map(\.rawValue), registrations: registrations)
+    }
+}

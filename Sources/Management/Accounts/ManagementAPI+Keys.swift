@@ -1,0 +1,72 @@
+import Crypto
+import Delivery
+import Foundation
+import Notifications
+import Trust
+
+// The keys with which teams sign.
+extension ManagementAPI {
+    func createKey(_ request: ManagementMessages.NewKey) async throws -> ManagementMessages.KeyMade {
+        let (publicKey, made) = try Self.publicKey(of: request)
+        let environments = try request.environment.map { [try environment($0)] } ?? Environment.allCases
+        var random = SystemRandomNumberGenerator()
+        let key = TeamKey(
+            id: try request.keyID.map(keyID) ?? .random(using: &random),
+            team: try teamID(request.team),
+            publicKey: Array(publicKey.x963Representation),
+            environments: Set(environments),
+            bundleIDs: try request.bundleIDs.map { Set(try $0.map(bundleID)) },
+        )
+        _ = try await accounts.apply(.createKey(key))
+        return ManagementMessages.KeyMade(keyID: key.id.rawValue, privateKey: made?.pemRepresentation)
+    }
+
+    /// The public half of the key that the request brings, or of a new one.
+    private static func publicKey(
+        of request: ManagementMessages.NewKey
+    ) throws -> (P256.Signing.PublicKey, made: P256.Signing.PrivateKey?) {
+        switch (request.publicKey, request.privateKey) {
+        case (nil, nil):
+            let key = P256.Signing.PrivateKey()
+            return (key.publicKey, key)
+        case (nil, let pem?):
+            // The error does not say why the key is invalid: it could quote it.
+            guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
+                throw Problem.invalid(
+                    "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
+            }
+            return (key.publicKey, nil)
+        case (let text?, nil):
+            let point = Data(base64Encoded: text).flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
+            guard let key = point ?? (try? P256.Signing.PublicKey(pemRepresentation: text)) else {
+                throw Problem.invalid(
+                    "/publicKey",
+                    "The value has to be a P-256 public key: in PEM, or its uncompressed point (X9.63) in Base64.")
+            }
+            return (key, nil)
+        case (_?, _?):
+            throw Problem.invalid("/privateKey", "The request takes one half of the key, not both.")
+        }
+    }
+
+    func revokeKey(_ name: String) async throws -> ManagementMessages.KeyRevoked {
+        let id = try keyID(name)
+        _ = try await accounts.apply(.revokeKey(id, at: now))
+        return ManagementMessages.KeyRevoked(keyID: id.rawValue)
+    }
+
+    func key(_ name: String) throws -> ManagementMessages.Key {
+        let id = try keyID(name)
+        return message(try present(accounts.current.keys[id], "key", id))
+    }
+
+    func message(_ key: TeamKey) -> ManagementMessages.Key {
+        ManagementMessages.Key(
+            keyID: key.id.rawValue,
+            teamID: key.team.rawValue,
+            environments: key.environments.map(\.rawValue).sorted(),
+            bundleIDs: key.bundleIDs?.map(\.rawValue).sorted(),
+            revoked: key.revoked?.milliseconds,
+        )
+    }
+}

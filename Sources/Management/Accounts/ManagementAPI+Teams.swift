@@ -1,0 +1,60 @@
+import Delivery
+import Notifications
+
+// Teams and their apps.
+extension ManagementAPI {
+    func createTeam(_ request: ManagementMessages.NewTeam) async throws -> ManagementMessages.TeamMade {
+        var random = SystemRandomNumberGenerator()
+        let id = try request.teamID.map(teamID) ?? .random(using: &random)
+        let team = Team(id: id, name: request.name)
+        _ = try await accounts.apply(.createTeam(team))
+        return ManagementMessages.TeamMade(teamID: team.id.rawValue)
+    }
+
+    func createApp(_ request: ManagementMessages.NewApp) async throws -> ManagementMessages.AppMade {
+        let bundleID = try bundleID(request.bundleID)
+        _ = try await accounts.apply(.createApp(bundleID: bundleID, team: try teamID(request.team)))
+        return ManagementMessages.AppMade(bundleID: bundleID.rawValue, topics: bundleID.certificateTopics)
+    }
+
+    func team(_ name: String) throws -> ManagementMessages.Team {
+        let (id, accounts) = (try teamID(name), accounts.current)
+        return message(try present(accounts.teams[id], "team", id), accounts)
+    }
+
+    /// - Returns: the team and what belonged to it.
+    func deleteTeam(_ name: String) async throws -> ManagementMessages.Team {
+        let team = try team(name)
+        _ = try await accounts.apply(.deleteTeam(try teamID(name), at: now))
+        return team
+    }
+
+    func app(_ name: String) throws -> ManagementMessages.App {
+        let id = try bundleID(name)
+        return message(try present(accounts.current.apps[id], "app", id))
+    }
+
+    func deleteApp(_ name: String) async throws -> ManagementMessages.App {
+        let app = try app(name)
+        _ = try await accounts.apply(.deleteApp(try bundleID(name), at: now))
+        return app
+    }
+
+    func message(_ team: Team, _ accounts: AccountsSnapshot) -> ManagementMessages.Team {
+        ManagementMessages.Team(
+            teamID: team.id.rawValue,
+            name: team.name,
+            bundleIDs: accounts.apps.values.filter { $0.team == team.id }.map(\.bundleID.rawValue).sorted(),
+            keyIDs: accounts.keys.values.filter { $0.team == team.id }.map(\.id.rawValue).sorted(),
+            serials: accounts.certificates.values.filter { $0.team == team.id }.map(\.serial.description).sorted(),
+        )
+    }
+
+    func message(_ app: App) -> ManagementMessages.App {
+        ManagementMessages.App(
+            bundleID: app.bundleID.rawValue,
+            teamID: app.team.rawValue,
+            topics: TopicKind.allCases.map { app.bundleID.topic($0) },
+        )
+    }
+}

@@ -1,0 +1,145 @@
+import Delivery
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Notifications
+import Trust
+
+// Teams, apps, keys and certificates.
+extension ManagementOperation {
+    static let teams = [
+        ManagementOperation(
+            method: .get, path: "/v1/teams", summary: "All teams", parameters: listParameters(after: "team ID"),
+            answer: .json(.array(ManagementSchemas.shownTeam))
+        ) { api, call in
+            let accounts = api.accounts.current
+            return try ListPage.make(of: accounts.teams.keys.map(\.rawValue), call) { name in
+                TeamID(rawValue: name).flatMap { accounts.teams[$0] }.map { api.message($0, accounts) }
+            }
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/teams", summary: "Make a team", body: Body(schema: ManagementSchemas.newTeam),
+            answer: .json(ManagementSchemas.teamMade), problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createTeam(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/teams/{teamID}", summary: "One team", parameters: [teamID],
+            answer: .json(ManagementSchemas.shownTeam), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.team(call.parameter("teamID")))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/teams/{teamID}",
+            summary: "Delete a team with its apps, keys and certificates", parameters: [teamID],
+            answer: .json(ManagementSchemas.shownTeam), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.deleteTeam(call.parameter("teamID")))
+        },
+    ]
+
+    static let apps = [
+        ManagementOperation(
+            method: .get, path: "/v1/apps", summary: "All apps", parameters: listParameters(after: "bundle ID"),
+            answer: .json(.array(ManagementSchemas.app))
+        ) { api, call in
+            let accounts = api.accounts.current
+            return try ListPage.make(of: accounts.apps.keys.map(\.rawValue), call) { name in
+                BundleID(rawValue: name).flatMap { accounts.apps[$0] }.map { api.message($0) }
+            }
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/apps", summary: "Make an app of a team",
+            body: Body(schema: ManagementSchemas.newApp), answer: .json(ManagementSchemas.appMade),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createApp(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/apps/{bundleID}", summary: "One app, with every topic that reaches it",
+            parameters: [bundleID], answer: .json(ManagementSchemas.app), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.app(call.parameter("bundleID")))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/apps/{bundleID}",
+            summary: "Delete an app with its certificates and what devices have of it", parameters: [bundleID],
+            answer: .json(ManagementSchemas.app), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.deleteApp(call.parameter("bundleID")))
+        },
+    ]
+
+    static let keys = [
+        ManagementOperation(
+            method: .get, path: "/v1/keys", summary: "All signing keys", parameters: listParameters(after: "key ID"),
+            answer: .json(.array(ManagementSchemas.shownKey))
+        ) { api, call in
+            let accounts = api.accounts.current
+            return try ListPage.make(of: accounts.keys.keys.map(\.rawValue), call) { name in
+                KeyID(rawValue: name).flatMap { accounts.keys[$0] }.map { api.message($0) }
+            }
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/keys", summary: "Make a signing key of a team, or take one that it has",
+            body: Body(schema: ManagementSchemas.newKey), answer: .json(ManagementSchemas.keyMade),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createKey(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/keys/{keyID}", summary: "One signing key", parameters: [keyID],
+            answer: .json(ManagementSchemas.shownKey), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.key(call.parameter("keyID")))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/keys/{keyID}", summary: "Revoke a signing key", parameters: [keyID],
+            answer: .json(ManagementSchemas.keyRevoked), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.revokeKey(call.parameter("keyID")))
+        },
+    ]
+
+    static let certificates = [
+        ManagementOperation(
+            method: .get, path: "/v1/certificates", summary: "All provider certificates",
+            parameters: listParameters(after: "serial"), answer: .json(.array(ManagementSchemas.certificate))
+        ) { api, call in
+            let accounts = api.accounts.current
+            return try ListPage.make(of: accounts.certificates.keys.map(\.description), call) { name in
+                CertificateSerial(name).flatMap { accounts.certificates[$0] }.map { api.message($0) }
+            }
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/certificates", summary: "Make a provider certificate",
+            body: Body(schema: ManagementSchemas.newCertificate), answer: .json(ManagementSchemas.certificateMade),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createCertificate(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/certificates/{serial}", summary: "One provider certificate",
+            parameters: [serial], answer: .json(ManagementSchemas.certificate), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.certificate(call.parameter("serial")))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/certificates/{serial}", summary: "Revoke a provider certificate",
+            parameters: [serial], answer: .json(ManagementSchemas.certificateRevoked), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.revokeCertificate(call.parameter("serial")))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/crl", summary: "The list of revoked provider certificates (RFC 5280)",
+            answer: .other([RevocationList.mediaType])
+        ) { api, _ in
+            JSONAnswer.response(.ok, RevocationList.mediaType, Data(try api.parts.revocationList().der))
+        },
+    ]
+
+    private static let teamID = path("teamID", .tenCharacters, "The team's ID.")
+    private static let bundleID = path("bundleID", .bundleID, "The app's bundle ID.")
+    private static let keyID = path("keyID", .tenCharacters, "The key's ID.")
+    private static let serial = path("serial", .serial, "The certificate's serial.")
+}

@@ -1,0 +1,52 @@
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+// Who may be a device, the keys of device tokens, and administrators.
+extension ManagementOperation {
+    static let devices = [
+        ManagementOperation(
+            method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
+            body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitation),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.invite(call.message()))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/devices/{deviceID}", summary: "Revoke a device",
+            parameters: [
+                path("deviceID", .deviceID, "The device's ID."),
+                Parameter(
+                    place: .query, name: "environment", schema: .string(.environment),
+                    meaning: "The only environment to revoke it in; both without it."),
+            ],
+            answer: .json(ManagementSchemas.revokedDevice)
+        ) { api, call in
+            try JSONAnswer.make(
+                try await api.revokeDevice(call.parameter("deviceID"), in: call.query("environment")))
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/token-keys",
+            summary: "Make a new key that seals the device tokens of new registrations",
+            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            answer: .json(ManagementSchemas.tokenKey), problems: [409, 413, 415]
+        ) { api, _ in
+            let number = try await api.parts.rotateTokenKey()
+            return try JSONAnswer.make(ManagementMessages.TokenKey(tokenKeyID: number))
+        },
+    ]
+
+    static let administrators = [
+        ManagementOperation(
+            method: .post, path: "/v1/administrators",
+            summary: "Make an administrator's certificate; over the Unix socket alone",
+            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            answer: .json(ManagementSchemas.administrator), problems: [413, 415]
+        ) { api, call in
+            guard call.caller.mayMakeAdministrators else {
+                throw Problem(403, "Administrators are made over the socket in the data folder alone.")
+            }
+            return try JSONAnswer.make(try api.makeAdministrator())
+        }
+    ]
+}

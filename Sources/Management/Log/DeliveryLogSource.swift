@@ -1,0 +1,17 @@
+package import Delivery
+
+/// Where the API finds the delivery log.
+package struct DeliveryLogSource: Sendable {
+    /// Names the device token of an address, in hexadecimal digits; nil if it is not known.
+    package typealias TokenName = @Sendable (_ address: NotificationSubject.Address, _ key: UInt32) -> String?
+
+    let folder: String
+    let token: TokenName
+    let signal: LogSignal
+
+    package init(folder: String, token: @escaping TokenName, signal: LogSignal) {
+        self.folder = folder
+        self.token = token
+        self.signal = signal
+    }
+}

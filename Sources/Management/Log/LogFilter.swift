@@ -1,0 +1,27 @@
+import Delivery
+import DeliveryLogFiles
+import Notifications
+
+/// Which entries of the delivery log a request wants.
+struct LogFilter: Sendable {
+    var notification: NotificationID?
+    /// In lower-case hexadecimal digits.
+    var token: String?
+    var team: TeamID?
+    /// Only what happened later, in milliseconds since 1970.
+    var after: UInt64?
+
+    /// - Parameter accounts: say whose app an entry is about.
+    func wants(_ item: LogPages.Item, _ accounts: AccountsSnapshot) -> Bool {
+        if let notification, item.entry.notification != notification { return false }
+        if let token, item.entry.token != token { return false }
+        if let after, item.entry.time.milliseconds <= after { return false }
+        if let team, Self.team(of: item, accounts) != team { return false }
+        return true
+    }
+
+    private static func team(of item: LogPages.Item, _ accounts: AccountsSnapshot) -> TeamID? {
+        if case .destination(let destination, _) = item.address { return accounts.app(destination.app)?.team }
+        return accounts.app(forTopic: item.entry.topic)?.app.team
+    }
+}

@@ -1,0 +1,91 @@
+import Delivery
+import DeliveryLogFiles
+import Hummingbird
+import NIOCore
+
+/// Writes the delivery log as an answer that may never end: as lines of JSON, or as server-sent events.
+struct LogStream: Sendable {
+    enum Form: Sendable {
+        /// `application/x-ndjson`: one entry on each line.
+        case lines
+        /// `text/event-stream`: one entry for each event, whose `id` is its position.
+        case events
+
+        var mediaType: String {
+            switch self {
+            case .lines: "application/x-ndjson"
+            case .events: "text/event-stream"
+            }
+        }
+    }
+
+    let source: DeliveryLogSource
+    let accounts: any Accounts
+    let form: Form
+    let filter: LogFilter
+    let position: LogPosition?
+    let isFollowing: Bool
+    let limit: Int
+    /// Completes when the client's connection has ended.
+    let connectionEnd: EventLoopFuture<Void>
+
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
+        // Before the first reading, so that nothing that is written after it goes unnoticed.
+        let wakeUps = source.signal.add()
+        connectionEnd.whenComplete { _ in wakeUps.continuation.finish() }
+        let pulse = Task {
+            while true {
+                try await Task.sleep(for: ManagementLimits.keepAlive)
+                wakeUps.continuation.yield()
+            }
+        }
+        defer {
+            pulse.cancel()
+            source.signal.remove(wakeUps)
+        }
+        let pages = LogPages(source, after: position)
+        var left = limit
+        var lastWrite = ContinuousClock.now
+        var iterator = wakeUps.stream.makeAsyncIterator()
+        repeat {
+            if try await writePages(pages, &left, to: &writer) > 0 { lastWrite = .now }
+            guard isFollowing, left > 0 else { break }
+            if form == .events, lastWrite.duration(to: .now) >= ManagementLimits.keepAlive {
+                try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
+                lastWrite = .now
+            }
+        } while await iterator.next() != nil
+        try await writer.finish(nil)
+    }
+
+    /// Writes what there is now.
+    /// - Parameter left: how many entries may still be written.
+    /// - Returns: how many were.
+    @concurrent private func writePages(
+        _ pages: LogPages,
+        _ left: inout Int,
+        to writer: inout any ResponseBodyWriter,
+    ) async throws -> Int {
+        let before = left
+        while left > 0 {
+            let page = try await pages.next()
+            guard !page.isEmpty else { break }
+            let accounts = accounts.current
+            let wanted = page.lazy.filter { filter.wants($0, accounts) }.prefix(left)
+            var text = ""
+            for item in wanted {
+                text += line(item)
+                left -= 1
+            }
+            if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
+        }
+        return before - left
+    }
+
+    private func line(_ item: LogPages.Item) -> String {
+        switch form {
+        case .lines: item.entry.json + "\n"
+        case .events: "id: \(item.position)\ndata: \(item.entry.json)\n\n"
+        }
+    }
+}

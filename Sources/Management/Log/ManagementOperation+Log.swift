@@ -1,0 +1,72 @@
+import Delivery
+import DeliveryLogFiles
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+// The delivery log.
+extension ManagementOperation {
+    static let log = [
+        ManagementOperation(
+            method: .get, path: "/v1/log", summary: "The delivery log, oldest entry first",
+            parameters: [
+                query("follow", .boolean, "Whether the answer goes on with what happens, until the client closes it."),
+                query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
+                query("token", .string(.hexadecimal), "Only notifications to this device token."),
+                query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
+                query("limit", .integer(1...Int64(Int32.max)), "How many entries at most; all if it is not given."),
+                query(
+                    "after", .string(.logMark),
+                    "Only what happened after this moment, in milliseconds since 1970, or stands after this position, "
+                        + "the id of an event."),
+            ],
+            answer: .other([LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
+        ) { api, call in
+            try api.streamLog(call)
+        }
+    ]
+
+    private static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
+        Parameter(place: .query, name: name, schema: schema, meaning: meaning)
+    }
+}
+
+extension TextFormat {
+    /// A moment, or a position in the delivery log.
+    fileprivate static let logMark = TextFormat(
+        "a moment in milliseconds since 1970, or the id of an event",
+        pattern: "^[0-9]{1,18}(?:-[0-9]{1,18}-[0-9]{1,18})?$"
+    ) { UInt64($0) != nil || LogPosition($0) != nil }
+}
+
+extension ManagementAPI {
+    fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
+        let accept = call.request.headers[.accept] ?? ""
+        let form: LogStream.Form = accept.contains(LogStream.Form.events.mediaType) ? .events : .lines
+        // A browser that connects again says which event it had last (HTML, 9.2).
+        let mark = call.request.headers[.lastEventID] ?? call.query("after")
+        let stream = LogStream(
+            source: parts.log,
+            accounts: parts.accounts,
+            form: form,
+            filter: LogFilter(
+                notification: call.query("id").flatMap { NotificationID($0) },
+                token: call.query("token")?.lowercased(),
+                team: call.query("team").flatMap(TeamID.init(rawValue:)),
+                after: mark.flatMap { UInt64($0) }),
+            position: mark.flatMap { LogPosition($0) },
+            isFollowing: call.query("follow") == "true",
+            limit: call.query("limit").flatMap(Int.init) ?? .max,
+            connectionEnd: call.connectionEnd,
+        )
+        var headers = HTTPFields()
+        headers[.contentType] = form.mediaType
+        return Response(
+            status: .ok, headers: headers, body: ResponseBody { writer in try await stream.write(to: &writer) })
+    }
+}
+
+extension HTTPField.Name {
+    // A name that stands in the source is always one.
+    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .eTag
+}

@@ -1,0 +1,36 @@
+import NIOCore
+
+/// The bounds of the management API.
+package enum ManagementLimits {
+    /// The size of a request's body in bytes: a certificate signing request, the largest of them, takes 2,000.
+    package static let bodyBytes = 65_536
+
+    /// How many items an answer lists: a page of them is some 200 KB.
+    package static let listItems = 1000
+
+    /// The size of a request's header fields in bytes, and of one of them, and their number. A browser with some cookies
+    /// sends 4 KB.
+    static let headerBytes = 16_384
+    static let headerFields = 100
+
+    /// How many connections are open at a time. When one more comes, the one that has been idle for longest goes, so that
+    /// nobody can lock others out by holding connections.
+    package static let openConnections = 256
+
+    /// How long a request may take to arrive, and a new connection to send its first one: as long as a provider's.
+    static let requestTimeout = TimeAmount.seconds(10)
+
+    /// How long a connection may be idle between two requests: scrapers come every minute or more often.
+    static let idleTimeout = TimeAmount.minutes(2)
+
+    /// How long a client may leave an answer unread.
+    static let answerTimeout = TimeAmount.seconds(30)
+
+    /// How many events of the delivery log are read from its files at a time: enough to fill a packet many times over,
+    /// few enough to stay below a megabyte.
+    static let logEvents = 2000
+
+    /// How often a stream that has nothing to say sends an empty line or comment, so that a client that is gone is
+    /// noticed and a proxy does not close it.
+    static let keepAlive = Duration.seconds(15)
+}

@@ -1,0 +1,48 @@
+package import Delivery
+package import Notifications
+package import Trust
+
+/// What the API needs of the service. It knows ports, and nothing of how things are stored.
+package struct ManagementParts: Sendable {
+    package let accounts: any Accounts
+    package let invitations: any Invitations
+    package let registrations: any Registrations
+    package let switchboard: any Switchboard
+    package let authority: CertificateAuthority
+    package let log: DeliveryLogSource
+    /// Makes a new key for device tokens; the answer is its number.
+    package let rotateTokenKey: @Sendable () async throws -> UInt32
+    /// The provider certificates that were revoked, as other software reads them.
+    package let revocationList: @Sendable () throws -> RevocationList
+    /// The metrics in Prometheus' text format.
+    package let metrics: @Sendable () -> String
+    /// Why the service is not ready; nil if it is.
+    package let unreadiness: @Sendable () async -> String?
+    package let clock: @Sendable () -> Timestamp
+
+    package init(
+        accounts: any Accounts,
+        invitations: any Invitations,
+        registrations: any Registrations,
+        switchboard: any Switchboard,
+        authority: CertificateAuthority,
+        log: DeliveryLogSource,
+        rotateTokenKey: @escaping @Sendable () async throws -> UInt32,
+        revocationList: @escaping @Sendable () throws -> RevocationList,
+        metrics: @escaping @Sendable () -> String,
+        unreadiness: @escaping @Sendable () async -> String?,
+        clock: @escaping @Sendable () -> Timestamp,
+    ) {
+        self.accounts = accounts
+        self.invitations = invitations
+        self.registrations = registrations
+        self.switchboard = switchboard
+        self.authority = authority
+        self.log = log
+        self.rotateTokenKey = rotateTokenKey
+        self.revocationList = revocationList
+        self.metrics = metrics
+        self.unreadiness = unreadiness
+        self.clock = clock
+    }
+}

@@ -1,0 +1,113 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import NIOCore
+import Notifications
+import Trust
+
+/// Decides from a request's header whether it is let in. A pure value; the API's only place for these rules.
+///
+/// The rules against browsers, which anybody's page can make send requests: DNS rebinding shows a foreign name in `Host`,
+/// a page of another site its own in `Origin`, and a form cannot send JSON.
+package struct AccessRules: Sendable {
+    /// The names and addresses under which the service may be asked over the network, in lower case.
+    let hosts: Set<String>
+    /// Whether any IP address will do as a host: for a listener on all of the machine's addresses. A rebound name is
+    /// never an address.
+    let allowsAddresses: Bool
+    /// SHA-256 of the key: comparing digests takes the same time wherever two keys differ.
+    private let keyDigest: SHA256.Digest
+
+    /// - Parameters:
+    ///   - host: the address that is listened on.
+    ///   - hostnames: more names of the service.
+    ///   - key: what `Authorization: Bearer` has to show over TCP.
+    package init(host: String, hostnames: [String], key: String) {
+        let loopback = ["localhost", "127.0.0.1", "::1"]
+        hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
+        allowsAddresses = host == "0.0.0.0" || host == "::"
+        keyDigest = SHA256.hash(data: Data(key.utf8))
+    }
+
+    /// Why a request is refused; nil if it is not.
+    func refusal(
+        of request: HTTPRequest,
+        from caller: ManagementCaller,
+        access: ManagementOperation.Access,
+        now: Timestamp,
+    ) -> Problem? {
+        switch caller {
+        case .socket: return nil
+        case .network(let isLoopback):
+            if let problem = refusalOfBrowser(request) { return problem }
+            switch access {
+            case .everybody: return nil
+            case .loopback where isLoopback: return nil
+            case .loopback, .key: return showsKey(request) ? nil : Self.keyMissing
+            }
+        case .certificate(let identity):
+            if let problem = refusalOfBrowser(request) { return problem }
+            guard access != .everybody else { return nil }
+            guard let identity else { return Problem(403, "This takes an administrator's certificate.") }
+            guard Double(now.milliseconds) / 1000 <= identity.validUntil else {
+                return Problem(403, "The administrator's certificate has expired.")
+            }
+            return nil
+        }
+    }
+
+    private static let keyMissing = Problem(
+        401, "The request needs the key in management.key: Authorization: Bearer <key>.")
+
+    private func refusalOfBrowser(_ request: HTTPRequest) -> Problem? {
+        guard let authority = request.authority, let host = Self.host(of: authority), allows(host) else {
+            return Problem(
+                403,
+                "The request names another host than this service's; start the service with --hostname to add one.")
+        }
+        if let origin = request.headerFields[.origin], !Self.isSame(origin, authority) {
+            return Problem(403, "The request comes from a page of another origin.")
+        }
+        if let type = request.headerFields[.contentType], !Self.isJSON(type) {
+            return Problem(415, "The body has to be JSON, with the content type application/json.")
+        }
+        return nil
+    }
+
+    private func allows(_ host: String) -> Bool {
+        hosts.contains(host) || host.hasSuffix(".localhost") || (allowsAddresses && Self.isAddress(host))
+    }
+
+    private func showsKey(_ request: HTTPRequest) -> Bool {
+        guard let field = request.headerFields[.authorization] else { return false }
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
+        return SHA256.hash(data: Data(parts[1].utf8)) == keyDigest
+    }
+
+    /// The host of `host:port`, in lower case and without the brackets of an IPv6 address; nil if it is neither.
+    static func host(of authority: String) -> String? {
+        let text = authority.lowercased()
+        guard text.hasPrefix("[") else {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count <= 2, let host = parts.first, !host.isEmpty else { return nil }
+            return String(host)
+        }
+        guard let end = text.firstIndex(of: "]") else { return nil }
+        return String(text[text.index(after: text.startIndex)..<end])
+    }
+
+    /// Whether a page's origin is the service itself: the same host and port as the request asks.
+    private static func isSame(_ origin: String, _ authority: String) -> Bool {
+        ["http://", "https://"].contains { origin.lowercased() == $0 + authority.lowercased() }
+    }
+
+    private static func isJSON(_ type: String) -> Bool {
+        let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return essence == JSONAnswer.mediaType || essence == "application/merge-patch+json"
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+}

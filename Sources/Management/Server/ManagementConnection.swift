@@ -1,0 +1,98 @@
+import Connections
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Watches over one connection of the API: ends it if a request comes too slowly, if an answer is not taken, or if nothing
+/// happens for too long. Confined to the connection's event loop.
+final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler, ServedConnection {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Puts the handlers of HTTP on the channel, this one among them.
+    typealias Installation = (_ channel: any Channel, _ watch: ManagementConnection) -> Void
+
+    private let channel: any Channel
+    private let table: ConnectionTable
+    private let entry: ConnectionTable.Entry
+    private let installation: Installation
+    /// How many requests have begun and are not answered.
+    private var unanswered = 0
+    /// Since when a request has been arriving; nil if none is.
+    private var arriving: NIODeadline?
+    /// Since when the connection has been idle: from its beginning, or from the end of the last answer.
+    private var idle = NIODeadline.now()
+    private var hasAnswered = false
+    /// Since when the client has not read what was written; nil while it reads.
+    private var unread: NIODeadline?
+    private var isDraining = false
+
+    /// - Returns: nil if there are too many connections, and all of them are busy.
+    init?(_ channel: any Channel, in table: ConnectionTable, _ installation: @escaping Installation) {
+        self.channel = channel
+        self.table = table
+        self.installation = installation
+        entry = ConnectionTable.Entry(channel, now: idle)
+        guard table.add(entry) else { return nil }
+    }
+
+    /// Hummingbird adds its handlers behind the listener's, which lets everything pass.
+    func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
+        installation(channel, self)
+    }
+
+    func ended() -> EventLoopFuture<Void>? {
+        table.remove(entry)
+        return nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            unanswered += 1
+            arriving = .now()
+            entry.setIdle(since: nil)
+        case .body: break
+        case .end: arriving = nil
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        context.write(data, promise: promise)
+        guard case .end = unwrapOutboundIn(data) else { return }
+        unanswered = max(0, unanswered - 1)
+        guard unanswered == 0 else { return }
+        hasAnswered = true
+        idle = .now()
+        entry.setIdle(since: idle)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        if isDraining, unanswered == 0 { context.close(promise: nil) }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        unread = context.channel.isWritable ? nil : .now()
+        context.fireChannelWritabilityChanged()
+    }
+
+    func tick(now: NIODeadline) {
+        if let unread, unread + ManagementLimits.answerTimeout < now { return close() }
+        if let arriving, arriving + ManagementLimits.requestTimeout < now { return close() }
+        let patience = hasAnswered ? ManagementLimits.idleTimeout : ManagementLimits.requestTimeout
+        if unanswered == 0, idle + patience < now { close() }
+    }
+
+    func drain() {
+        isDraining = true
+        if unanswered == 0 { close() }
+    }
+
+    func abandon() { close() }
+
+    func close() { channel.close(promise: nil) }
+}

@@ -1,0 +1,139 @@
+import Delivery
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import Notifications
+import Trust
+
+/// Finds the operation of a request, applies the rules of access, and turns whatever goes wrong into a ``Problem``.
+struct ManagementRouter: Sendable {
+    private let api: ManagementAPI
+    private let rules: AccessRules
+    private let responder: RouterResponder<ManagementContext>
+
+    init(_ api: ManagementAPI, rules: AccessRules) {
+        self.api = api
+        self.rules = rules
+        let router = Router(context: ManagementContext.self)
+        router.add(middleware: UnknownPaths(rules: rules, clock: api.parts.clock))
+        for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
+            Self.add(operations, at: path, to: router, api, rules)
+        }
+        responder = router.buildResponder()
+    }
+
+    /// All operations of one path, and `HEAD` for each `GET`.
+    private static func add(
+        _ operations: [ManagementOperation],
+        at path: String,
+        to router: Router<ManagementContext>,
+        _ api: ManagementAPI,
+        _ rules: AccessRules,
+    ) {
+        let route = RouterPath(path.replacing("{", with: ":").replacing("}", with: ""))
+        for operation in operations {
+            router.on(route, method: operation.method) { request, context in
+                try await perform(operation, request, context, api, rules)
+            }
+            guard operation.method == .get else { continue }
+            router.on(route, method: .head) { request, context in
+                try await perform(operation, request, context, api, rules).createHeadResponse()
+            }
+        }
+    }
+
+    private static func perform(
+        _ operation: ManagementOperation,
+        _ request: Request,
+        _ context: ManagementContext,
+        _ api: ManagementAPI,
+        _ rules: AccessRules,
+    ) async throws -> Response {
+        if let problem = rules.refusal(
+            of: request.head, from: context.caller, access: operation.access, now: api.now)
+        {
+            throw problem
+        }
+        do {
+            return try await operation.perform(api, try await ManagementCall(request, operation, context))
+        } catch let error as StoreError {
+            throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
+        }
+    }
+
+    /// Answers a request; nothing is thrown past this.
+    func respond(to request: Request, _ context: ManagementContext) async -> Response {
+        var response: Response
+        do {
+            response = try await responder.respond(to: request, context: context)
+        } catch {
+            response = JSONAnswer.make(problem(of: error, request, context))
+        }
+        response.headers[.date] = HTTPDate.text(of: api.now)
+        // What the API says is nobody's to keep, and nothing else than it says it is.
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.xContentTypeOptions] = "nosniff"
+        return response
+    }
+
+    private func problem(of error: any Error, _ request: Request, _ context: ManagementContext) -> Problem {
+        switch error {
+        case let problem as Problem: return problem
+        case let error as TrustError: return Problem(400, error.reason)
+        case let error as HTTPError: return Problem(Int(error.status.code), error.body ?? error.status.reasonPhrase)
+        default:
+            context.logger.error(
+                "A management request failed",
+                metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
+            return Problem(500, "The service failed at this request; its log says why.")
+        }
+    }
+}
+
+extension Problem {
+    /// - Parameter isNamedInPath: whether the path names what the request is about: if that is missing, it is not found.
+    init(_ error: StoreError, isNamedInPath: Bool) {
+        switch error.code {
+        case .missing: self.init(isNamedInPath ? 404 : 409, error.cause)
+        case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
+        case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
+        }
+    }
+}
+
+/// Answers requests for paths and methods that there are not, in the API's own form, and only to those who are let in: others
+/// do not learn what there is.
+private struct UnknownPaths: RouterMiddleware {
+    let rules: AccessRules
+    let clock: @Sendable () -> Timestamp
+
+    @concurrent func handle(
+        _ request: Request,
+        context: ManagementContext,
+        next: @concurrent (Request, ManagementContext) async throws -> Response,
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: clock()) {
+                throw problem
+            }
+            let methods = ManagementOperation.all.filter { $0.matches(request.uri.path) }.map(\.method.rawValue)
+            guard methods.isEmpty else {
+                let head = methods.contains(HTTPRequest.Method.get.rawValue) ? [HTTPRequest.Method.head.rawValue] : []
+                throw Problem.methodNotAllowed(request.method.rawValue, allowed: (methods + head).sorted())
+            }
+            throw Problem.notFound("There is no \(request.uri.path) here; /openapi.json describes what there is.")
+        }
+    }
+}
+
+extension ManagementOperation {
+    /// Whether a request's path is one of the operation's.
+    fileprivate func matches(_ path: String) -> Bool {
+        let parts = path.split(separator: "/")
+        let pattern = self.path.split(separator: "/")
+        return parts.count == pattern.count && zip(parts, pattern).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
+    }
+}

@@ -1,0 +1,70 @@
+package import Connections
+package import Logging
+import NIOCore
+import NIOPosix
+package import NIOSSL
+
+/// Serves the API over HTTP/1.1: on a Unix socket, on TCP for whoever has the key, and over TLS for administrators.
+///
+/// It has an event loop of its own, and its handlers run in tasks, so that nothing of it holds up the event loops of
+/// providers and devices.
+package final class ManagementServer: Sendable {
+    private let api: ManagementAPI
+    private let router: ManagementRouter
+    private let table = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let connects: ConnectGuard?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - rules: who is let in.
+    ///   - connects: counts the connections of each address over TCP; nil for no limit.
+    package init(_ api: ManagementAPI, rules: AccessRules, connects: ConnectGuard?, logger: Logger) {
+        self.api = api
+        self.connects = connects
+        self.logger = logger
+        router = ManagementRouter(api, rules: rules)
+    }
+
+    /// Listens on a Unix socket, where nobody needs the key.
+    package func listen(atSocket path: String) async throws -> Listener {
+        try await listen(to: .unix(path: path), .socket)
+    }
+
+    /// Listens on TCP without TLS.
+    /// - Parameter isLoopback: whether only this machine reaches the address.
+    package func listen(host: String, port: Int, isLoopback: Bool) async throws -> Listener {
+        try await listen(to: .tcp(host: host, port: port), .network(isLoopback: isLoopback))
+    }
+
+    /// Listens on TCP with TLS, for whoever presents an administrator's certificate.
+    /// - Parameter context: the TLS context of each new connection.
+    package func listen(
+        host: String,
+        port: Int,
+        context: @escaping @Sendable () -> NIOSSLContext,
+    ) async throws -> Listener {
+        try await listen(to: .tcp(host: host, port: port), .tls, context)
+    }
+
+    private func listen(
+        to address: Listener.Address,
+        _ transport: ManagementService.Transport,
+        _ context: (@Sendable () -> NIOSSLContext)? = nil,
+    ) async throws -> Listener {
+        let service = ManagementService(transport, api, router: router, table: table, logger: logger)
+        var logger = logger
+        logger[metadataKey: "listener"] = "management"
+        return try await Listener.bind(
+            .always(service), to: address, tls: context, connects: connects, group: group, logger: logger)
+    }
+
+    /// Ends what is open without an end of its own: streams of the delivery log. From then on none begins.
+    package func endStreams() { api.endStreams() }
+
+    /// Ends the event loop. The listeners have been shut down before.
+    package func close() async {
+        // Threads that are gone cannot be stopped again.
+        try? await group.shutdownGracefully()
+    }
+}

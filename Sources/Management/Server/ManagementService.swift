@@ -1,0 +1,85 @@
+import Connections
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import Notifications
+import Trust
+
+/// The API behind one listener: says who a client is, and puts Hummingbird's handlers on its connection.
+final class ManagementService: ConnectionService {
+    /// What kind of listener it is.
+    enum Transport: Sendable {
+        case socket
+        case network(isLoopback: Bool)
+        case tls
+    }
+
+    private let transport: Transport
+    private let router: ManagementRouter
+    private let table: ConnectionTable
+    private let api: ManagementAPI
+    private let logger: Logger
+
+    init(
+        _ transport: Transport,
+        _ api: ManagementAPI,
+        router: ManagementRouter,
+        table: ConnectionTable,
+        logger: Logger,
+    ) {
+        self.transport = transport
+        self.api = api
+        self.router = router
+        self.table = table
+        self.logger = logger
+    }
+
+    func admit(_ chain: [[UInt8]]) throws -> AdministratorIdentity {
+        let now = Double(api.now.milliseconds) / 1000
+        guard
+            case .administrator(let identity) = try api.authority.verifyPeer(
+                chain: chain, as: .administrator, now: now)
+        else { throw TrustError(.wrongUse, "The certificate is not an administrator's.") }
+        return identity
+    }
+
+    func open(_ accepted: AcceptedConnection, from peer: AdministratorIdentity?) -> (any ServedConnection)? {
+        let caller: ManagementCaller =
+            switch transport {
+            case .socket: .socket
+            case .network(let isLoopback): .network(isLoopback: isLoopback)
+            case .tls: .certificate(peer)
+            }
+        return ManagementConnection(accepted.channel, in: table) { [router, logger] channel, watch in
+            Self.serve(channel, watch, router, caller, logger)
+        }
+    }
+
+    /// Puts Hummingbird's handlers on a connection, and answers its requests in a task until it ends.
+    private static func serve(
+        _ channel: any Channel,
+        _ watch: ManagementConnection,
+        _ router: ManagementRouter,
+        _ caller: ManagementCaller,
+        _ logger: Logger,
+    ) {
+        let handler = NIOLoopBound(watch, eventLoop: channel.eventLoop)
+        let http = HTTP1Channel(
+            responder: { request, writer, channel in
+                let context = ManagementContext(
+                    source: .init(logger: logger, caller: caller, connectionEnd: channel.closeFuture))
+                let response = await router.respond(to: request, context)
+                try await writer.write(response: response.head, body: response.body)
+            },
+            configuration: .init(
+                additionalChannelHandlers: [handler.value],
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: ManagementLimits.headerBytes, maxHeaderListSize: ManagementLimits.headerBytes,
+                    maxHeaderFieldCount: ManagementLimits.headerFields)),
+        )
+        http.setup(channel: channel, logger: logger).whenSuccess { value in
+            Task { await http.handle(value: value, logger: logger) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package import Delivery
+import Foundation
+import Notifications
+import PrivateFiles
+import SQLiteStore
+import Synchronization
+import Trust
+
+/// Tells which device tokens the entries of the delivery log are about: the log holds what the tokens mean, and the token
+/// keys seal that again.
+package final class DeviceTokenNames: Sendable {
+    private struct SealedToken: Hashable {
+        let destination: Destination
+        let generation: UInt32
+        let key: UInt32
+    }
+
+    private struct State {
+        var keys: TokenKeys?
+        var known: [SealedToken: String] = [:]
+    }
+
+    /// How many tokens are remembered, in some 10 MB: sealing one takes a microsecond or two.
+    private static let maximumKnown = 65_536
+
+    /// The keys as they are now. Asked for again when an entry names a key that is not known.
+    private let readKeys: @Sendable () -> TokenKeys?
+    private let state: Mutex<State>
+
+    init(_ readKeys: @escaping @Sendable () -> TokenKeys?) {
+        self.readKeys = readKeys
+        state = Mutex(State(keys: readKeys()))
+    }
+
+    /// The names by the keys in a data folder, for a command that reads the log while no service runs.
+    /// - Throws: if there is a key that cannot be read. Without any, no entry has a device token.
+    package convenience init(_ folder: DataFolder) async throws(ServiceError) {
+        let path = folder.path + "/" + SQLiteStore.secretsFolderName
+        do {
+            // Nobody but the service makes the folder.
+            let isThere = FileManager.default.fileExists(atPath: path)
+            let keys = isThere ? try await TokenKeyRotation.read(from: FileSecrets(folder: path)) : nil
+            self.init { keys }
+        } catch {
+            throw error as? ServiceError ?? ServiceError(.trust, "\(error)")
+        }
+    }
+
+    /// The device token that an entry is about, as hexadecimal digits.
+    /// - Parameter key: which key sealed it; 0 if that is not known.
+    /// - Returns: nil if the token is not known.
+    package func token(_ address: NotificationSubject.Address, key: UInt32) -> String? {
+        switch address {
+        case .unknown: return nil
+        case .deviceToken(let bytes): return Hexadecimal.string(bytes)
+        case .destination(let destination, let generation):
+            guard key != 0, generation != 0 else { return nil }
+            return token(SealedToken(destination: destination, generation: generation, key: key))
+        }
+    }
+
+    private func token(_ token: SealedToken) -> String? {
+        state.withLock { state in
+            if let known = state.known[token] { return known }
+            if Self.seal(token, state.keys) == nil { state.keys = readKeys() }
+            guard let name = Self.seal(token, state.keys) else { return nil }
+            if state.known.count >= Self.maximumKnown { state.known.removeAll() }
+            state.known[token] = name
+            return name
+        }
+    }
+
+    /// - Returns: nil if the key is not known.
+    private static func seal(_ token: SealedToken, _ keys: TokenKeys?) -> String? {
+        let contents = DeviceTokenContents(
+            device: token.destination.device, app: token.destination.app, generation: token.generation)
+        // It only fails without such a key.
+        let sealed = try? keys?.seal(
+            contents, environment: token.destination.environment, key: TokenKeyID(rawValue: token.key))
+        return sealed?.description
+    }
+}

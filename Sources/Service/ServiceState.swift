@@ -1,0 +1,40 @@
+import Delivery
+import Notifications
+import Synchronization
+
+/// Whether the service takes requests: what `/ready` answers.
+final class ServiceState: Sendable {
+    private enum Phase {
+        case starting
+        case serving
+        case shuttingDown
+    }
+
+    private let store: any Store
+    private let phase = Mutex(Phase.starting)
+
+    init(store: any Store) { self.store = store }
+
+    /// All listeners accept connections.
+    func serve() { phase.withLock { if $0 == .starting { $0 = .serving } } }
+
+    /// The service takes nothing new.
+    func shutDown() { phase.withLock { $0 = .shuttingDown } }
+
+    /// Why the service is not ready, in a sentence for a person; nil if it is.
+    func unreadiness() async -> String? {
+        switch phase.withLock(\.self) {
+        case .starting: return "The service is starting."
+        case .shuttingDown: return "The service is shutting down."
+        case .serving: break
+        }
+        do throws(StoreError) {
+            // Any reading will do: it goes as far as the store's files.
+            let nobody = DeviceKey(environment: .development, device: DeviceID(rawValue: 0))
+            _ = try await store.entries(of: nobody)
+            return nil
+        } catch {
+            return error.cause
+        }
+    }
+}

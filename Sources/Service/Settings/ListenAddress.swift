@@ -1,0 +1,26 @@
+/// An address and a port to listen on.
+package struct ListenAddress: Sendable, Hashable {
+    package var host: String
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: Int(port))
+    }
+
+    /// Whether only this machine reaches an address.
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+}

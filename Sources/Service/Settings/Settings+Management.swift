@@ -1,0 +1,73 @@
+import Configuration
+
+/// Where the management API listens on TCP.
+package enum ManagementListening: Sendable, Hashable {
+    /// ``Settings/standardManagement``; with `--ports ephemeral` a port that the system chooses.
+    case standard
+    case at(ListenAddress)
+    /// Nowhere: only on the Unix socket.
+    case off
+}
+
+// The store and the management API.
+extension Settings {
+    /// The port after the provider API's.
+    static let standardManagement = ListenAddress(host: "127.0.0.1", port: 2198)
+
+    /// The data folder: the one that is set, or else a temporary one for the store in memory, and the default one for others.
+    package var folder: DataFolder {
+        if let dataFolder { return DataFolder(dataFolder) }
+        return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
+    }
+
+    /// Where the management API listens on TCP; nil for nowhere.
+    var managementAddress: ListenAddress? {
+        switch management {
+        case .off: nil
+        case .at(let address): address
+        case .standard where ports == .ephemeral: ListenAddress(host: Self.standardManagement.host, port: 0)
+        case .standard: Self.standardManagement
+        }
+    }
+
+    /// - Parameter text: `sqlite` or `memory`.
+    package mutating func setStore(_ text: String) throws(ServiceError) { store = try StoreChoice(text) }
+
+    /// - Parameter text: `ADDRESS:PORT`, or `off`.
+    package mutating func setManagement(_ text: String) throws(ServiceError) {
+        management = text == "off" ? .off : .at(try Self.address(text, of: "management", or: ", or off"))
+    }
+
+    /// - Parameter text: `ADDRESS:PORT`.
+    package mutating func setManagementTLS(_ text: String) throws(ServiceError) {
+        managementTLS = try Self.address(text, of: "management-tls")
+    }
+
+    private static func address(
+        _ text: String,
+        of setting: String,
+        or alternative: String = "",
+    ) throws(ServiceError) -> ListenAddress {
+        guard let address = ListenAddress(text) else {
+            throw ServiceError(
+                .badSetting,
+                "The setting \(setting) is \(text); it takes an address and a port, as in 127.0.0.1:2198\(alternative)."
+            )
+        }
+        return address
+    }
+
+    /// Settings of earlier versions end the start: without them the service would listen elsewhere than expected.
+    static func refuseReplaced(_ reader: ConfigReader) throws(ServiceError) {
+        let replaced = [
+            ("metrics-port", "management"), ("metrics-host", "management"),
+            ("administration.listen", "management-tls"),
+        ]
+        for (old, new) in replaced {
+            let key = ConfigKey(old)
+            guard reader.string(forKey: key) != nil || reader.int(forKey: key) != nil else { continue }
+            throw ServiceError(
+                .badSetting, "The setting \(old) was replaced by \(new), which takes an address and a port.")
+        }
+    }
+}

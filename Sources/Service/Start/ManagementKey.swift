@@ -1,0 +1,28 @@
+import Crypto
+import Foundation
+
+/// The key that the management API asks for over TCP: a file in the data folder, made at the first start.
+enum ManagementKey {
+    /// In bytes: nobody finds 256 bits by trying.
+    private static let bytes = 32
+
+    /// The key in the data folder, or a new one.
+    static func load(in folder: DataFolder) throws(ServiceError) -> String {
+        let file = folder.managementKeyFile
+        if let data = FileManager.default.contents(atPath: file) {
+            let key = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard key.utf8.count >= bytes, key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+                throw ServiceError(
+                    .dataFolder,
+                    "\(file) holds no key: at least \(bytes) visible ASCII characters. Remove it, and the next start makes one."
+                )
+            }
+            return key
+        }
+        let key = SymmetricKey(size: .init(bitCount: bytes * 8)).withUnsafeBytes { bytes in
+            bytes.map { String(format: "%02x", $0) }.joined()
+        }
+        try DataFolder.write(key + "\n", to: file)
+        return key
+    }
+}

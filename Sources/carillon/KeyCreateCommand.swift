@@ -1,0 +1,130 @@
+import ArgumentParser
+import Crypto
+import Foundation
+import Management
+import Notifications
+import Service
+
+struct KeyCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a signing key, or take one that the team has.",
+        discussion: """
+            The private half is written to a file, once; the service keeps the public half alone. With --private-key or \
+            --public-key the key is one that exists, such as the .p8 file that a team's tests use already.
+            """,
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The team's ID.")
+    var team: String
+
+    @Option(help: "The folder for AuthKey_<key ID>.p8; not needed for a key that exists.")
+    var out: String?
+
+    @Option(
+        name: .customLong("key-id"),
+        help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
+    var keyID: String?
+
+    @Option(
+        name: .customLong("private-key"),
+        help: "A file with a P-256 key in PEM, as a .p8 file; its private half stays on this machine.")
+    var privateKey: String?
+
+    @Option(name: .customLong("public-key"), help: "A file with the public half of a P-256 key in PEM.")
+    var publicKey: String?
+
+    @Option(help: "The only environment the key is good for; both unless named.")
+    var environment: Environment?
+
+    @Option(
+        name: .customLong("bundle-id"),
+        help: "An app the key is good for (repeatable); all of the team's unless named.")
+    var bundleIDs: [String] = []
+
+    func validate() throws {
+        guard privateKey == nil || publicKey == nil else {
+            throw ValidationError("Give --private-key or --public-key, not both.")
+        }
+        guard out != nil || privateKey != nil || publicKey != nil else {
+            throw ValidationError("Missing expected argument '--out <out>': the folder for the new key's file.")
+        }
+        guard out == nil || publicKey == nil else {
+            throw ValidationError("--out is for a key with its private half; a public key is not written.")
+        }
+    }
+
+    func run() async throws {
+        if let publicKey {
+            return report(try await register(try Self.publicKey(in: publicKey)), path: nil)
+        }
+        let key = try privateKey.map(Self.privateKey) ?? P256.Signing.PrivateKey()
+        guard let out else { return report(try await register(key.publicKey), path: nil) }
+        let folder = try Self.makeFolder(out)
+        // The file before the key: one that cannot be written must not leave a key that nobody holds.
+        let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
+        try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
+        do {
+            let made = try await register(key.publicKey)
+            let path = folder + "/AuthKey_\(made.keyID).p8"
+            try FileManager.default.moveItem(atPath: unnamed, toPath: path)
+            report(made, path: path)
+        } catch {
+            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to tell.
+            throw error
+        }
+    }
+
+    private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.KeyMade {
+        try await common.management().ask(
+            .post, "/v1/keys",
+            ManagementMessages.NewKey(
+                team: team, keyID: keyID, publicKey: key.pemRepresentation, environment: environment?.rawValue,
+                bundleIDs: bundleIDs.isEmpty ? nil : bundleIDs))
+    }
+
+    private func report(_ made: ManagementMessages.KeyMade, path: String?) {
+        Output(isJSON: common.json).print(
+            Made(keyID: made.keyID, path: path),
+            path.map { "Made the key \(made.keyID): \($0)" } ?? "The team has the key \(made.keyID).")
+    }
+
+    private struct Made: Encodable {
+        let keyID: String
+        let path: String?
+    }
+
+    private static func makeFolder(_ name: String) throws -> String {
+        let folder = DataFolder(name).path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandError("The folder \(folder) cannot be made (\(DataFolder.reason(error))); name another.")
+        }
+        return folder
+    }
+
+    private static func text(of file: String) throws -> String {
+        guard let data = FileManager.default.contents(atPath: DataFolder(file).path) else {
+            throw CommandError("The key \(file) cannot be read.")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
+        // The error does not say why the key is invalid: it could quote it.
+        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: text(of: file)) else {
+            throw CommandError("\(file) is not a P-256 private key in PEM.")
+        }
+        return key
+    }
+
+    private static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
+        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text(of: file)) else {
+            throw CommandError("\(file) is not a P-256 public key in PEM.")
+        }
+        return key
+    }
+}

@@ -1,0 +1,133 @@
+import APNSDevice
+
+/// The user of a device that listens: puts apps on it, and does with them what the keys say.
+actor DeviceUser {
+    private let system: DeviceSystem
+    private let setup: ListenSetup
+    private let output: any ListenOutput
+    /// The apps that are or were on the device, in the order in which they came.
+    private var bundleIDs: [String] = []
+    private var removed: Set<String> = []
+    /// The device tokens that were told.
+    private var deviceTokens: [String: String] = [:]
+    private var selected = 0
+    private var languages: [String]
+
+    init(_ system: DeviceSystem, _ setup: ListenSetup, output: any ListenOutput) {
+        self.system = system
+        self.setup = setup
+        self.output = output
+        languages = setup.languages
+    }
+
+    /// Puts an app on the device.
+    /// - Parameters:
+    ///   - state: the state that it begins in; in the foreground it registers.
+    ///   - deviceToken: its device token, if that was told already.
+    func put(_ bundleID: String, _ state: AppState, deviceToken: String? = nil) async {
+        if !bundleIDs.contains(bundleID) { bundleIDs.append(bundleID) }
+        removed.remove(bundleID)
+        if let deviceToken { deviceTokens[bundleID] = deviceToken }
+        await system.install(
+            bundleID, ListenApp(bundleID, deviceToken: deviceTokens[bundleID], output: output),
+            localizations: setup.strings, sounds: setup.sounds, wasLaunched: state != .neverLaunched,
+            categories: setup.categories)
+        await system.change(setup.settings, of: bundleID)
+        switch state {
+        case .foreground: await system.open(bundleID, categories: setup.categories)
+        case .forceQuit: await system.forceQuit(bundleID)
+        case .background, .neverLaunched: break
+        }
+    }
+
+    /// Something came for an app that registered in an earlier run: it is on the device, unless it was removed in this one.
+    func expect(_ bundleID: String) async {
+        guard await !system.hasInstalled(bundleID), !removed.contains(bundleID) else { return }
+        await put(bundleID, .background)
+    }
+
+    // MARK: Keys
+
+    /// Does what the keys say.
+    /// - Parameter opensOnReturn: whether the return key opens the newest notification; in a file it ends a line.
+    /// - Returns: Whether a key said to end; else there are no more keys.
+    func obey(_ keys: AsyncStream<UInt8>, opensOnReturn: Bool) async -> Bool {
+        for await key in keys {
+            if !opensOnReturn, key == UInt8(ascii: "\n") || key == UInt8(ascii: "\r") { continue }
+            let newest = await system.centre.notifications.first
+            guard let key = ListenKey(key, actions: newest?.actions ?? []) else { continue }
+            if key == .quit { return true }
+            await obey(key, newest)
+        }
+        return false
+    }
+
+    private func obey(_ key: ListenKey, _ newest: ShownNotification?) async {
+        switch key {
+        case .respond(let response):
+            guard let newest else { return }
+            let before = await system.state(of: newest.bundleID)
+            await system.respond(to: newest.id, with: response)
+            // Whatever it opened is left again.
+            if before != .foreground { await system.enterBackground(newest.bundleID) }
+        case .expand:
+            if let newest { await system.expand(newest.id) }
+        case .showCentre:
+            output.tell(.centre(await system.centre))
+        case .change(let state):
+            guard let bundleID = selectedApp else { return }
+            await change(bundleID, to: state)
+        case .selectNext:
+            guard !bundleIDs.isEmpty else { return }
+            selected = (selected + 1) % bundleIDs.count
+            output.tell(.selected(bundleID: bundleIDs[selected]))
+        case .nextLanguage:
+            guard let first = languages.first else { return }
+            languages = languages.dropFirst() + [first]
+            await system.change(languages: languages)
+        case .toggle(let part):
+            if let bundleID = selectedApp { await toggle(part, of: bundleID) }
+        case .quit: break
+        }
+    }
+
+    private var selectedApp: String? { bundleIDs.indices.contains(selected) ? bundleIDs[selected] : nil }
+
+    private func change(_ bundleID: String, to state: AppState?) async {
+        let isInstalled = await system.hasInstalled(bundleID)
+        switch state {
+        case .foreground:
+            if isInstalled {
+                await system.open(bundleID, categories: setup.categories)
+            } else {
+                await put(bundleID, .foreground)
+            }
+        case .background: await system.enterBackground(bundleID)
+        case .forceQuit: await system.forceQuit(bundleID)
+        case .neverLaunched: await put(bundleID, .neverLaunched)
+        case nil:
+            removed.insert(bundleID)
+            // What comes back has a device token that was not told.
+            deviceTokens[bundleID] = nil
+            do {
+                try await system.remove(bundleID)
+            } catch {
+                output.tell(.system(.problem(error)))
+            }
+        }
+        output.tell(.state(bundleID: bundleID, await system.state(of: bundleID)))
+    }
+
+    private func toggle(_ part: Presentation, of bundleID: String) async {
+        guard var settings = await system.settings(of: bundleID) else { return }
+        switch part {
+        case .banner:
+            let on = setup.settings.alerts == .off ? AppSettings.AlertStyle.banner : setup.settings.alerts
+            settings.alerts = settings.alerts == .off ? on : .off
+        case .sound: settings.sounds.toggle()
+        default: settings.badges.toggle()
+        }
+        await system.change(settings, of: bundleID)
+        output.tell(.settings(bundleID: bundleID, settings))
+    }
+}

@@ -1,0 +1,39 @@
+import APNSDevice
+import Synchronization
+
+/// An app on a device that listens: tells what it is told.
+final class ListenApp: App {
+    private let bundleID: String
+    private let output: any ListenOutput
+    private let deviceToken: Mutex<String?>
+
+    /// - Parameter deviceToken: the one that was told already.
+    init(_ bundleID: String, deviceToken: String?, output: any ListenOutput) {
+        self.bundleID = bundleID
+        self.output = output
+        self.deviceToken = Mutex(deviceToken)
+    }
+
+    func registered(deviceToken: String) async {
+        let isKnown = self.deviceToken.withLock { known in
+            defer { known = deviceToken }
+            return known == deviceToken
+        }
+        if !isKnown { output.tell(.registered(bundleID: bundleID, deviceToken: deviceToken)) }
+    }
+
+    func registrationFailed(_ error: DeviceError) async { output.tell(.system(.problem(error))) }
+
+    func received(_ notification: ReceivedNotification, _ content: NotificationContent) async -> Presentation {
+        output.tell(.received(notification, content))
+        return []
+    }
+
+    func userPrefers(languages: [String]) async { output.tell(.prefers(bundleID: bundleID, languages: languages)) }
+
+    func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }
+
+    func responded(to notification: ShownNotification, with response: NotificationResponse) async {
+        output.tell(.responded(notification, response))
+    }
+}

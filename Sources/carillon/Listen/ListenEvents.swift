@@ -1,0 +1,161 @@
+import APNSDevice
+import Foundation
+
+/// Tells a program what the apps on a device that listens are told, and what the user sees: one line of JSON for each event.
+///
+/// A line is written before the notification that it speaks of is acknowledged.
+struct ListenEvents: ListenOutput {
+    private let output = Output(isJSON: true)
+
+    func run() async {}
+    func finish() {}
+
+    func tell(_ event: ListenEvent) {
+        switch event {
+        case .system(let event): tell(event)
+        case .registered(let bundleID, let token):
+            print("registered") {
+                $0.add("bundleID", bundleID)
+                $0.add("token", token)
+            }
+        case .received(let notification, let content):
+            print("received") {
+                $0.add("state", AppState.foreground.rawValue)
+                $0.add("content", value: ContentLine(content))
+                $0.add(notification)
+            }
+        case .responded(let shown, let response):
+            print("responded") { line in
+                line.add("id", shown.id)
+                line.add("bundleID", shown.bundleID)
+                switch response {
+                case .open: line.add("response", "open")
+                case .dismiss: line.add("response", "dismiss")
+                case .action(let action):
+                    line.add("response", "action")
+                    line.add("action", action)
+                }
+            }
+        case .prefers(let bundleID, let languages):
+            print("languages") {
+                $0.add("bundleID", bundleID)
+                $0.add("languages", value: languages)
+            }
+        case .state(let bundleID, let state):
+            print("state") {
+                $0.add("bundleID", bundleID)
+                $0.add("state", state?.rawValue ?? "removed")
+            }
+        case .settings(let bundleID, let settings):
+            print("settings") {
+                $0.add("bundleID", bundleID)
+                $0.add("alerts", settings.alerts.rawValue)
+                $0.add("sounds", value: settings.sounds)
+                $0.add("badges", value: settings.badges)
+            }
+        case .selected(let bundleID):
+            print("selected") { $0.add("bundleID", bundleID) }
+        case .centre(let centre):
+            print("centre") { $0.add("ids", value: centre.notifications.map(\.id)) }
+        }
+    }
+
+    private func tell(_ event: DeviceSystem.Event) {
+        switch event {
+        case .shown(let shown):
+            print("shown") { line in
+                line.add("style", shown.style.rawValue)
+                line.add("content", value: ContentLine(shown.content))
+                if !shown.actions.isEmpty { line.add("actions", value: shown.actions) }
+                line.add(shown.notification)
+            }
+        case .badge(let badge, let bundleID):
+            print("badge") {
+                $0.add("bundleID", bundleID)
+                $0.add("badge", value: badge)
+            }
+        case .sound(let sound, let bundleID):
+            print("sound") {
+                $0.add("bundleID", bundleID)
+                $0.add("sound", value: ContentLine.Sound(sound))
+            }
+        case .woken(let notification, let result):
+            print("woken") {
+                $0.add("result", "\(result)")
+                $0.add(notification)
+            }
+        case .pushed(let notification, let service):
+            print("pushed") {
+                $0.add("service", service.rawValue)
+                $0.add(notification)
+            }
+        case .dropped(let notification, let reason):
+            print("dropped") {
+                $0.add("reason", reason.rawValue)
+                $0.add(notification)
+            }
+        case .opened(let shown):
+            print("opened") {
+                $0.add("id", shown.id)
+                $0.add("bundleID", shown.bundleID)
+                $0.add("launchImage", shown.content.launchImage)
+                $0.add("targetContentID", shown.content.targetContentID)
+            }
+        case .expanded(let shown, let view):
+            print("expanded") {
+                $0.add("id", shown.id)
+                $0.add("bundleID", shown.bundleID)
+                $0.add("lines", value: view.lines)
+            }
+        case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
+        case .problem(let error): Output.note("\(error)")
+        // `ListenApp` tells these, or no program needs them.
+        case .givenToApp, .languagesChanged, .deviceTokenChanged, .stateChanged: break
+        }
+    }
+
+    private func print(_ event: String, _ fill: (inout JSONLine) -> Void) {
+        var line = JSONLine(event: event)
+        fill(&line)
+        output.printRaw(line.text, "")
+    }
+}
+
+/// What is shown of a notification, in JSON. What is not there is left out.
+struct ContentLine: Encodable {
+    struct Sound: Encodable {
+        let name: String
+        let critical: Bool
+        let volume: Double
+
+        init(_ sound: NotificationContent.Sound) {
+            name = sound.name
+            critical = sound.isCritical
+            volume = sound.volume
+        }
+    }
+
+    let title, subtitle, body, threadID: String?
+    let badge: Int?
+    let sound: Sound?
+    let category, launchImage, actionTitle, targetContentID, filterCriteria: String?
+    let interruptionLevel: String
+    let relevanceScore: Double
+
+    init(_ content: NotificationContent) {
+        func text(_ text: String) -> String? { text.isEmpty ? nil : text }
+        title = text(content.title)
+        subtitle = text(content.subtitle)
+        body = text(content.body)
+        threadID = text(content.threadID)
+        badge = content.badge
+        sound = content.sound.map { Sound($0) }
+        category = content.category
+        launchImage = content.launchImage
+        actionTitle = content.actionTitle
+        targetContentID = content.targetContentID
+        filterCriteria = content.filterCriteria
+        interruptionLevel = content.interruptionLevel.rawValue
+        relevanceScore = content.relevanceScore
+    }
+}

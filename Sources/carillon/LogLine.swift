@@ -1,0 +1,36 @@
+import Foundation
+
+/// One entry of the delivery log, read from its JSON, as people see it.
+struct LogLine: Decodable {
+    private let time: UInt64
+    private let event: String
+    private let id: String?
+    private let topic: String?
+    private let token: String?
+    private let reason: String?
+    private let by: String?
+    private let into: String?
+    private let count: UInt64?
+
+    /// - Parameter json: as ``LogEntry/json`` has it.
+    /// - Returns: nil if it is not an entry.
+    init?(_ json: some StringProtocol) {
+        guard let line = try? JSONDecoder().decode(LogLine.self, from: Data(json.utf8)) else { return nil }
+        self = line
+    }
+
+    var text: String {
+        // Half a millisecond more, so that rounding never shows one millisecond less.
+        let date = Date(timeIntervalSince1970: (Double(time) + 0.5) / 1000)
+        var text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        text += "  " + event.padding(toLength: 12, withPad: " ", startingAt: 0)
+        if let count { return text + "\(count) events" }
+        if let id { text += "  \(id)" }
+        if let topic { text += "  " + topic }
+        if let token { text += "  " + token.prefix(8) + "…" }
+        for (name, value) in [("reason", reason), ("by", by), ("into", into)] {
+            if let value { text += "  \(name) \(value)" }
+        }
+        return text
+    }
+}

@@ -1,0 +1,207 @@
+import AsyncHTTPClient
+import Foundation
+import Management
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Service
+
+/// Asks the management API: by the Unix socket in the data folder, or at another place if the environment names one.
+struct ManagementClient: Sendable {
+    /// Where the API is, and how to show that one may use it.
+    private enum Place {
+        case socket(path: String)
+        case url(String, key: String?)
+        case tls(String, TLSConfiguration)
+    }
+
+    private let place: Place
+    /// What to say if nobody answers.
+    private let silence: String
+
+    /// - Parameter folder: of the service, unless the environment names another place.
+    init(_ folder: DataFolder) throws {
+        if let remote = try Self.remote() {
+            (place, silence) = remote
+        } else {
+            place = .socket(path: try ServiceDescription.read(folder).socket)
+            silence = "No service answers on \(folder.path); start one with: carillon serve --data \(folder.path)"
+        }
+    }
+
+    enum Method: String {
+        case get = "GET"
+        case post = "POST"
+        case delete = "DELETE"
+    }
+
+    /// Nobody answers where the API should be.
+    struct NotReached: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Asks for something in JSON, and reads the JSON of the answer.
+    func ask<Answer: Decodable>(
+        _ method: Method,
+        _ path: String,
+        _ message: (some Encodable)? = Never?.none,
+    ) async throws -> Answer {
+        try JSONDecoder().decode(Answer.self, from: try await bytes(method, path, message))
+    }
+
+    /// The same with the bytes of the answer.
+    func bytes(
+        _ method: Method,
+        _ path: String,
+        _ message: (some Encodable)? = Never?.none,
+    ) async throws -> Data {
+        try await exchange(method, path, message) { response in
+            Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+        }
+    }
+
+    /// All items of a list, however many pages it has.
+    /// - Parameter name: what each item is called by.
+    func list<Item: Decodable>(_ path: String, name: (Item) -> String) async throws -> [Item] {
+        var items: [Item] = []
+        while true {
+            let after = items.last.map { "?after=" + name($0) } ?? ""
+            let page: [Item] = try await ask(.get, path + after)
+            items += page
+            guard page.count == ManagementLimits.listItems else { return items }
+        }
+    }
+
+    /// The lines of an answer, as they come.
+    func lines(_ path: String, _ body: (Substring) throws -> Void) async throws {
+        try await exchange(.get, path, Never?.none) { response in
+            var rest = ""
+            var undecoded: [UInt8] = []
+            for try await chunk in response.body {
+                undecoded += chunk.readableBytesView
+                // Only whole lines: a chunk may end within a character.
+                guard let end = undecoded.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+                rest = String(decoding: undecoded[...end], as: UTF8.self)
+                undecoded.removeSubrange(...end)
+                for line in rest.split(separator: "\n") { try body(line) }
+            }
+        }
+    }
+
+    /// In bytes: a page of a list, or the metrics.
+    private static let maximumAnswerBytes = 64 << 20
+
+    private func exchange<Result>(
+        _ method: Method,
+        _ path: String,
+        _ message: (some Encodable)?,
+        _ read: (HTTPClientResponse) async throws -> Result,
+    ) async throws -> Result {
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let result: Swift.Result<Result, any Error>
+        do {
+            var request = request(method, path)
+            if let message {
+                request.headers.add(name: "Content-Type", value: "application/json")
+                request.body = .bytes(try JSONEncoder().encode(message))
+            }
+            result = .success(try await read(try await answer(client, request)))
+        } catch {
+            result = .failure(error)
+        }
+        try await client.shutdown()
+        return try result.get()
+    }
+
+    private func answer(_ client: HTTPClient, _ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+        let response: HTTPClientResponse
+        do {
+            response = try await client.execute(request, deadline: .distantFuture)
+        } catch {
+            throw NotReached(description: "\(silence) (\(Self.cause(error)))")
+        }
+        guard response.status == .ok else {
+            let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+            let problem = try? JSONDecoder().decode(Problem.self, from: body)
+            throw CommandError(problem?.detail ?? "The service refused: status \(response.status.code).")
+        }
+        return response
+    }
+
+    private func request(_ method: Method, _ path: String) -> HTTPClientRequest {
+        var request: HTTPClientRequest
+        switch place {
+        case .socket(let socket):
+            let host = socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            request = HTTPClientRequest(url: "http+unix://\(host)\(path)")
+        case .url(let url, let key):
+            request = HTTPClientRequest(url: url + path)
+            if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
+        case .tls(let url, _):
+            request = HTTPClientRequest(url: url + path)
+        }
+        request.method = .init(rawValue: method.rawValue)
+        return request
+    }
+
+    private var configuration: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration()
+        // A service that does not answer now is not waited for.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        if case .tls(_, let tls) = place { configuration.tlsConfiguration = tls }
+        return configuration
+    }
+
+    /// What went wrong, in a few words.
+    private static func cause(_ error: any Error) -> String {
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        if let error = error as? NIOConnectionError, let first = error.connectionErrors.first?.error {
+            return cause(first)
+        }
+        return (error as? HTTPClientError)?.shortDescription ?? "\(error)"
+    }
+}
+
+// MARK: - Other machines
+
+extension ManagementClient {
+    private static let urlName = "CARILLON_MANAGEMENT_URL"
+    private static let keyName = "CARILLON_MANAGEMENT_KEY"
+    private static let identityName = "CARILLON_ADMINISTRATOR"
+    private static let authorityName = "CARILLON_CA"
+    /// What ``urlName`` was called in earlier versions.
+    private static let formerName = "CARILLON_ADMINISTRATION_URL"
+
+    /// - Returns: nil if the environment names no other place.
+    private static func remote() throws -> (Place, silence: String)? {
+        let environment = ProcessInfo.processInfo.environment
+        guard environment[formerName] == nil else {
+            throw CommandError("\(formerName) was replaced by \(urlName).")
+        }
+        guard var url = environment[urlName] else { return nil }
+        if url.hasSuffix("/") { url.removeLast() }
+        let silence = "No management API answers at \(url)."
+        if url.hasPrefix("http://") { return (.url(url, key: environment[keyName]), silence) }
+        guard url.hasPrefix("https://") else {
+            throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
+        }
+        guard let identity = environment[identityName], let authority = environment[authorityName] else {
+            throw CommandError("An \(urlName) with https goes with \(identityName) and \(authorityName).")
+        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.trustRoots = .file(authority)
+        do {
+            tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
+            // Made only to see that the files can be used.
+            _ = try NIOSSLContext(configuration: tls)
+        } catch {
+            throw CommandError("\(identity) and \(authority) are no certificates in PEM that can be used: \(error)")
+        }
+        return (.tls(url, tls), silence)
+    }
+}

@@ -1,0 +1,62 @@
+import Notifications
+import Rates
+import Testing
+
+@testable import Delivery
+
+/// What power, throttling and silence decide, without a line.
+@Suite("SendingPolicy")
+struct SendingPolicyTests {
+    private static let interval = Duration.seconds(30)
+
+    private static func policy(_ power: DevicePower) -> SendingPolicy {
+        SendingPolicy(power: power, burstInterval: interval)
+    }
+
+    private static let waits: [(Priority, isSilent: Bool, SendingPolicy.Wait?, tries: Bool)] = [
+        (.immediate, false, nil, true), (.considerate, false, .burst, true), (.low, false, .company, false),
+        // Silent notifications are low priority whatever they ask for (Guide, 2.2.2).
+        (.immediate, true, .burst, false), (.considerate, true, .burst, false), (.low, true, .company, false),
+    ]
+
+    @Test("a device that saves power is sent what is urgent, and the rest waits", arguments: waits)
+    func low(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
+        let notification = Example.notification(1, priority: priority, isSilent: isSilent)
+        #expect(Self.policy(.low).wait(for: notification, isBurst: false) == wait)
+        #expect(Self.policy(.low).tries(notification, isBurst: false) == tries)
+    }
+
+    @Test("nothing waits for power with a burst, nor on a device that is awake or charging", arguments: waits)
+    func everything(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
+        let notification = Example.notification(1, priority: priority, isSilent: isSilent)
+        for (power, isBurst) in [(DevicePower.low, true), (.awake, false), (.charging, false)] {
+            #expect(Self.policy(power).wait(for: notification, isBurst: isBurst) == nil)
+            #expect(Self.policy(power).tries(notification, isBurst: isBurst))
+        }
+    }
+
+    @Test("the first that waits for a burst sets its time")
+    func burst() {
+        var policy = Self.policy(.low)
+        policy.began(.company, now: Example.now)
+        #expect(policy.burstAt == nil)
+        policy.began(.burst, now: Example.now)
+        policy.began(.burst, now: Example.now(Example.moment.advanced(by: .seconds(1))))
+        #expect(policy.burstAt == Example.now.uptime.advanced(by: Self.interval))
+        policy.endBurst()
+        #expect(policy.burstAt == nil)
+    }
+
+    @Test("silent notifications are counted for each app on each device, and say when there is room again")
+    func silents() {
+        var silents = SendingPolicy.Silents(DeliveryLimits().silentsPerApp)
+        let silent = Example.notification(1, isSilent: true)
+        func throttle(_ notification: Notification, app: UInt32 = 1) -> SendingPolicy.Wait? {
+            SendingPolicy.throttle(notification, to: Example.destination(app: app), Example.now, &silents)
+        }
+        for _ in 0..<3 { #expect(throttle(silent) == nil) }
+        #expect(throttle(silent) == .rate(until: Example.now.uptime.advanced(by: .seconds(1200))))
+        #expect(throttle(silent, app: 2) == nil)
+        #expect(throttle(Example.notification(2)) == nil)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// Links in Markdown lead somewhere.
+struct LinkTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Every Markdown file of the repository, by its path in it.
+    private static var documents: [String] {
+        get throws {
+            let files = try #require(FileManager.default.enumerator(atPath: root.path))
+            var documents: [String] = []
+            while let path = files.nextObject() as? String {
+                let name = URL(fileURLWithPath: path).lastPathComponent
+                // Built things, and other people's.
+                if name.hasPrefix(".") { files.skipDescendants() }
+                if name.hasSuffix(".md"), !name.hasPrefix(".") { documents.append(path) }
+            }
+            return documents.sorted()
+        }
+    }
+
+    /// Its lines without blocks of code and what stands between backticks.
+    private static func prose(of file: URL) throws -> [String] {
+        var isCode = false
+        var lines: [String] = []
+        for line in try String(contentsOf: file, encoding: .utf8).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        {
+            let isFence = line.drop { $0 == " " }.hasPrefix("```")
+            if isFence { isCode.toggle() }
+            if !isFence, !isCode { lines.append(String(line)) }
+        }
+        return lines
+    }
+
+    /// What a heading is called in a link, by GitHub's rule: in lower case, without punctuation, hyphens for spaces.
+    private static func anchor(of heading: Substring) -> String {
+        let text = heading.replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.1 }
+        return String(
+            text.lowercased().compactMap { character -> Character? in
+                if character == " " { return "-" }
+                return character.isLetter || character.isNumber || character == "-" || character == "_"
+                    ? character : nil
+            })
+    }
+
+    private static func anchors(of file: URL) throws -> Set<String> {
+        Set(try prose(of: file).compactMap { $0.firstMatch(of: /^#+ +(.*?) *$/).map { anchor(of: $0.1) } })
+    }
+
+    @Test(arguments: try LinkTests.documents)
+    func `Every link of a document leads to a file, and to a heading in it`(_ document: String) throws {
+        let file = Self.root.appendingPathComponent(document)
+        // A link may run over the end of a line.
+        let text = try Self.prose(of: file).joined(separator: "\n").replacing(/`[^`\n]*`/, with: "")
+        for match in text.matches(of: /\]\(([^)\s]+)\)/) {
+            let link = String(match.1)
+            if link.contains("://") || link.hasPrefix("mailto:") || link.hasPrefix("doc:") { continue }
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+            let target =
+                parts[0].isEmpty ? file : file.deletingLastPathComponent().appendingPathComponent(String(parts[0]))
+            #expect(FileManager.default.fileExists(atPath: target.standardizedFileURL.path), "\(link)")
+            guard parts.count == 2, target.pathExtension == "md" else { continue }
+            #expect(try Self.anchors(of: target.standardizedFileURL).contains(String(parts[1])), "\(link)")
+        }
+    }
+
+    @Test func `docs/README.md leads to every document`() throws {
+        let text = try Self.prose(of: Self.root.appendingPathComponent("docs/README.md")).joined(separator: "\n")
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: Self.root.appendingPathComponent("docs").path)
+        for name in names where name.hasSuffix(".md") && name != "README.md" {
+            #expect(text.contains("](\(name))"), "\(name) is missing from docs/README.md")
+        }
+    }
+}

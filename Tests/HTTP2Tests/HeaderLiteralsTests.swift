@@ -1,0 +1,66 @@
+import HTTP2
+import NIOCore
+import NIOEmbedded
+import Testing
+
+/// The two literal forms that stay out of a table (RFC 7541, 6.2.2 and 6.2.3), as a client writes them.
+@Suite struct HeaderLiteralsTests {
+    private func client(_ literals: HTTP2Configuration.Literals) throws -> EmbeddedPeer {
+        try EmbeddedPeer.connectedClient { $0.literals = literals }
+    }
+
+    /// A request with fields of every form: in the table, incremental, and out of it with a known and an unknown name, with
+    /// lengths of one and of several bytes.
+    private func block() -> HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":path", "/3/device/00", indexing: .never)
+        block.append(":authority", "localhost")
+        block.append("authorization", String(repeating: "x", count: 400), indexing: .never)
+        block.append("apns-topic", "com.example.app")
+        block.append("apns-id", String(repeating: "~", count: 20), indexing: .never)
+        block.append(name: String(repeating: "n", count: 200), value: "", indexing: .never)
+        return block
+    }
+
+    /// What a server reads in a client's bytes.
+    private func fields(_ bytes: [UInt8]) throws -> [Recorder.Event] {
+        let server = try EmbeddedPeer.connected()
+        try server.send(bytes)
+        return server.recorder.events.filter { if case .header = $0 { true } else { false } }
+    }
+
+    @Test func aProvidersLiteralsAreWithoutIndexing() throws {
+        let (one, other) = (try client(.withoutIndexing), try client(.neverIndexed))
+        for _ in 0..<2 {
+            for peer in [one, other] { _ = try peer.session.request(block(), body: nil) }
+            let sent = try #require(try one.received(WireFrame.headers).first)
+            let usual = try #require(try other.received(WireFrame.headers).first)
+            // The same bytes but for one bit of each of the four fields.
+            #expect(sent.payload.count == usual.payload.count)
+            let changed = zip(sent.payload, usual.payload).filter { $0 != $1 }
+            #expect(changed.count == 4)
+            #expect(changed.allSatisfy { $1 == $0 | 0x10 && $0 & 0xf0 == 0 })
+        }
+    }
+
+    @Test func aServerReadsTheSame() throws {
+        var read: [[Recorder.Event]] = []
+        for literals in [HTTP2Configuration.Literals.neverIndexed, .withoutIndexing] {
+            let peer = try client(literals)
+            _ = try peer.session.request(block(), body: nil)
+            read.append(try fields(try peer.received(WireFrame.headers).flatMap(\.bytes)))
+        }
+        #expect(read[0].count == 8 && read[0] == read[1])
+    }
+
+    @Test func aBlockOfSeveralFramesIsLeftAsItIs() throws {
+        let peer = try client(.withoutIndexing)
+        var block = block()
+        block.append("apns-collapse-id", String(repeating: "~", count: 30_000), indexing: .never)
+        _ = try peer.session.request(block, body: nil)
+        let frames = try peer.received()
+        #expect(frames.map(\.type) == [WireFrame.headers, WireFrame.continuation])
+    }
+}

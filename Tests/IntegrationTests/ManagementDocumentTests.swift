@@ -1,0 +1,37 @@
+import Foundation
+import Service
+import Testing
+
+/// The lines of docs/administration.md that begin with `curl` work as they are pasted.
+@Suite(.timeLimit(.minutes(2))) struct ManagementDocumentTests {
+    private static var lines: [String] {
+        get throws {
+            let root = URL(fileURLWithPath: #filePath)
+                .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            let text = try String(contentsOf: root.appendingPathComponent("docs/administration.md"), encoding: .utf8)
+            return text.split(separator: "\n").filter { $0.hasPrefix("curl ") }.map(String.init)
+        }
+    }
+
+    @Test func eachCurlLineIsAnswered200InTheirOrder() async throws {
+        let lines = try Self.lines
+        #expect(lines.count >= 8)
+        try await CarillonProcess.with { service in
+            let description = try ServiceDescription.read(DataFolder(service.data))
+            let management = try #require(description.management)
+            let environment = [
+                "SOCKET": description.socket,
+                "URL": management.url,
+                "KEY": try String(contentsOfFile: management.keyFile, encoding: .utf8).trimmingCharacters(
+                    in: .whitespacesAndNewlines),
+            ]
+            for line in lines {
+                // A stream that goes on is given up after a second; its status has come before.
+                let limit = line.contains("follow=true") ? " -m 1" : ""
+                let quiet = "curl -q -sS --noproxy '*' -o /dev/null -w '%{http_code}'\(limit) " + line.dropFirst(5)
+                let finished = try await ChildProcess.run("sh", ["-c", quiet], environment: environment)
+                #expect(finished.output.hasSuffix("200"), "\(line): \(finished.output) \(finished.errors)")
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import HTTPTypes
+import Notifications
+import Testing
+import Trust
+
+@testable import Management
+
+/// Who is let in, by the header of a request.
+struct AccessRulesTests {
+    private static let key = "0123456789abcdef0123456789abcdef"
+    private static let now = Timestamp(seconds: 1_800_000_000)
+
+    private func status(
+        _ headers: [HTTPField.Name: String] = [:],
+        host: String = "127.0.0.1:2198",
+        from caller: ManagementCaller = .network(isLoopback: true),
+        access: ManagementOperation.Access = .key,
+        rules: AccessRules = AccessRules(host: "127.0.0.1", hostnames: ["push.example.com"], key: key),
+    ) -> Int? {
+        var request = HTTPRequest(method: .post, scheme: "http", authority: host, path: "/v1/teams")
+        for (name, value) in headers { request.headerFields[name] = value }
+        return rules.refusal(of: request, from: caller, access: access, now: Self.now)?.status
+    }
+
+    private static let authorized: [HTTPField.Name: String] = [.authorization: "Bearer \(key)"]
+
+    @Test func `The key lets in, in whatever case its scheme is written`() {
+        #expect(status(Self.authorized) == nil)
+        #expect(status([.authorization: "bearer \(Self.key)"]) == nil)
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer \(key)0", "Basic \(key)", key])
+    func `Anything else does not`(_ field: String?) {
+        #expect(status(field.map { [.authorization: $0] } ?? [:]) == 401)
+    }
+
+    @Test func `Health needs no key, and metrics need none on a loopback address alone`() {
+        #expect(status(access: .everybody) == nil)
+        #expect(status(from: .network(isLoopback: false), access: .everybody) == nil)
+        #expect(status(access: .loopback) == nil)
+        #expect(status(from: .network(isLoopback: false), access: .loopback) == 401)
+    }
+
+    @Test func `The socket needs no key and no form`() {
+        #expect(status([.contentType: "application/x-www-form-urlencoded"], host: "anything", from: .socket) == nil)
+    }
+
+    @Test(arguments: [
+        "127.0.0.1:2198", "localhost:2198", "LOCALHOST", "[::1]:2198", "console.localhost:2198", "push.example.com",
+    ])
+    func `A host of the service's own is let in`(_ host: String) {
+        #expect(status(Self.authorized, host: host) == nil)
+    }
+
+    @Test(arguments: [
+        "evil.example", "evil.example:2198", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1:2198", "",
+        "[::1", "::1", "push.example.com.evil.example",
+    ])
+    func `A foreign host is refused, with the key and without`(_ host: String) {
+        #expect(status(Self.authorized, host: host) == 403)
+        #expect(status(host: host, access: .everybody) == 403)
+    }
+
+    @Test func `A listener on all addresses takes any address as its host, and no foreign name`() {
+        let rules = AccessRules(host: "0.0.0.0", hostnames: [], key: Self.key)
+        #expect(status(Self.authorized, host: "10.0.0.1:2198", rules: rules) == nil)
+        #expect(status(Self.authorized, host: "[fe80::1]:2198", rules: rules) == nil)
+        #expect(status(Self.authorized, host: "evil.example", rules: rules) == 403)
+    }
+
+    @Test(arguments: ["http://evil.example", "null", "http://127.0.0.1:8080", "http://localhost:2198", "file://"])
+    func `A page of another origin is refused`(_ origin: String) {
+        #expect(status(Self.authorized.merging([.origin: origin]) { $1 }) == 403)
+    }
+
+    @Test func `A page of the service itself is let in`() {
+        #expect(status(Self.authorized.merging([.origin: "http://127.0.0.1:2198"]) { $1 }) == nil)
+    }
+
+    @Test(arguments: ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"])
+    func `What a form can send is refused`(_ type: String) {
+        #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == 415)
+    }
+
+    @Test(arguments: ["application/json", "Application/JSON; charset=utf-8"])
+    func `JSON is let in`(_ type: String) {
+        #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == nil)
+    }
+
+    @Test func `Over TLS an administrator's certificate lets in until it ends`() throws {
+        let serial = try #require(CertificateSerial(String(repeating: "0", count: 31) + "1"))
+        let end = Double(Self.now.seconds)
+        let good = AdministratorIdentity(serial: serial, validUntil: end)
+        let expired = AdministratorIdentity(serial: serial, validUntil: end - 1)
+        #expect(status(from: .certificate(good)) == nil)
+        #expect(status(from: .certificate(expired)) == 403)
+        #expect(status(Self.authorized, from: .certificate(nil)) == 403)
+        #expect(status(host: "evil.example", from: .certificate(good)) == 403)
+    }
+}

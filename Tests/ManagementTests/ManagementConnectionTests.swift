@@ -1,0 +1,114 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import Testing
+
+@testable import Management
+
+/// When a connection is ended, by a clock that the test sets.
+struct ManagementConnectionTests {
+    private let channel = EmbeddedChannel()
+    private let begin = NIODeadline.now()
+
+    private func connection(limit: Int = 10) throws -> ManagementConnection {
+        let connection = try #require(ManagementConnection(channel, in: ConnectionTable(limit: limit)) { _, _ in })
+        try channel.pipeline.syncOperations.addHandler(connection)
+        return connection
+    }
+
+    private func isClosed(_ connection: ManagementConnection, after time: TimeAmount) throws -> Bool {
+        let isClosed = NIOLoopBoundBox(false, eventLoop: channel.eventLoop)
+        channel.closeFuture.whenComplete { _ in isClosed.value = true }
+        connection.tick(now: begin + time)
+        channel.embeddedEventLoop.run()
+        return isClosed.value
+    }
+
+    private static let head = HTTPRequestPart.head(
+        HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/"))
+
+    private func answer() throws {
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+    }
+
+    @Test func `A client that says nothing has ten seconds`() throws {
+        let connection = try connection()
+        #expect(try !isClosed(connection, after: .seconds(9)))
+        #expect(try isClosed(connection, after: .seconds(12)))
+    }
+
+    @Test func `A request that does not end has ten seconds`() throws {
+        let connection = try connection()
+        try channel.writeInbound(Self.head)
+        #expect(try !isClosed(connection, after: .seconds(9)))
+        #expect(try isClosed(connection, after: .seconds(12)))
+    }
+
+    @Test func `A request that is being answered is not hurried`() throws {
+        let connection = try connection()
+        try channel.writeInbound(Self.head)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try !isClosed(connection, after: .minutes(60)))
+    }
+
+    @Test func `Between requests there are two minutes`() throws {
+        let connection = try connection()
+        try channel.writeInbound(Self.head)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try answer()
+        #expect(try !isClosed(connection, after: .seconds(119)))
+        #expect(try isClosed(connection, after: .seconds(125)))
+    }
+
+    @Test func `A client that does not read its answer has thirty seconds`() throws {
+        let connection = try connection()
+        try channel.writeInbound(Self.head)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        #expect(try !isClosed(connection, after: .seconds(29)))
+        #expect(try isClosed(connection, after: .seconds(35)))
+    }
+
+    @Test func `A listener that goes down closes the idle at once, and the others after their answer`() throws {
+        let idle = try connection()
+        idle.drain()
+        channel.embeddedEventLoop.run()
+        #expect(!channel.isActive)
+
+        let other = EmbeddedChannel()
+        let busy = try #require(ManagementConnection(other, in: ConnectionTable(limit: 10)) { _, _ in })
+        try other.pipeline.syncOperations.addHandler(busy)
+        try other.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try other.writeInbound(Self.head)
+        try other.writeInbound(HTTPRequestPart.end(nil))
+        busy.drain()
+        #expect(other.isActive)
+        try other.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        try other.writeOutbound(HTTPResponsePart.end(nil))
+        #expect(!other.isActive)
+    }
+
+    @Test func `One connection too many closes the one that has been idle for longest, and none that is busy`() throws {
+        let table = ConnectionTable(limit: 2)
+        let channels = (0..<4).map { _ in EmbeddedChannel() }
+        let closed = channels.map { NIOLoopBoundBox(false, eventLoop: $0.eventLoop) }
+        for (channel, isClosed) in zip(channels, closed) {
+            channel.closeFuture.whenComplete { _ in isClosed.value = true }
+        }
+        let entries = channels.enumerated().map {
+            ConnectionTable.Entry($0.element, now: begin + .seconds(Int64($0.offset)))
+        }
+        #expect(table.add(entries[0]) && table.add(entries[1]))
+        entries[0].setIdle(since: nil)
+        #expect(table.add(entries[2]))
+        for channel in channels { channel.embeddedEventLoop.run() }
+        #expect(closed.map(\.value) == [false, true, false, false])
+        entries[2].setIdle(since: nil)
+        #expect(!table.add(entries[3]))
+        table.remove(entries[0])
+        #expect(table.add(entries[3]))
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Management
+
+/// What `/openapi.json` says, and what docs/administration.md says, is what the router goes by.
+struct OpenAPITests {
+    private static var document: [String] {
+        get throws {
+            let root = URL(fileURLWithPath: #filePath)
+                .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            return try String(contentsOf: root.appendingPathComponent("docs/administration.md"), encoding: .utf8)
+                .split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test func `docs/administration.md has a row for each operation, in their order, and no other`() throws {
+        let rows = try Self.document.compactMap { $0.firstMatch(of: /^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/) }
+        let expected = ManagementOperation.all.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(rows.map { String($0.1) } == expected)
+    }
+
+    @Test func `Every operation is described, with its parameters, its body and its answers`() throws {
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+            Issue.record("no paths")
+            return
+        }
+        for operation in ManagementOperation.all {
+            guard case .object(let path) = paths[operation.path],
+                case .object(let description) = path[operation.method.rawValue.lowercased()],
+                case .object(let responses) = description["responses"]
+            else {
+                Issue.record("\(operation.path) is missing")
+                continue
+            }
+            #expect((description["requestBody"] != nil) == (operation.body != nil))
+            #expect(responses["200"] != nil)
+            for status in operation.problems { #expect(responses["\(status)"] != nil) }
+            let named = operation.path.matches(of: /\{(\w+)\}/).map { String($0.1) }
+            #expect(operation.parameters.filter { $0.place == .path }.map(\.name) == named)
+        }
+    }
+
+    @Test func `Each name of an operation is used once`() {
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else { return }
+        var names: [JSONValue] = []
+        for case .object(let path) in paths.values {
+            for case .object(let operation) in path.values { names.append(operation["operationId"] ?? .null) }
+        }
+        #expect(Set(names).count == ManagementOperation.all.count)
+    }
+}

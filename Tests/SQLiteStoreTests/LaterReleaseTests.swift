@@ -1,0 +1,48 @@
+import Delivery
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+/// After a rollback the store holds what a later release has written.
+@Suite("What a later release has stored")
+struct LaterReleaseTests {
+    /// The push types that the device's mailboxes have after this one was put into its row.
+    private static func read(_ pushType: String) async throws -> [String?] {
+        var read: [String?] = []
+        try await withStore { store, _ in
+            let entry = Example.entry()
+            _ = try #require(await store.store([entry]).first).get()
+            try await store.pool.write { database in
+                try database.execute(sql: "UPDATE mailbox SET push_type = ?", arguments: [pushType])
+            }
+            let device = Example.destination().deviceKey
+            read = try await store.entries(of: device).map(\.entry.notification.pushType?.rawValue)
+        }
+        return read
+    }
+
+    @Test("A push type that is not known here is kept and passed on", arguments: ["hologram", "Smell-O-Vision.2_0"])
+    func unknownPushType(_ pushType: String) async throws {
+        #expect(try await Self.read(pushType) == [pushType])
+    }
+
+    @Test("A push type that is written again stays as it is")
+    func writtenAgain() async throws {
+        try await withStore { store, _ in
+            var entry = Example.entry()
+            entry.notification.fields.pushType = PushType(stored: "hologram")
+            _ = try #require(await store.store([entry]).first).get()
+            let stored = try await store.entries(of: Example.destination().deviceKey)
+            #expect(stored.map(\.entry) == [entry])
+        }
+    }
+
+    @Test(
+        "Text that no release writes is damage",
+        arguments: ["", "a b", #"a"b"#, "a\nb", "é", String(repeating: "a", count: 65)])
+    func damage(_ text: String) async throws {
+        await #expect(throws: StoreError.self) { try await Self.read(text) }
+    }
+}

@@ -1,0 +1,175 @@
+import AsyncHTTPClient
+import Foundation
+import Management
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Service
+import Testing
+
+/// The ways to the management API, and who is kept out.
+@Suite(.timeLimit(.minutes(2))) struct ManagementAccessTests {
+    @Test func `Over TCP every request needs the key, but for the state of the service`() async throws {
+        try await TestService.run { test in
+            for path in ["/health", "/ready", "/metrics"] {
+                #expect(try await test.ask("GET", path, key: "").status == 200)
+            }
+            for path in ["/v1/teams", "/v1/log", "/openapi.json", "/v1/nothing"] {
+                let answer = try await test.ask("GET", path, key: "")
+                #expect(answer.status == 401)
+                #expect(answer.headers.first(name: "www-authenticate") == "Bearer")
+                #expect(answer.headers.first(name: "content-type") == "application/problem+json")
+            }
+            #expect(try await test.ask("GET", "/v1/teams", key: "wrong").status == 401)
+            #expect(try await test.ask("GET", "/v1/teams").status == 200)
+        }
+    }
+
+    @Test func `A page in a browser reaches nothing: not by another name, another origin, or a form`() async throws {
+        try await TestService.run { test in
+            let team = #"{"name":"Shop"}"#
+            let attempts = [
+                ("host", "evil.example"), ("origin", "https://evil.example"),
+                ("content-type", "application/x-www-form-urlencoded"),
+            ]
+            for attempt in attempts {
+                let answer = try await test.ask("POST", "/v1/teams", headers: [attempt], body: team)
+                #expect(answer.status == 403 || answer.status == 415, "\(attempt)")
+            }
+            #expect(try await test.ask("GET", "/health", key: "", headers: [attempts[0]]).status == 403)
+            let teams: [ManagementMessages.Team] = try await test.administer("GET", "/v1/teams")
+            #expect(teams.map(\.name) == ["Development"])
+        }
+    }
+
+    @Test func `The key lies in the data folder for its owner alone, and stays the same`() async throws {
+        try await TestService.runTwice { test in
+            let file = try required(test.description.management).keyFile
+            let rights = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(rights == 0o600)
+            return try test.managementKey
+        } _: { test, key in
+            let (kept, answer) = (try test.managementKey, try await test.ask("GET", "/v1/teams", key: key))
+            #expect(kept == key && answer.status == 200)
+        }
+    }
+
+    @Test func `It can be switched off, and then the socket is left`() async throws {
+        try await TestService.run {
+            $0.management = .off
+        } _: { test in
+            #expect(test.description.management == nil)
+            let answer = try await test.manage("GET", "/ready")
+            #expect(answer.status == 200)
+        }
+    }
+
+    /// A client with a certificate, or without one.
+    private func tls(_ test: TestService, _ certificate: ClientCertificate?) throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(test.description.ca)
+        if let certificate {
+            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8))
+                .map { .certificate($0) }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
+        }
+        return tls
+    }
+
+    private func administrator(_ test: TestService) async throws -> ClientCertificate {
+        let made: ManagementMessages.Administrator = try await test.administer("POST", "/v1/administrators")
+        let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
+        return ClientCertificate(
+            chainPEM: String(made.identity[start.lowerBound...]), keyPEM: String(made.identity[..<start.lowerBound]))
+    }
+
+    private func status(
+        _ method: String,
+        _ path: String,
+        _ test: TestService,
+        _ certificate: ClientCertificate?,
+    ) async throws -> Int {
+        var request = HTTPClientRequest(url: "https://\(try required(test.description.managementTLS))\(path)")
+        request.method = .RAW(value: method)
+        request.tlsConfiguration = try tls(test, certificate)
+        let response = try await HTTPClient.shared.execute(request, deadline: .now() + .seconds(30))
+        _ = try await response.body.collect(upTo: 1 << 20)
+        return Int(response.status.code)
+    }
+
+    private static func withTLS(_ settings: inout Settings) {
+        settings.managementTLS = ListenAddress(host: "127.0.0.1", port: 0)
+    }
+
+    @Test func `Over TLS it serves administrators alone`() async throws {
+        try await TestService.run(Self.withTLS) { test in
+            let administrator = try await administrator(test)
+            #expect(try await status("GET", "/v1/teams", test, administrator) == 200)
+            #expect(try await status("GET", "/v1/teams", test, nil) == 403)
+            #expect(try await status("GET", "/health", test, nil) == 200)
+            for other in [try await test.makeCertificate(), try await test.makeDeviceCertificate()] {
+                await #expect(throws: (any Error).self) { try await status("GET", "/v1/teams", test, other) }
+            }
+            let provider = try await test.connectProvider(administrator)
+            #expect(await !provider.isServed(ProviderHeaders("00", token: nil).fields))
+        }
+    }
+
+    @Test func `No administrator is made by another, nor by the key`() async throws {
+        try await TestService.run(Self.withTLS) { test in
+            let administrator = try await administrator(test)
+            #expect(try await status("POST", "/v1/administrators", test, administrator) == 403)
+            #expect(try await test.ask("POST", "/v1/administrators").status == 403)
+        }
+    }
+
+    @Test func `Unless a setting says otherwise nothing listens with TLS`() async throws {
+        try await TestService.run { test in #expect(test.description.managementTLS == nil) }
+    }
+
+    @Test func `Connections that say nothing lock nobody out`() async throws {
+        try await TestService.run { test in
+            let address = try required(URLComponents(string: test.managementURL))
+            var silent: [any Channel] = []
+            for _ in 0..<(ManagementLimits.openConnections + 20) {
+                silent.append(
+                    try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                        .connect(host: try required(address.host), port: try required(address.port)).get())
+            }
+            #expect(try await test.ask("GET", "/metrics", key: "").status == 200)
+            for channel in silent { channel.close(promise: nil) }
+        }
+    }
+
+    @Test func `A body that is too large is refused, and so are headers`() async throws {
+        try await TestService.run { test in
+            let large = String(repeating: " ", count: ManagementLimits.bodyBytes) + #"{"name":"Shop"}"#
+            let tooLarge = try await test.ask("POST", "/v1/teams", body: large)
+            #expect(tooLarge.status == 413)
+            let long = [("x-long", String(repeating: "x", count: 20_000))]
+            let tooLong = try await test.ask("GET", "/v1/teams", headers: long)
+            #expect(tooLong.status >= 400)
+            #expect(try await test.ask("GET", "/v1/teams").status == 200)
+        }
+    }
+
+    @Test func `What there is not is 404, and a method that a path does not take 405`() async throws {
+        try await TestService.run { test in
+            let nothing = try await test.ask("GET", "/v1/teams/ABCDE12345/more")
+            #expect(nothing.status == 404 && nothing.problem?["title"] as? String == "Not Found")
+            let method = try await test.ask("PUT", "/v1/teams", body: "{}")
+            #expect(method.status == 405 && method.headers.first(name: "allow") == "GET, HEAD, POST")
+            #expect(try await test.ask("HEAD", "/v1/teams").status == 200)
+        }
+    }
+
+    @Test func `A body that is not the JSON that is wanted is 400`() async throws {
+        try await TestService.run { test in
+            for body in ["", "x", "[]", "{", #"{"name":1}"#, "\u{0}", "[[[[[[[[[["] {
+                let answer = try await test.ask("POST", "/v1/teams", body: body)
+                #expect(answer.status == 400 && answer.problem?["pointer"] != nil, "\(body)")
+            }
+        }
+    }
+}

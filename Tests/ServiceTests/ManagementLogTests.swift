@@ -1,0 +1,112 @@
+import AsyncHTTPClient
+import Foundation
+import Management
+import NIOCore
+import NIOHTTP1
+import Service
+import Testing
+
+/// The delivery log over the management API.
+@Suite(.timeLimit(.minutes(2))) struct ManagementLogTests {
+    private struct Entry: Decodable, Equatable {
+        let event: String
+        let id: String?
+        let token: String?
+        let topic: String?
+        let time: UInt64
+    }
+
+    private static let ids = [
+        "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002",
+    ]
+
+    /// Sends two notifications, each to an offline device of its own, and returns the device tokens.
+    private func push(_ test: TestService) async throws -> [String] {
+        let provider = try await test.connectProvider()
+        var tokens: [String] = []
+        for id in Self.ids {
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-id", id)
+            #expect(try await provider.send(headers.fields).status == 200)
+            tokens.append(token)
+        }
+        await provider.close()
+        return tokens
+    }
+
+    private func entries(_ query: String, _ test: TestService) async throws -> [Entry] {
+        let answer = try await test.ask("GET", "/v1/log" + query)
+        #expect(answer.status == 200)
+        #expect(answer.headers.first(name: "content-type") == "application/x-ndjson")
+        return try answer.text.split(separator: "\n").map {
+            try JSONDecoder().decode(Entry.self, from: Data($0.utf8))
+        }
+    }
+
+    /// The lines of an answer that goes on, until `isLast` says that it is enough.
+    private func follow(
+        _ request: HTTPClientRequest,
+        until isLast: (String) -> Bool,
+    ) async throws -> [String] {
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        var text = ""
+        for try await chunk in response.body {
+            text += String(buffer: chunk)
+            if isLast(text) { break }
+        }
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    @Test func `It is filtered by notification, device token and team`() async throws {
+        try await TestService.run { test in
+            let tokens = try await push(test)
+            // It is in the files a moment after the answer: the stream says when.
+            let request = try test.request("GET", "/v1/log?follow=true")
+            _ = try await follow(request) { text in Self.ids.allSatisfy { text.components(separatedBy: $0).count > 2 } }
+            #expect(try await entries("?id=\(Self.ids[0])", test).map(\.event) == ["accepted", "stored"])
+            #expect(try await entries("?token=\(tokens[1].uppercased())", test).allSatisfy { $0.id == Self.ids[1] })
+            let team = try required(test.description.key).teamID
+            #expect(try await entries("?team=\(team)", test).count == 4)
+            #expect(try await entries("?team=NOSUCHTEAM", test).isEmpty)
+            #expect(try await entries("?limit=3", test).count == 3)
+            let last = try required(try await entries("", test).last)
+            #expect(try await entries("?after=\(last.time)", test).isEmpty)
+            #expect(try await test.ask("GET", "/v1/log?id=x").status == 400)
+        }
+    }
+
+    @Test func `It is followed as lines, and as events that can be taken up again`() async throws {
+        try await TestService.run { test in
+            let lines = Task {
+                try await follow(try test.request("GET", "/v1/log?follow=true")) { text in
+                    text.components(separatedBy: "\"stored\"").count > 2
+                }
+            }
+            _ = try await push(test)
+            #expect(try await lines.value.filter { $0.contains("accepted") }.count == 2)
+
+            let accept = [("accept", "text/event-stream")]
+            let events = try await follow(try test.request("GET", "/v1/log?follow=true", headers: accept)) { text in
+                text.components(separatedBy: "data: ").count > 4 && text.hasSuffix("\n\n")
+            }
+            let marks = events.filter { $0.hasPrefix("id: ") }.map { $0.dropFirst(4) }
+            #expect(marks.count == 4 && Set(marks).count == 4)
+            for (index, mark) in marks.enumerated() {
+                let again = try await test.ask(
+                    "GET", "/v1/log", headers: accept + [("last-event-id", String(mark))])
+                #expect(again.text.components(separatedBy: "data: ").count - 1 == 3 - index)
+            }
+        }
+    }
+
+    @Test func `A stream ends with the service`() async throws {
+        try await TestService.run { test in
+            let response = try await HTTPClient.shared.execute(
+                try test.request("GET", "/v1/log?follow=true"), deadline: .distantFuture)
+            #expect(response.status == .ok)
+            test.stop()
+            // It ends cleanly: a connection that was cut would throw.
+            for try await _ in response.body {}
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import Service
+
+// The management API over TCP.
+extension TestService {
+    /// An answer of the management API.
+    struct ManagementAnswer {
+        let status: Int
+        let headers: HTTPHeaders
+        let body: Data
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+        /// The problem's sentence; nil if it is none.
+        var problem: [String: Any]? { try? JSONSerialization.jsonObject(with: body) as? [String: Any] }
+    }
+
+    var managementURL: String { get throws { try required(description.management).url } }
+
+    var managementKey: String {
+        get throws {
+            try String(contentsOfFile: required(description.management).keyFile, encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    /// A request to the management API over TCP, with its key unless another or none is named.
+    func request(
+        _ method: String,
+        _ path: String,
+        key: String? = nil,
+        headers: [(String, String)] = [],
+        body: String? = nil,
+    ) throws -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: try managementURL + path)
+        request.method = .RAW(value: method)
+        let key = try key ?? managementKey
+        if !key.isEmpty { request.headers.add(name: "authorization", value: "Bearer \(key)") }
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        if let body {
+            if !request.headers.contains(name: "content-type") {
+                request.headers.add(name: "content-type", value: "application/json")
+            }
+            request.body = .bytes(ByteBuffer(string: body))
+        }
+        return request
+    }
+
+    func ask(
+        _ method: String,
+        _ path: String,
+        key: String? = nil,
+        headers: [(String, String)] = [],
+        body: String? = nil,
+    ) async throws -> ManagementAnswer {
+        let request = try request(method, path, key: key, headers: headers, body: body)
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let bytes = try await response.body.collect(upTo: 1 << 24)
+        return ManagementAnswer(
+            status: Int(response.status.code), headers: response.headers, body: Data(buffer: bytes))
+    }
+}
