@@ -27,6 +27,7 @@ extension StoreContract {
             "no more than the limit is removed, and fewer when there is no more", registering: removesExpiredInSteps),
         Promise("what has expired may still be read and replaced", registering: replacesExpired),
         Promise("concurrent callers each have their own results", registering: concurrentCallers),
+        Promise("a late removal never takes what is stored meanwhile", registering: removesWhileStoring),
         Promise("nothing is stored for an app that never registered", refusesStrangers),
         Promise("nothing is stored for an app that was removed, which says since when", refusesRemoved),
         Promise("one item that is refused fails alone, and replaces nothing", refusesItems),
@@ -285,6 +286,20 @@ extension StoreContract {
         _ = await ports.mailboxes.store([Samples.entry(destinations[1], id: 2)])
         let results = await ports.mailboxes.remove(references)
         #expect(results == [.success(.removed), .success(.superseded), .success(.removed)])
+    }
+
+    @Sendable
+    private static func removesWhileStoring(_ ports: Ports) async throws {
+        for _ in 0..<30 {
+            let version = try #require(await ports.mailboxes.store([Samples.entry(id: 1)]).first).get()
+            async let removal = ports.mailboxes.remove([
+                MailboxReference(destination: Samples.destination(), version: version)
+            ])
+            _ = await ports.mailboxes.store([Samples.entry(id: 2)])
+            _ = await removal
+            let held = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.notification.id.high)
+            #expect(held == [2])
+        }
     }
 
     // MARK: Expiring

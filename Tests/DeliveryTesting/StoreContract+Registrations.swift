@@ -18,6 +18,9 @@ extension StoreContract {
         Promise("renewing empties the device's mailboxes and no others", renewalEmptiesMailboxes),
         Promise("registering after renewal activates the new generation", registersAfterRenewal),
         Promise("renewing a device without registrations is harmless", renewsNothing),
+        Promise("of renewed tokens nobody sees only some", renewsAllAtOnce),
+        Promise(
+            "an app that is back is on no list, however attempts and its return fall together", notesWhileRegistering),
         Promise("look-ups answer in the order they ask", lookUpKeepsOrder),
         Promise("what can be said at once is what looking up says", knownIsTrue),
         Promise("a device's registrations are those that are or were", registrationsOfDevice),
@@ -193,6 +196,45 @@ extension StoreContract {
     private static func renewsNothing(_ ports: Ports) async throws {
         try await ports.registrations.renewTokens(of: Samples.device, tokenKeyID: 8, at: Samples.moment)
         #expect(try await ports.registrations.registrations(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func renewsAllAtOnce(_ ports: Ports) async throws {
+        for app in 1...8 as ClosedRange<UInt32> {
+            _ = try await ports.registrations.register(
+                Samples.destination(app: app), tokenKeyID: 7, at: Samples.moment)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<20 {
+                    try await ports.registrations.renewTokens(of: Samples.device, tokenKeyID: 8, at: Samples.later)
+                }
+            }
+            group.addTask {
+                for _ in 0..<200 {
+                    let seen = try await ports.registrations.registrations(of: Samples.device).values
+                    #expect(seen.count == 8)
+                    #expect(Set(seen.map(\.generation)).count == 1)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Sendable
+    private static func notesWhileRegistering(_ ports: Ports) async throws {
+        let list = FeedbackList(environment: .production, app: Samples.destination().app)
+        for _ in 0..<20 {
+            _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.moment)
+            _ = try await ports.registrations.end(Samples.destination(), at: Samples.later)
+            let entry = FeedbackEntry(
+                destination: Samples.destination(), generation: 1, token: DeviceToken(bytes: SIMD32(repeating: 1)),
+                moment: Samples.later)
+            async let noting: Void = ports.feedback.note([entry])
+            _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
+            try await noting
+            #expect(try await ports.feedback.take(list, after: nil, limit: 10).isEmpty)
+        }
     }
 
     // MARK: Asking

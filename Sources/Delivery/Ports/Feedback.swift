@@ -7,7 +7,8 @@ package import Notifications
 /// when the store is full of newer ones.
 package protocol Feedback: Sendable {
     /// Lists device tokens. Harmless for those that are listed already, and for those whose registration is active or
-    /// has ended at another moment than the entry's, which changes nothing.
+    /// has ended at another moment than the entry's, which changes nothing: each entry is listed at once with that look at
+    /// the registration, so no app that is back stays on its list.
     func note(_ entries: [FeedbackEntry]) async throws(StoreError)
 
     /// What a list holds after the mark, oldest first. It stays there until it is confirmed.

@@ -11,7 +11,7 @@ package protocol Invitations: Sendable {
         _ digest: [UInt8], to environment: Environment, at moment: Timestamp
     ) async throws(StoreError) -> Bool
 
-    /// Uses an invitation up.
+    /// Uses an invitation up, at once with the look whether it is good.
     /// - Returns: Whether it was this call that did: of several with the same code one.
     func useInvitation(
         _ digest: [UInt8],

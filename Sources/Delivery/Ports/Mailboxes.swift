@@ -16,7 +16,7 @@ package protocol Mailboxes: Sendable {
     /// Storing the same again is harmless, which is what to do after ``StoreError/Code/unknown``.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
-    /// Empties a mailbox that still holds the named version; a newer one stays.
+    /// Empties a mailbox that still holds the named version, which is looked at at once with emptying it: a newer one stays.
     func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>]
 
     /// What the mailboxes of one device hold, oldest version first. What has expired may be among it.

@@ -19,25 +19,31 @@ extension KnownRegistrations {
 }
 
 /// Which apps are on which devices, and with which device token.
+///
+/// Each call that changes something does all that it says at once: whoever asks sees all of it or nothing, and so does the
+/// next start after a crash.
 package protocol Registrations: KnownRegistrations {
     /// The registrations of the given destinations, in their order; nil where there never was one.
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?]
 
-    /// Makes the registration active: the one that is there, its token unchanged, or a first one of generation 1.
+    /// Makes the registration active: the one that is there, its token unchanged, or a first one of generation 1. At once
+    /// with it the device token leaves its feedback list.
     /// - Parameter tokenKeyID: seals the token of a first registration.
-    /// - Throws: ``StoreError/Code/revoked`` when the accounts say, at the moment of writing, that the device was revoked.
+    /// - Throws: ``StoreError/Code/revoked`` when the accounts say, at the moment of writing, that the device was revoked. So
+    ///   whoever revokes a device and then ends its registrations leaves none behind.
     func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration
 
-    /// Ends the registration and empties its mailbox; harmless where it has ended already.
+    /// Ends the registration and empties its mailbox at once: nothing that is being stored meanwhile stays behind
+    /// (``Mailboxes/store(_:)``). Harmless where it has ended already.
     /// - Returns: The registration as it now is; nil where there never was one.
     func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration?
 
     /// Gives each of the device's registrations a new generation, sealed with the named key, inactive until the app
-    /// registers again; empties their mailboxes.
+    /// registers again, and empties their mailboxes: all of them at once, or none.
     func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError)
 
     /// Removes the registrations of apps that are not in the accounts, with their mailboxes and feedback entries; an app

@@ -9,7 +9,7 @@ import Trust
 ///
 /// The rules against browsers, which anybody's page can make send requests: DNS rebinding shows a foreign name in `Host`,
 /// a page of another site its own in `Origin`, and a form cannot send JSON.
-package struct AccessRules: Sendable {
+struct AccessRules: Sendable {
     /// The names and addresses under which the service may be asked over the network, in lower case.
     let hosts: Set<String>
     /// Whether any IP address will do as a host: for a listener on all of the machine's addresses. A rebound name is
@@ -22,7 +22,7 @@ package struct AccessRules: Sendable {
     ///   - host: the address that is listened on.
     ///   - hostnames: more names of the service.
     ///   - key: what `Authorization: Bearer` has to show over TCP.
-    package init(host: String, hostnames: [String], key: String) {
+    init(host: String, hostnames: [String], key: String) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
         allowsAddresses = host == "0.0.0.0" || host == "::"

@@ -13,17 +13,28 @@ package final class ManagementServer: Sendable {
     private let router: ManagementRouter
     private let table = ConnectionTable(limit: ManagementLimits.openConnections)
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let hostnames: [String]
+    private let key: String
     private let connects: ConnectGuard?
     private let logger: Logger
 
     /// - Parameters:
-    ///   - rules: who is let in.
+    ///   - hostnames: names of the service beside the addresses that it listens on.
+    ///   - key: what a request over TCP has to show.
     ///   - connects: counts the connections of each address over TCP; nil for no limit.
-    package init(_ api: ManagementAPI, rules: AccessRules, connects: ConnectGuard?, logger: Logger) {
+    package init(
+        _ api: ManagementAPI,
+        hostnames: [String],
+        key: String,
+        connects: ConnectGuard?,
+        logger: Logger,
+    ) {
         self.api = api
+        self.hostnames = hostnames
+        self.key = key
         self.connects = connects
         self.logger = logger
-        router = ManagementRouter(api, rules: rules)
+        router = ManagementRouter(api)
     }
 
     /// Listens on a Unix socket, where nobody needs the key.
@@ -52,7 +63,9 @@ package final class ManagementServer: Sendable {
         _ transport: ManagementService.Transport,
         _ context: (@Sendable () -> NIOSSLContext)? = nil,
     ) async throws -> Listener {
-        let service = ManagementService(transport, api, router: router, table: table, logger: logger)
+        let service = ManagementService(
+            transport, AccessRules(host: address.host, hostnames: hostnames, key: key), api, router: router,
+            table: table, logger: logger)
         var logger = logger
         logger[metadataKey: "listener"] = "management"
         return try await Listener.bind(
@@ -66,5 +79,15 @@ package final class ManagementServer: Sendable {
     package func close() async {
         // Threads that are gone cannot be stopped again.
         try? await group.shutdownGracefully()
+    }
+}
+
+extension Listener.Address {
+    /// Empty for a Unix socket.
+    fileprivate var host: String {
+        switch self {
+        case .tcp(let host, _): host
+        case .unix: ""
+        }
     }
 }

@@ -16,6 +16,7 @@ final class ManagementService: ConnectionService {
     }
 
     private let transport: Transport
+    private let rules: AccessRules
     private let router: ManagementRouter
     private let table: ConnectionTable
     private let api: ManagementAPI
@@ -23,12 +24,14 @@ final class ManagementService: ConnectionService {
 
     init(
         _ transport: Transport,
+        _ rules: AccessRules,
         _ api: ManagementAPI,
         router: ManagementRouter,
         table: ConnectionTable,
         logger: Logger,
     ) {
         self.transport = transport
+        self.rules = rules
         self.api = api
         self.router = router
         self.table = table
@@ -51,8 +54,8 @@ final class ManagementService: ConnectionService {
             case .network(let isLoopback): .network(isLoopback: isLoopback)
             case .tls: .certificate(peer)
             }
-        return ManagementConnection(accepted.channel, in: table) { [router, logger] channel, watch in
-            Self.serve(channel, watch, router, caller, logger)
+        return ManagementConnection(accepted.channel, in: table) { [router, rules, logger] channel, watch in
+            Self.serve(channel, watch, router, caller, rules, logger)
         }
     }
 
@@ -62,13 +65,15 @@ final class ManagementService: ConnectionService {
         _ watch: ManagementConnection,
         _ router: ManagementRouter,
         _ caller: ManagementCaller,
+        _ rules: AccessRules,
         _ logger: Logger,
     ) {
         let handler = NIOLoopBound(watch, eventLoop: channel.eventLoop)
         let http = HTTP1Channel(
             responder: { request, writer, channel in
                 let context = ManagementContext(
-                    source: .init(logger: logger, caller: caller, connectionEnd: channel.closeFuture))
+                    source: .init(
+                        logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
                 let response = await router.respond(to: request, context)
                 try await writer.write(response: response.head, body: response.body)
             },

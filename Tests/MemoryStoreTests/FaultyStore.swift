@@ -1,0 +1,231 @@
+import Delivery
+import MemoryStore
+import Notifications
+import Synchronization
+
+/// A store that breaks one of the ports' promises.
+final class FaultyStore: Store {
+    enum Fault: CaseIterable {
+        /// Storing does not look whether the app is on its device.
+        case storesForRemoved
+        /// An app that is removed leaves what is in its mailbox, and likewise tokens that are renewed.
+        case keepsMailboxes
+        /// Registering does not look whether the device was revoked.
+        case registersRevoked
+        /// Registering leaves the device token on its feedback list.
+        case keepsFeedback
+        /// A removal takes whatever the mailbox holds.
+        case removesWhateverIsThere
+        /// Versions are used again.
+        case repeatsVersions
+        /// What another node adds to the secrets is told to nobody.
+        case hidesNewSecrets
+        /// The last value of a secret is kept, not the first.
+        case overwritesSecrets
+        /// A deleted team's keys stay good.
+        case keepsKeys
+        /// What a deleted app has left behind stays.
+        case keepsOrphans
+        /// The delivery log is told nothing.
+        case tellsNobody
+        /// What it says at once of registrations is not so.
+        case saysWrongThing
+        /// An invitation is good for ever.
+        case keepsInvitations
+    }
+
+    private struct State {
+        /// What stays in mailboxes though it must not.
+        var left: [Destination: StoredMailboxEntry] = [:]
+        var listed: [TakenFeedback] = []
+        var accounts: AccountsSnapshot?
+        var invited: Set<[UInt8]> = []
+    }
+
+    private let fault: Fault
+    private let memory: MemoryStore
+    private let state = Mutex(State())
+
+    init(_ fault: Fault, log: any DeliveryLog) {
+        self.fault = fault
+        memory = MemoryStore(log: fault == .tellsNobody ? NoDeliveryLog() : log)
+    }
+
+    var secrets: any Secrets { FaultySecrets(fault, memory.secrets) }
+    var knownRegistrations: any KnownRegistrations { self }
+    func close() async { await memory.close() }
+}
+
+private final class FaultySecrets: Secrets {
+    private let fault: FaultyStore.Fault
+    private let secrets: any Secrets
+
+    init(_ fault: FaultyStore.Fault, _ secrets: any Secrets) {
+        self.fault = fault
+        self.secrets = secrets
+    }
+
+    var isShared: Bool { secrets.isShared }
+    func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? { try await secrets.secret(name) }
+
+    func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
+        let kept = try await secrets.keep(value, as: name)
+        return fault == .overwritesSecrets ? value : kept
+    }
+
+    func names() -> AsyncStream<SecretName> {
+        guard fault == .hidesNewSecrets else { return secrets.names() }
+        return AsyncStream { $0.finish() }
+    }
+}
+
+extension FaultyStore: Mailboxes {
+    func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
+        let results = await memory.store(entries)
+        return zip(entries, results).map { entry, result in
+            switch (fault, result) {
+            case (.repeatsVersions, .success): .success(MailboxVersion(rawValue: 1))
+            case (.storesForRemoved, .failure): .success(leave(entry))
+            default: result
+            }
+        }
+    }
+
+    private func leave(_ entry: MailboxEntry) -> MailboxVersion {
+        let version = MailboxVersion(rawValue: .max)
+        state.withLock { $0.left[entry.destination] = StoredMailboxEntry(entry: entry, version: version) }
+        return version
+    }
+
+    func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
+        guard fault == .removesWhateverIsThere else { return await memory.remove(references) }
+        var present: [MailboxReference] = []
+        for reference in references {
+            let held = (try? await memory.entries(of: reference.destination.deviceKey)) ?? []
+            let version = held.first { $0.entry.destination == reference.destination }?.version
+            present.append(MailboxReference(destination: reference.destination, version: version ?? reference.version))
+        }
+        return await memory.remove(present)
+    }
+
+    func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        let left = state.withLock { $0.left.values.filter { $0.entry.destination.deviceKey == device } }
+        return try await memory.entries(of: device) + left
+    }
+
+    func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await memory.removeExpired(before: moment, limit: limit)
+    }
+
+    /// Notes what the device's mailboxes hold, if that stays behind.
+    private func keep(of device: DeviceKey, where condition: (Destination) -> Bool) async throws(StoreError) {
+        guard fault == .keepsMailboxes else { return }
+        for held in try await memory.entries(of: device) where condition(held.entry.destination) {
+            state.withLock { $0.left[held.entry.destination] = held }
+        }
+    }
+}
+
+extension FaultyStore: Registrations {
+    func known(_ destination: Destination) -> KnownRegistration? {
+        fault == .saysWrongThing ? .neverRegistered : memory.known(destination)
+    }
+
+    func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        try await memory.lookUp(destinations)
+    }
+
+    func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        if fault == .keepsFeedback {
+            let list = FeedbackList(environment: destination.environment, app: destination.app)
+            let listed = try await memory.take(list, after: nil, limit: 100)
+            state.withLock { $0.listed += listed }
+        }
+        do {
+            return try await memory.register(destination, tokenKeyID: tokenKeyID, at: moment)
+        } catch {
+            guard fault == .registersRevoked else { throw error }
+            return Registration(firstSealedWith: tokenKeyID, at: moment)
+        }
+    }
+
+    func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        try await keep(of: destination.deviceKey) { $0 == destination }
+        return try await memory.end(destination, at: moment)
+    }
+
+    func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError) {
+        try await keep(of: device) { _ in true }
+        try await memory.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+    }
+
+    func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        fault == .keepsOrphans ? 0 : try await memory.removeOrphaned(limit: limit)
+    }
+
+    func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        try await memory.registrations(of: device)
+    }
+}
+
+extension FaultyStore: Accounts {
+    var isCurrent: Bool { memory.isCurrent }
+    var current: AccountsSnapshot { state.withLock { $0.accounts } ?? memory.current }
+    func changes() -> AsyncStream<AccountsSnapshot> { memory.changes() }
+
+    func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
+        let before = memory.current
+        let after = try await memory.apply(change, to: version)
+        guard fault == .keepsKeys, case .deleteTeam = change else { return after }
+        let faulty = AccountsSnapshot(
+            version: after.version, teams: Array(after.teams.values), apps: Array(after.apps.values),
+            keys: Array(before.keys.values), certificates: Array(after.certificates.values),
+            revokedDevices: after.revokedDevices)
+        state.withLock { $0.accounts = faulty }
+        return faulty
+    }
+}
+
+extension FaultyStore: Invitations {
+    func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {
+        state.withLock { _ = $0.invited.insert(invitation.digest) }
+        try await memory.invite(invitation, at: moment)
+    }
+
+    func isInvited(
+        _ digest: [UInt8],
+        to environment: Environment,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        try await memory.isInvited(digest, to: environment, at: moment)
+    }
+
+    func useInvitation(
+        _ digest: [UInt8],
+        to environment: Environment,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        let isGood = try await memory.useInvitation(digest, to: environment, at: moment)
+        return isGood || fault == .keepsInvitations && state.withLock { $0.invited.contains(digest) }
+    }
+}
+
+extension FaultyStore: Feedback {
+    func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await memory.note(entries) }
+
+    func take(
+        _ list: FeedbackList,
+        after mark: FeedbackMark?,
+        limit: Int,
+    ) async throws(StoreError) -> [TakenFeedback] {
+        try await memory.take(list, after: mark, limit: limit) + state.withLock { $0.listed }
+    }
+
+    func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
+        try await memory.confirm(list, through: mark)
+    }
+}

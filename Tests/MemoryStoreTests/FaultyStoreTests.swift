@@ -1,0 +1,21 @@
+import DeliveryTesting
+import Synchronization
+import Testing
+
+/// The contract finds what a store does wrong.
+@Suite("The contract of the ports", .timeLimit(.minutes(1)))
+struct FaultyStoreTests {
+    @Test("a planted defect is found", arguments: FaultyStore.Fault.allCases)
+    func finds(_ fault: FaultyStore.Fault) async throws {
+        let found = Mutex(0)
+        for promise in StoreContract.promises {
+            try await withKnownIssue(isIntermittent: true) {
+                try await StoreContract { log in StoreContract.Ports(FaultyStore(fault, log: log)) }.check(promise)
+            } matching: { _ in
+                found.withLock { $0 += 1 }
+                return true
+            }
+        }
+        #expect(found.withLock { $0 } > 0)
+    }
+}
