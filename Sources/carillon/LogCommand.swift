@@ -46,7 +46,7 @@ struct LogCommand: AsyncParsableCommand {
                 guard let entry = LogLine(line) else { return }
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
-        } catch is ManagementClient.NotReached where FileManager.default.fileExists(atPath: common.folder.logFolder) {
+        } catch is ManagementClient.NotReached where client.isLocal {
             // The service was killed, and could not say that it has ended.
             try await readFiles()
         }

@@ -36,6 +36,10 @@ struct AccessRules: Sendable {
         access: ManagementOperation.Access,
         now: Timestamp,
     ) -> Problem? {
+        // The form with a whole URL is for proxies (RFC 9112, 3.2.2); it would name another host beside `Host`.
+        guard request.path?.hasPrefix("/") == true else {
+            return Problem(400, "The request's target has to be a path, as in /v1/teams.")
+        }
         switch caller {
         case .socket: return nil
         case .network(let isLoopback):

@@ -105,10 +105,14 @@ private struct UnknownPaths: RouterMiddleware {
         next: @concurrent (Request, ManagementContext) async throws -> Response,
     ) async throws -> Response {
         do {
+            // An empty name would be taken for the whole list.
+            let path = request.head.path?.prefix { $0 != "?" } ?? ""
+            guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
             if let problem = context.refusal(of: request, access: .key, now: clock()) { throw problem }
-            let methods = ManagementOperation.all.filter { $0.matches(request.uri.path) }.map(\.method.rawValue)
+            let methods = ManagementOperation.all.filter { $0.matches(request.head.path?.prefix { $0 != "?" } ?? "") }
+                .map(\.method.rawValue)
             guard methods.isEmpty else {
                 let head = methods.contains(HTTPRequest.Method.get.rawValue) ? [HTTPRequest.Method.head.rawValue] : []
                 throw Problem.methodNotAllowed(request.method.rawValue, allowed: (methods + head).sorted())
@@ -120,9 +124,9 @@ private struct UnknownPaths: RouterMiddleware {
 
 extension ManagementOperation {
     /// Whether a request's path is one of the operation's.
-    fileprivate func matches(_ path: String) -> Bool {
-        let parts = path.split(separator: "/")
-        let pattern = self.path.split(separator: "/")
+    fileprivate func matches(_ path: some StringProtocol) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let pattern = self.path.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count == pattern.count && zip(parts, pattern).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
     }
 }

@@ -11,7 +11,10 @@ package import NIOSSL
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
     private let router: ManagementRouter
-    private let table = ConnectionTable(limit: ManagementLimits.openConnections)
+    /// Those of the network take no room from those of the Unix socket.
+    private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let tasks = ConnectionTasks()
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let hostnames: [String]
     private let key: String
@@ -63,9 +66,10 @@ package final class ManagementServer: Sendable {
         _ transport: ManagementService.Transport,
         _ context: (@Sendable () -> NIOSSLContext)? = nil,
     ) async throws -> Listener {
+        let rules = AccessRules(host: address.host, hostnames: hostnames, key: key)
+        let table = transport == .socket ? socketConnections : networkConnections
         let service = ManagementService(
-            transport, AccessRules(host: address.host, hostnames: hostnames, key: key), api, router: router,
-            table: table, logger: logger)
+            transport, rules, api, router: router, table: table, tasks: tasks, logger: logger)
         var logger = logger
         logger[metadataKey: "listener"] = "management"
         return try await Listener.bind(
@@ -77,6 +81,7 @@ package final class ManagementServer: Sendable {
 
     /// Ends the event loop. The listeners have been shut down before.
     package func close() async {
+        await tasks.finish()
         // Threads that are gone cannot be stopped again.
         try? await group.shutdownGracefully()
     }

@@ -9,7 +9,7 @@ import Trust
 /// The API behind one listener: says who a client is, and puts Hummingbird's handlers on its connection.
 final class ManagementService: ConnectionService {
     /// What kind of listener it is.
-    enum Transport: Sendable {
+    enum Transport: Sendable, Hashable {
         case socket
         case network(isLoopback: Bool)
         case tls
@@ -19,6 +19,7 @@ final class ManagementService: ConnectionService {
     private let rules: AccessRules
     private let router: ManagementRouter
     private let table: ConnectionTable
+    private let tasks: ConnectionTasks
     private let api: ManagementAPI
     private let logger: Logger
 
@@ -28,6 +29,7 @@ final class ManagementService: ConnectionService {
         _ api: ManagementAPI,
         router: ManagementRouter,
         table: ConnectionTable,
+        tasks: ConnectionTasks,
         logger: Logger,
     ) {
         self.transport = transport
@@ -35,6 +37,7 @@ final class ManagementService: ConnectionService {
         self.api = api
         self.router = router
         self.table = table
+        self.tasks = tasks
         self.logger = logger
     }
 
@@ -54,8 +57,8 @@ final class ManagementService: ConnectionService {
             case .network(let isLoopback): .network(isLoopback: isLoopback)
             case .tls: .certificate(peer)
             }
-        return ManagementConnection(accepted.channel, in: table) { [router, rules, logger] channel, watch in
-            Self.serve(channel, watch, router, caller, rules, logger)
+        return ManagementConnection(accepted.channel, in: table) { [router, rules, tasks, logger] channel, watch in
+            Self.serve(channel, watch, router, caller, rules, tasks, logger)
         }
     }
 
@@ -66,6 +69,7 @@ final class ManagementService: ConnectionService {
         _ router: ManagementRouter,
         _ caller: ManagementCaller,
         _ rules: AccessRules,
+        _ tasks: ConnectionTasks,
         _ logger: Logger,
     ) {
         let handler = NIOLoopBound(watch, eventLoop: channel.eventLoop)
@@ -84,7 +88,7 @@ final class ManagementService: ConnectionService {
                     maxHeaderFieldCount: ManagementLimits.headerFields)),
         )
         http.setup(channel: channel, logger: logger).whenSuccess { value in
-            Task { await http.handle(value: value, logger: logger) }
+            tasks.add { await http.handle(value: value, logger: logger) }
         }
     }
 }
