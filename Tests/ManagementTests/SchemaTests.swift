@@ -47,12 +47,13 @@ struct SchemaTests {
         #expect(problem.detail.hasSuffix("."))
     }
 
-    @Test(arguments: [
-        (TextFormat.tenCharacters, ["ABCDE12345"], ["ABCDE1234", "abcde12345", "ABCDE123456", "ÄBCDE12345"]),
-        (.bundleID, ["a", "com.example.app", "a-1"], ["", ".a", "a.", "a b", "a_b"]),
-        (.serial, ["00112233445566778899aabbccddeeff"], ["0011", "zz112233445566778899aabbccddeeff"]),
-        (.uuid, ["123e4567-e89b-12d3-a456-4266554400a0"], ["123e4567e89b12d3a4564266554400a0", ""]),
-    ] as [(TextFormat, [String], [String])])
+    @Test(
+        arguments: [
+            (TextFormat.tenCharacters, ["ABCDE12345"], ["ABCDE1234", "abcde12345", "ABCDE123456", "ÄBCDE12345"]),
+            (.bundleID, ["a", "com.example.app", "a-1"], ["", ".a", "a.", "a b", "a_b"]),
+            (.serial, ["00112233445566778899aabbccddeeff"], ["0011", "zz112233445566778899aabbccddeeff"]),
+            (.uuid, ["123e4567-e89b-12d3-a456-4266554400a0"], ["123e4567e89b12d3a4564266554400a0", ""]),
+        ] as [(TextFormat, [String], [String])])
     func `A format's pattern says what its rule says`(_ format: TextFormat, _ good: [String], _ bad: [String]) throws {
         let pattern = try Regex(#require(format.pattern))
         for text in good { #expect(format.allows(text) && text.wholeMatch(of: pattern) != nil, "\(text)") }
