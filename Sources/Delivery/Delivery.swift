@@ -49,7 +49,9 @@ package final class Delivery: OfferOutcomes {
         self.limits = limits
         self.struck = struck
         self.clock = clock
-        shards = (0..<DeliveryLimits.shards).map { Shard(number: $0, limits: limits, origin: origin) }
+        shards = (0..<DeliveryLimits.shards).map {
+            Shard(number: $0, limits: limits, origin: origin, isShared: mailboxes.isShared)
+        }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         switchboard.report(to: self)
     }
@@ -61,10 +63,10 @@ package final class Delivery: OfferOutcomes {
         /// How many threads carry out what was decided, which they do once they have given the lock back.
         let performing = Atomic(0)
 
-        init(number: Int, limits: DeliveryLimits, origin: OfferOrigin) {
+        init(number: Int, limits: DeliveryLimits, origin: OfferOrigin, isShared: Bool) {
             self.number = number
             let names = OfferNames(origin: origin, part: number, of: DeliveryLimits.shards)
-            acceptances = Mutex(Acceptances(limits: limits, names: names))
+            acceptances = Mutex(Acceptances(limits: limits, names: names, isShared: isShared))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
 

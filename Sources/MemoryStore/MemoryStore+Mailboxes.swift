@@ -2,6 +2,8 @@ package import Delivery
 package import Notifications
 
 extension MemoryStore: Mailboxes {
+    package var isShared: Bool { secrets.isShared }
+
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         var ended: [EndedNotification] = []
         let now = journal.now

@@ -5,6 +5,8 @@ package import Notifications
 import struct Foundation.Data
 
 extension SQLiteStore: Mailboxes {
+    package var isShared: Bool { false }
+
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         guard !entries.isEmpty else { return [] }
         let (versions, journal, writing) = (mailboxVersions, journal, writing)

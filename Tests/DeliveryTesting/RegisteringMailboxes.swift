@@ -10,6 +10,8 @@ final class RegisteringMailboxes: Mailboxes {
 
     init(_ ports: StoreContract.Ports) { self.ports = ports }
 
+    var isShared: Bool { ports.mailboxes.isShared }
+
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         for destination in Set(entries.map(\.destination))
         where registered.withLock({ $0.insert(destination).inserted }) {

@@ -23,9 +23,10 @@ struct AcceptancesRig: ~Copyable {
     /// What the store has.
     private var batch: [UInt64] = []
 
-    init(_ limits: DeliveryLimits = DeliveryLimits()) {
+    /// - Parameter isShared: whether other nodes use the same store.
+    init(_ limits: DeliveryLimits = DeliveryLimits(), isShared: Bool = false) {
         self.limits = limits
-        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
+        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin), isShared: isShared)
     }
 
     /// Whether nothing is under way.

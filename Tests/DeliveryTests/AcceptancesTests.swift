@@ -190,6 +190,17 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
+    @Test("where other nodes store too, what is acknowledged meanwhile is answered once the store has answered")
+    func acknowledgedWhileStoringShared() {
+        for failing in [[], [1]] as [Set<UInt64>] {
+            var rig = AcceptancesRig(isShared: true)
+            #expect(rig.accept(.returned) == [.store([1])])
+            #expect(rig.acknowledged(1) == [])
+            let removal: [AcceptancesRig.Step] = failing.isEmpty ? [.remove(app: 1, version: 10)] : []
+            #expect(rig.stored([1], failing: failing) == [.accepted(1)] + removal)
+        }
+    }
+
     @Test("acknowledged while it is being stored, it does not come back")
     func acknowledgedThenReturned() {
         var rig = AcceptancesRig()

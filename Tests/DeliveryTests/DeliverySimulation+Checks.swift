@@ -2,52 +2,67 @@
 import Notifications
 import Rates
 
-/// What must hold, whatever happens in whatever order:
+/// What must hold, whatever happens in whatever order. Of two notifications to one destination one comes before the other
+/// if both came on one connection, or if it was accepted before the other was submitted; else either may.
 ///
-/// 1. Every submission is answered exactly once, unless the service dies before.
+/// 1. Every submission is answered exactly once, unless its node dies before.
 /// 2. What is answered with 200 and may be stored is, at that moment, taken by the device or on disk, or something
-///    newer for the same app on the same device is.
-/// 3. In the end it was delivered at least once, or something newer took its place that was accepted, or would have
-///    been but for the service dying, or it has expired. For a device that is connected the end is when nothing is left
-///    to do, but for what must not wake it; for another, when it has connected again.
+///    that it does not come after is, for the same app on the same device.
+/// 3. In the end it was delivered at least once, or something that does not come before it has replaced it and was
+///    accepted, or would have been but for its node dying, or it has expired, or its app was removed. For a device that is
+///    connected the end is when nothing is left to do, but for what must not wake it; for another, when it has connected
+///    again.
 /// 4. Nothing is sent from the moment on at which it expires. What may not be stored is sent once at most, and never
 ///    stored.
-/// 5. A mailbox's content is never replaced by something older, nor by something that is rejected; and it is never
-///    removed before the device has had it or it has expired.
-/// 6. What was accepted before something newer was submitted, and is not acknowledged, does not come after that on any
-///    stream. (What is tried once alone waits for nothing, and may come earlier.)
-/// 7. Numbers of sendings grow, over all streams of a device, and no more are under way than the limit.
+/// 5. A mailbox's content is never replaced by something that comes before it, nor by something that is rejected; and it
+///    is never removed before the device has had it or it has expired, unless its app is removed.
+/// 6. What was accepted before something newer was submitted on the same connection, and is not acknowledged, does not come
+///    after that on any stream. (What is tried once alone waits for nothing, and may come earlier.)
+/// 7. Numbers of sendings grow, over all streams of a device, on whichever node, and no more are under way than the limit.
 /// 8. What has regard to the device's power is sent to a device that sleeps only when it connects, when there is
 ///    something immediate for it, and in bursts with an interval between them.
-/// 9. An app on a device gets no more silent notifications than the rate allows.
+/// 9. A node gives an app on a device no more silent notifications than the rate allows.
 /// 10. In the end nothing is under way, and all mailboxes are empty.
+/// 11. For an app that is not on its device nothing is stored, and what was stored for it before it was removed is not
+///    sent.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {
         let destination: Destination
-        /// Nil for what may not be stored.
-        let expires: Timestamp?
+        let connection: Connection
         let urgency: Urgency
         let isSilent: Bool
         /// Which earlier ones for the destination had been accepted when it was submitted.
         let answeredBefore: Set<UInt64>
+        /// Nil for what may not be stored.
+        var expires: Timestamp?
         var isAccepted = false
         var isAnswered = false
-        var isRejected: Bool { isAnswered && !isAccepted }
-        /// The service died before it answered.
+        /// Its node died before it answered.
         var isForgotten = false
+        var isSafe = false
         var wasStored = false
         var wasReceived = false
         var wasAcknowledged = false
+        /// It was in its mailbox, and nowhere else, when its app was removed.
+        var isWithdrawn = false
+        /// What took its place.
+        var replacers: Set<UInt64> = []
         var sendings = 0
     }
 
-    /// The recent ones for a destination that were accepted and are not acknowledged.
+    /// The recent ones for a destination that were accepted.
     func answered(_ destination: Destination) -> Set<UInt64> {
         Set(
             records.indices.suffix(50).filter { index in
                 records[index].destination == destination && records[index].isAccepted && records[index].expires != nil
             }.map { UInt64($0 + 1) })
+    }
+
+    /// Whether one notification comes before another for the same destination.
+    func precedes(_ first: UInt64, _ second: UInt64) -> Bool {
+        let (one, other) = (records[Int(first) - 1], records[Int(second) - 1])
+        return one.connection == other.connection && first < second || other.answeredBefore.contains(first)
     }
 
     func answer(_ number: UInt64, _ outcome: Outcome) {
@@ -58,7 +73,9 @@ extension DeliverySimulation {
         }
         records[Int(number) - 1].isAnswered = true
         records[Int(number) - 1].isAccepted = outcome == .accepted
-        if outcome == .accepted, record.expires != nil, newestSafe[record.destination, default: 0] < number {
+        guard outcome == .accepted, record.expires != nil, !record.isSafe else { return }
+        let others = safe[record.destination, default: []]
+        if !others.contains(where: { !precedes($0, number) }) {
             problems.append("\(number) was accepted and is nowhere")
         }
     }
@@ -66,7 +83,20 @@ extension DeliverySimulation {
     /// It is on disk, or the device has it.
     func noteSafe(_ number: UInt64) {
         let destination = records[Int(number) - 1].destination
-        newestSafe[destination] = max(number, newestSafe[destination, default: 0])
+        records[Int(number) - 1].isSafe = true
+        safe[destination] = (safe[destination, default: []] + [number]).suffix(30)
+    }
+
+    func noteReplaced(_ older: UInt64, by newer: UInt64) {
+        if older != newer { records[Int(older) - 1].replacers.insert(newer) }
+    }
+
+    /// What `Acceptances` says of a notification.
+    func noteStep(_ step: DeliveryStep, of subject: NotificationSubject) {
+        switch step {
+        case .replaced(let newer), .coalesced(let newer): noteReplaced(subject.id.low, by: newer.low)
+        default: break
+        }
     }
 
     /// The courier has taken the acknowledgement of a sending.
@@ -76,7 +106,7 @@ extension DeliverySimulation {
         if records[Int(number) - 1].expires != nil { noteSafe(number) }
     }
 
-    func checkSending(_ sending: Sending, on attached: AttachedLine) {
+    func checkSending(_ sending: Sending, on attached: AttachedLine, of node: Node) {
         let number = sending.notification.number
         let (device, stream, app) = (sending.destination.deviceKey, attached.stream, sending.destination.app)
         let record = records[Int(number) - 1]
@@ -88,16 +118,20 @@ extension DeliverySimulation {
         } else if record.sendings > 0 || record.wasStored {
             problems.append("\(number) was not for storing, and sent again")
         }
-        if let newer = stream.newestSent[app], newer > number, !stream.sent.contains(number),
+        if record.isWithdrawn { problems.append("\(number) was sent after its app was removed") }
+        if let newer = stream.newestSent[app]?[record.connection], newer > number, !stream.sent.contains(number),
             !record.wasAcknowledged, records[Int(newer) - 1].answeredBefore.contains(number)
         {
             problems.append("\(number) came after \(newer), which was submitted when it had been accepted")
         }
-        checkRegard(number, record, on: attached)
+        checkRegard(number, record, on: attached, of: node)
         stream.sent.insert(number)
-        if record.expires != nil { stream.newestSent[app] = max(number, stream.newestSent[app, default: 0]) }
+        if record.expires != nil {
+            let newest = stream.newestSent[app]?[record.connection] ?? 0
+            stream.newestSent[app, default: [:]][record.connection] = max(number, newest)
+        }
 
-        if let known = devices.first(where: { $0.key == device }) {
+        if let known = devices.first(where: { $0.key == device }), !isCluster || known.stream === stream {
             if sending.number <= known.newestNumber, fault != .numbersStartAgain {
                 problems.append("the number \(sending.number) came after \(known.newestNumber)")
             }
@@ -108,9 +142,9 @@ extension DeliverySimulation {
     }
 
     /// That what has regard to the device's power, and what is silent, was sent at a good time.
-    private func checkRegard(_ number: UInt64, _ record: Record, on attached: AttachedLine) {
+    private func checkRegard(_ number: UInt64, _ record: Record, on attached: AttachedLine, of node: Node) {
         let stream = attached.stream
-        if record.isSilent { checkSilents(record.destination) }
+        if record.isSilent { checkSilents(record.destination, of: node) }
         guard record.urgency != .immediate, record.expires != nil, attached.power == .low,
             number > stream.releasedUpTo, !stream.isReleasing
         else { return }
@@ -122,9 +156,9 @@ extension DeliverySimulation {
         stream.lastBurst = now
     }
 
-    private func checkSilents(_ destination: Destination) {
-        let sendings = silentSendings[destination, default: []] + [now]
-        silentSendings[destination] = sendings.suffix(20)
+    private func checkSilents(_ destination: Destination, of node: Node) {
+        let sendings = node.silentSendings[destination, default: []] + [now]
+        node.silentSendings[destination] = sendings.suffix(20)
         let rate = limits.silentsPerApp
         for (index, first) in sendings.enumerated() {
             let seconds = Double(now.milliseconds - first.milliseconds) / 1000
@@ -137,17 +171,26 @@ extension DeliverySimulation {
     /// What was accepted for these devices has arrived, or need not.
     func checkRest(of devices: [Device], isEnd: Bool = false) {
         let keys = Set(devices.map(\.key))
-        var newest: Set<Destination> = []
-        for index in records.indices.reversed() {
-            let record = records[index]
-            guard keys.contains(record.destination.deviceKey), let expires = record.expires else { continue }
-            let isReplaced = newest.contains(record.destination)
-            if record.isAccepted || record.wasStored && record.isForgotten { newest.insert(record.destination) }
+        for index in records.indices {
+            let (record, number) = (records[index], UInt64(index + 1))
+            guard keys.contains(record.destination.deviceKey), let expires = record.expires,
+                number > droppedUpTo[record.destination] ?? 0
+            else { continue }
             // It never wakes a device; after a connection it may have been throttled, and waits then.
             let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
-            if record.isAccepted, !mayWait, !record.wasReceived, !isReplaced, expires > now {
-                problems.append("\(index + 1) was accepted and never arrived")
+            if record.isAccepted, !mayWait, !record.wasReceived, expires > now, !isReplaced(number, record) {
+                problems.append("\(number) was accepted and never arrived")
             }
+        }
+        for stored in mailboxes.values where !active.contains(stored.entry.destination) {
+            problems.append("\(stored.entry.notification.number) is stored for an app that was removed")
+        }
+    }
+
+    private func isReplaced(_ number: UInt64, _ record: Record) -> Bool {
+        record.replacers.contains { newer in
+            let other = records[Int(newer) - 1]
+            return (other.isAccepted || other.wasStored && other.isForgotten) && !precedes(newer, number)
         }
     }
 

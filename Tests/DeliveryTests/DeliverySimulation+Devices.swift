@@ -20,13 +20,15 @@ extension DeliverySimulation {
 
     /// One connection of a device.
     final class Stream {
+        /// The node that it leads to.
+        let node: Int
         /// Whether the device still has it; the courier may hear later that it is gone.
         var isOpen = true
         var transit: [Sending] = []
         /// The numbers of what the device has got on it.
         var received: [UInt64] = []
-        /// The newest notification of each app that was sent on it, and everything that was.
-        var newestSent: [AppID: UInt64] = [:]
+        /// The newest notification of each app and each provider's connection that was sent on it, and everything that was.
+        var newestSent: [AppID: [Connection: UInt64]] = [:]
         var sent: Set<UInt64> = []
         /// What was submitted up to this number may be sent though the device sleeps: there was a reason to wake it.
         var releasedUpTo: UInt64 = .max
@@ -35,6 +37,8 @@ extension DeliverySimulation {
         /// Whether it reads them because something has waited long enough.
         var isTicking = false
         var lastBurst = Timestamp(milliseconds: 0)
+
+        init(to node: Int) { self.node = node }
     }
 
     final class Device {
@@ -52,54 +56,80 @@ extension DeliverySimulation {
             !gone.isEmpty || !acknowledgements.isEmpty
                 || stream.map { !$0.transit.isEmpty || !$0.received.isEmpty } == true
         }
-
-        /// The connection is no more; what was on its way on it is lost.
-        func loseConnection() {
-            stream?.isOpen = false
-            stream?.transit = []
-            stream = nil
-            gone = []
-        }
     }
 
     // MARK: Connections
 
+    /// Whether the device has a connection, and its node knows of it.
+    func isConnected(_ device: Device) -> Bool {
+        guard let stream = device.stream else { return false }
+        return nodes[stream.node].lines[device.key]?.stream === stream
+    }
+
+    /// A connection is no more; what was on its way on it is lost.
+    func lose(_ stream: Stream, of device: Device) {
+        stream.isOpen = false
+        stream.transit = []
+        if device.stream === stream { device.stream = nil }
+    }
+
     func connect(_ device: Device) {
+        // A node that cannot take the device's lease turns it away.
+        guard let node = nodes.filter(\.isReachable).randomElement(using: &random) else { return }
         if let old = device.stream {
             old.isOpen = false
             device.gone.append(old)
         }
-        let stream = Stream()
+        let stream = Stream(to: node.number)
         device.stream = stream
         if fault == .readsBeforeAttaching {
-            calls.append(.attaching(device.key, stream, snapshot(of: device.key)))
+            node.calls.append(.attaching(device.key, stream, snapshot(of: device.key)))
         } else {
-            attach(stream, to: device.key, reading: nil)
+            attach(stream, to: device.key, at: node, reading: nil)
         }
     }
 
     /// - Parameter entries: what was read before, which is wrong.
-    func attach(_ stream: Stream, to device: DeviceKey, reading entries: [StoredMailboxEntry]?) {
-        let older = lines[device]
-        let previous = older?.line.newestNumber ?? newestNumbers[device] ?? 0
+    func attach(_ stream: Stream, to device: DeviceKey, at node: Node, reading entries: [StoredMailboxEntry]?) {
+        let older = node.lines[device]
         let power: DevicePower = fault == .wakesDevices ? .awake : .low
-        let line =
-            fault == .numbersStartAgain
-            ? DeviceLine(now: Timestamp(milliseconds: 0), after: 0, limits: limits, power: power)
-            : DeviceLine(now: now, after: previous, limits: limits, power: power)
+        let attached = AttachedLine(line(of: device, at: node, after: older, power: power), stream)
         stream.lastBurst = now
-        let attached = AttachedLine(line, stream)
-        lines[device] = attached
+        node.lines[device] = attached
+        takeLease(attached, of: device, at: node)
         let returned = older?.line.end() ?? []
         if let entries {
-            startThread(
+            node.startThread(
                 returned.map { .line($0, device) }
-                    + performed(attached, device) {
-                        $0.read(entries, epoch: attached.epoch, now: moment, silents: &silents)
+                    + performed(attached, device, node) {
+                        $0.read(entries, epoch: attached.epoch, now: moment, silents: &node.silents)
                     })
         } else {
-            startThread((returned + [attached.line.firstAction]).map { .line($0, device) })
+            node.startThread((returned + [attached.line.firstAction]).map { .line($0, device) })
         }
+    }
+
+    private func line(of device: DeviceKey, at node: Node, after older: AttachedLine?, power: DevicePower) -> DeviceLine
+    {
+        guard fault != .numbersStartAgain else {
+            return DeviceLine(now: Timestamp(milliseconds: 0), after: 0, limits: limits, power: power)
+        }
+        var previous = older?.line.newestNumber ?? node.newestNumbers[device] ?? 0
+        guard isCluster else { return DeviceLine(now: now, after: previous, limits: limits, power: power) }
+        if fault != .numbersByClock { previous = max(previous, floors[device] ?? 0) }
+        return DeviceLine(now: now.advanced(by: node.skew), after: previous, limits: limits, power: power)
+    }
+
+    /// The store has it that the device is here from now on; who had it before hears of that.
+    private func takeLease(_ attached: AttachedLine, of device: DeviceKey, at node: Node) {
+        guard isCluster else { return }
+        // More than one line ever sends.
+        floors[device] = attached.epoch + 1 << 20
+        if let lease = leases[device], lease.node != node.number {
+            messages.append(
+                Message(from: node.number, to: lease.node, device: device, content: .leaseLost(lease.stream)))
+        }
+        leases[device] = Lease(node: node.number, stream: attached.stream)
     }
 
     func breakConnection() {
@@ -119,29 +149,32 @@ extension DeliverySimulation {
         detach(stream, of: device.key)
     }
 
-    private func detach(_ stream: Stream, of device: DeviceKey) {
-        guard let attached = lines[device], attached.stream === stream else { return }
-        lines[device] = nil
-        newestNumbers[device] = attached.line.newestNumber
+    func detach(_ stream: Stream, of device: DeviceKey) {
+        let node = nodes[stream.node]
+        guard let attached = node.lines[device], attached.stream === stream else { return }
+        node.lines[device] = nil
+        node.newestNumbers[device] = attached.line.newestNumber
+        if leases[device]?.stream === stream, node.isReachable { leases[device] = nil }
         let actions = attached.line.end()
-        startThread(actions.map { .line($0, device) })
+        node.startThread(actions.map { .line($0, device) })
     }
 
     // MARK: The courier
 
-    func offer(_ offer: Offer) -> OfferAnswer {
+    /// An offer has come to a node.
+    func take(_ offer: Offer, _ node: Node) -> OfferAnswer {
         let device = offer.destination.deviceKey
-        guard let attached = lines[device] else { return .returned }
-        forgetSilents()
-        let offered = attached.line.offer(offer, now: moment, silents: &silents)
-        if let sending = offered.sending { send(sending, attached) }
-        if case .readMailboxes(let epoch) = offered.then { calls.append(.reading(device, epoch: epoch)) }
+        guard let attached = node.lines[device] else { return .returned }
+        forgetSilents(node)
+        let offered = attached.line.offer(offer, now: moment, silents: &node.silents)
+        if let sending = offered.sending { send(sending, attached, node) }
+        if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
         if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
         return offered.answer
     }
 
-    private func forgetSilents() {
-        if fault == .countsNoSilents { silents = DeviceLine.Silents(limits.silentsPerApp) }
+    private func forgetSilents(_ node: Node) {
+        if fault == .countsNoSilents { node.silents = DeviceLine.Silents(limits.silentsPerApp) }
     }
 
     /// There was a reason to wake the device.
@@ -150,47 +183,59 @@ extension DeliverySimulation {
         if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
     }
 
+    /// The node reads the mailboxes of all its devices again.
+    func readAgain(_ node: Node) {
+        for device in devices {
+            guard let attached = node.lines[device.key] else { continue }
+            node.startThread(performed(attached, device.key, node) { $0.mayHaveMissed() })
+        }
+    }
+
     // MARK: Power and time
 
     func powerStep() {
-        guard let device = devices.randomElement(using: &random), let attached = lines[device.key] else { return }
+        guard let device = devices.randomElement(using: &random), let stream = device.stream,
+            let attached = nodes[stream.node].lines[device.key]
+        else { return }
+        let node = nodes[stream.node]
         let power = DevicePower.allCases.randomElement(using: &random) ?? .low
         // What came while it was awake had nothing to wait for.
         if attached.power != .low || power != .low { noteReason(attached) }
         attached.power = power
         guard fault != .wakesDevices else { return }
-        startThread(performed(attached, device.key) { $0.changed(power) })
+        node.startThread(performed(attached, device.key, node) { $0.changed(power) })
         if power != .low { noteReason(attached) }
     }
 
-    func tickLines() {
+    func tickLines(of node: Node) {
         for device in devices {
-            guard let attached = lines[device.key] else { continue }
+            guard let attached = node.lines[device.key] else { continue }
             let isDue = attached.line.deadline.map { $0 <= moment.uptime } ?? false
-            startThread(performed(attached, device.key) { $0.tick(now: moment) })
+            node.startThread(performed(attached, device.key, node) { $0.tick(now: moment) })
             if isDue, attached.line.isReading(epoch: attached.epoch) { attached.stream.isTicking = true }
         }
     }
 
-    func announce(_ stored: StoredMailboxEntry, offer: OfferID?) -> [Work] {
+    /// A node hears of a mailbox's new content.
+    func take(_ stored: StoredMailboxEntry, offer: OfferID?, _ node: Node) -> [Node.Work] {
         let device = stored.entry.destination.deviceKey
-        guard let attached = lines[device] else { return [] }
-        return performed(attached, device) {
-            $0.stored(withFault(stored), offer: offer, now: moment, silents: &silents)
+        guard let attached = node.lines[device] else { return [] }
+        return performed(attached, device, node) {
+            $0.stored(withFault(stored), offer: offer, now: moment, silents: &node.silents)
         }
     }
 
-    func read(_ device: DeviceKey, epoch: UInt64, _ entries: [StoredMailboxEntry]?) {
-        guard let attached = lines[device] else { return }
+    func read(_ device: DeviceKey, epoch: UInt64, _ entries: [StoredMailboxEntry]?, by node: Node) {
+        guard let attached = node.lines[device] else { return }
         if let entries {
             let epoch = fault == .staleEpochSends ? attached.epoch : epoch
-            startThread(
-                performed(attached, device) { $0.read(entries, epoch: epoch, now: moment, silents: &silents) })
+            node.startThread(
+                performed(attached, device, node) {
+                    $0.read(entries, epoch: epoch, now: moment, silents: &node.silents)
+                })
         } else if attached.line.isReading(epoch: epoch) {
             // The mailboxes could not be read: the stream ends.
-            attached.stream.isOpen = false
-            attached.stream.transit = []
-            for known in devices where known.stream === attached.stream { known.stream = nil }
+            for known in devices where known.key == device { lose(attached.stream, of: known) }
             detach(attached.stream, of: device)
         }
     }
@@ -199,11 +244,12 @@ extension DeliverySimulation {
     private func performed(
         _ attached: AttachedLine,
         _ device: DeviceKey,
+        _ node: Node,
         _ event: (inout DeviceLine) -> [DeviceLine.Action],
-    ) -> [Work] {
-        forgetSilents()
+    ) -> [Node.Work] {
+        forgetSilents(node)
         let actions = event(&attached.line)
-        for case .send(let sending) in actions { send(sending, attached) }
+        for case .send(let sending) in actions { send(sending, attached, node) }
         if !attached.line.isReading(epoch: attached.epoch) { noteOpen(attached) }
         return actions.map { .line($0, device) }
     }
@@ -215,8 +261,8 @@ extension DeliverySimulation {
         stream.isTicking = false
     }
 
-    private func send(_ sending: Sending, _ attached: AttachedLine) {
-        checkSending(sending, on: attached)
+    private func send(_ sending: Sending, _ attached: AttachedLine, _ node: Node) {
+        checkSending(sending, on: attached, of: node)
         if sending.notification.urgency == .immediate { noteReason(attached) }
         if attached.stream.isOpen { attached.stream.transit.append(sending) }
     }
@@ -246,11 +292,14 @@ extension DeliverySimulation {
         acknowledge(numbers, device)
     }
 
+    /// The device acknowledges where it is connected, whichever stream it had the sendings on.
     private func acknowledge(_ numbers: [UInt64], _ device: Device) {
-        guard let attached = lines[device.key] else { return }
-        let work = performed(attached, device.key) { $0.acknowledged(numbers) }
+        guard let node = device.stream.map({ nodes[$0.node] }) ?? nodes.first(where: { $0.lines[device.key] != nil }),
+            let attached = node.lines[device.key]
+        else { return }
+        let work = performed(attached, device.key, node) { $0.acknowledged(numbers) }
         for number in numbers { noteAcknowledged(number, device) }
-        startThread(work)
+        node.startThread(work)
     }
 
     /// The device takes everything that is on its way, and acknowledges all it has.

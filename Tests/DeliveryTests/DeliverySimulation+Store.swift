@@ -5,35 +5,50 @@ import Notifications
 extension DeliverySimulation {
     /// One call to the store gets on by one stage.
     func callStep() {
-        guard let index = calls.indices.randomElement(using: &random) else { return }
-        switch calls.remove(at: index) {
+        let busy = nodes.filter { !$0.calls.isEmpty }
+        guard let node = busy.randomElement(using: &random),
+            let index = node.calls.indices.randomElement(using: &random)
+        else { return }
+        switch node.calls.remove(at: index) {
         case .storing(let entries):
-            let results = entries.map { attempt($0) }
+            let results = entries.map { attempt($0, by: node) }
             let doubtful = results.indices.filter { Self.isUnknown(results[$0]) }
-            calls.append(
+            node.calls.append(
                 doubtful.isEmpty
                     ? .stored(results) : .storingAgain(entries, doubtful, results: results))
         case .storingAgain(let entries, let doubtful, var results):
             for index in doubtful {
-                if case .success(let version) = attempt(entries[index]) { results[index] = .success(version) }
+                let result = attempt(entries[index], by: node)
+                if Self.isFinal(result) { results[index] = result }
             }
             let still = doubtful.filter { Self.isUnknown(results[$0]) }
-            calls.append(
+            node.calls.append(
                 still.isEmpty
                     ? .stored(results) : .storingAgain(entries, still, results: results))
         case .stored(let results):
-            let actions = acceptances.stored(results, now: moment.uptime)
-            startThread(advanced(actions))
+            let actions = node.acceptances.stored(results, now: moment.uptime)
+            node.startThread(node.advanced(actions))
         case .reading(let device, let epoch):
-            let fails = !isSettling && chance(3)
-            calls.append(.read(device, epoch: epoch, fails ? nil : snapshot(of: device)))
+            let fails = !node.isReachable || !isSettling && chance(3)
+            node.calls.append(.read(device, epoch: epoch, fails ? nil : snapshot(of: device)))
         case .read(let device, let epoch, let entries):
-            read(device, epoch: epoch, entries)
+            read(device, epoch: epoch, entries, by: node)
         case .attaching(let device, let stream, let entries):
-            attach(stream, to: device, reading: entries)
+            attach(stream, to: device, at: node, reading: entries)
         case .removing(let reference):
-            remove(reference)
+            if node.isReachable { remove(reference) }
+        case .lookingUp(let connection):
+            lookUp(connection, by: node)
         }
+    }
+
+    private func lookUp(_ connection: Connection, by node: Node) {
+        if node.isReachable {
+            for submission in node.lookUps[connection] ?? [] {
+                node.known[submission.destination] = active.contains(submission.destination)
+            }
+        }
+        lookedUp(connection, isAnswered: node.isReachable, on: node)
     }
 
     /// What may not have been stored is stored again, as `Delivery` does.
@@ -41,34 +56,47 @@ extension DeliverySimulation {
         if case .failure(let error) = result { error.code == .unknown } else { false }
     }
 
-    private func attempt(_ entry: MailboxEntry) -> Result<MailboxVersion, StoreError> {
+    /// Whether it says what became of every attempt to store the same.
+    private static func isFinal(_ result: Result<MailboxVersion, StoreError>) -> Bool {
+        switch result {
+        case .success: true
+        case .failure(let error): if case .ended = error.code { true } else { false }
+        }
+    }
+
+    private func attempt(_ entry: MailboxEntry, by node: Node) -> Result<MailboxVersion, StoreError> {
+        guard node.isReachable else {
+            return .failure(StoreError(chance(50) ? .unavailable : .unknown, "The store is not reached."))
+        }
         switch isSettling ? 99 : Int.random(in: 0..<100, using: &random) {
         case 0..<6: return .failure(StoreError(.unavailable, "The disk is full."))
         case 6..<10: return .failure(StoreError(.unknown, "No answer."))
         case 10..<16:
-            commit(entry)
+            _ = commit(entry)
             return .failure(StoreError(.unknown, "No answer."))
-        default: return .success(commit(entry))
+        default:
+            let result = commit(entry)
+            if case .failure = result { node.known[entry.destination] = false }
+            return result
         }
     }
 
     /// The moment from which on it would survive.
-    @discardableResult
-    func commit(_ entry: MailboxEntry) -> MailboxVersion {
+    func commit(_ entry: MailboxEntry) -> Result<MailboxVersion, StoreError> {
+        guard active.contains(entry.destination) || fault == .storesForRemoved else { return .failure(.ended(at: now)) }
         lastVersion += 1
         let version = MailboxVersion(rawValue: lastVersion)
         let number = entry.notification.number
         if let held = mailboxes[entry.destination] {
             let other = held.entry.notification.number
-            if other > number {
-                problems.append("\(number) was stored over the newer \(other)")
-            }
-            if fault == .losesReplacement { return version }
+            if precedes(number, other) { problems.append("\(number) was stored over the newer \(other)") }
+            if fault == .losesReplacement { return .success(version) }
+            noteReplaced(other, by: number)
         }
         mailboxes[entry.destination] = StoredMailboxEntry(entry: entry, version: version)
         records[Int(number) - 1].wasStored = true
         noteSafe(number)
-        return version
+        return .success(version)
     }
 
     func snapshot(of device: DeviceKey) -> [StoredMailboxEntry] {

@@ -1,14 +1,15 @@
-@testable import Delivery
-import Notifications
 import CommonTesting
+import Notifications
 import Rates
 
-/// The whole way of notifications under a seed's control: the two state machines, a model of the mailboxes, devices
-/// that come and go, and everything that happens at its own time between them.
+@testable import Delivery
+
+/// The whole way of notifications under a seed's control: the two state machines, a model of the store, nodes that have it
+/// in common, devices that come and go, and everything that happens at its own time between them.
 ///
 /// A step is one thing that happens: a submission, one action of one thread, one stage of one call to the store, one
-/// notification or acknowledgement arriving, a connection made or broken, time going by, the service dying. The seed
-/// chooses which. What must hold is in `DeliverySimulation+Checks.swift`.
+/// message from node to node, one notification or acknowledgement arriving, a connection made or broken, an app removed,
+/// time going by, a node dying or cut off. The seed chooses which. What must hold is in `DeliverySimulation+Checks.swift`.
 final class DeliverySimulation {
     /// Defects that can be planted in the simulation's own part of the work, to see that they are found.
     enum Fault: CaseIterable {
@@ -32,26 +33,34 @@ final class DeliverySimulation {
         case wakesDevices
         /// Silent notifications are not counted.
         case countsNoSilents
-    }
+        /// Storing does not look whether the app is on its device.
+        case storesForRemoved
+        /// The offers of all nodes have the same names.
+        case offersCollide
+        /// A line numbers its sendings by its node's clock alone, and not above what the device's lease says.
+        case numbersByClock
+        /// What is stored is told to the node that was last known to have the device.
+        case announcesByHint
+        /// An offer overtakes what the same node has said of the device before.
+        case offersOvertake
+        /// What comes after a look-up on the same connection is accepted before.
+        case overtakesLookUp
+        /// A node that is cut off keeps its streams when its leases have run out.
+        case keepsStreams
+        /// What a device acknowledges while it is being stored is answered before the store has answered.
+        case answersWhileStoring
+        /// A node that has lost another does not read its devices' mailboxes again.
+        case forgetsLostNode
 
-    /// What one thread of the service has still to do, in order.
-    typealias Thread = [Work]
-
-    enum Work {
-        case acceptance(Acceptances.Action)
-        case line(DeviceLine.Action, DeviceKey)
-    }
-
-    /// A call to the store that is under way.
-    enum Call {
-        case storing([MailboxEntry])
-        case storingAgain([MailboxEntry], [Int], results: [Result<MailboxVersion, StoreError>])
-        case stored([Result<MailboxVersion, StoreError>])
-        case reading(DeviceKey, epoch: UInt64)
-        case read(DeviceKey, epoch: UInt64, [StoredMailboxEntry]?)
-        /// Only with ``Fault/readsBeforeAttaching``.
-        case attaching(DeviceKey, Stream, [StoredMailboxEntry])
-        case removing(MailboxReference)
+        /// How many nodes it takes to find it.
+        var nodes: Int {
+            switch self {
+            case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
+                .answersWhileStoring, .forgetsLostNode:
+                3
+            default: 1
+            }
+        }
     }
 
     let fault: Fault?
@@ -61,38 +70,56 @@ final class DeliverySimulation {
     /// Nothing fails and nothing new comes.
     var isSettling = false
 
-    var acceptances: Acceptances
-    var lines: [DeviceKey: AttachedLine] = [:]
-    var silents: DeviceLine.Silents
-    /// The number of the newest sending to each device that this process knows of.
-    var newestNumbers: [DeviceKey: UInt64] = [:]
-    var threads: [Thread] = []
-    var calls: [Call] = []
+    var nodes: [Node] = []
+    /// How often nodes have started.
+    private var starts: UInt64 = 0
+    /// From node to node, in the order in which it was said.
+    var messages: [Message] = []
+    var leases: [DeviceKey: Lease] = [:]
+    /// Above which the numbers of each device's next line begin.
+    var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]
     var lastVersion: UInt64 = 0
+    /// The apps that are on their devices.
+    var active: Set<Destination> = []
     let devices: [Device]
+    let destinations: [Destination]
 
     /// Everything ever submitted; a notification's number is its index and one.
     var records: [Record] = []
-    /// The newest notification of each destination that was on disk or taken by the device at some time.
-    var newestSafe: [Destination: UInt64] = [:]
-    /// When silent notifications were sent since the process began.
-    var silentSendings: [Destination: [Timestamp]] = [:]
+    /// Those that were on disk or taken by the device at some time, the last ones of each destination.
+    var safe: [Destination: [UInt64]] = [:]
+    /// What was submitted up to this number may have been dropped with its app.
+    var droppedUpTo: [Destination: UInt64] = [:]
     /// Which notification each sending to a device was.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
 
-    init(seed: UInt64, fault: Fault? = nil) {
+    /// - Parameter nodes: how many there are.
+    init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
+        isCluster = count > 1
         random = SeededGenerator(seed: seed)
         limits.unacknowledgedPerDevice = 3
         limits.pendingStoresPerShard = 6
         limits.storesPerBatch = 2
         limits.burstInterval = .seconds(3)
         limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
-        silents = DeviceLine.Silents(limits.silentsPerApp)
-        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
+        destinations = devices.flatMap { device in (1...2).map { Example.destination(app: $0, on: device.key) } }
+        active = Set(destinations)
+        // Clocks of nodes differ; here by more than those of machines that keep time.
+        for number in 0..<count { nodes.append(Node(number, skew: .seconds(2 * number), start())) }
+    }
+
+    /// Whether there are several nodes.
+    let isCluster: Bool
+
+    /// What a node begins with.
+    func start() -> Node.Start {
+        starts += 1
+        let origin = OfferOrigin(rawValue: fault == .offersCollide ? 1 : starts)
+        return Node.Start(number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
     }
 
     /// Runs to the end, with a rest now and then, and says what did not hold.
@@ -100,7 +127,7 @@ final class DeliverySimulation {
         for _ in 0..<rounds where problems.isEmpty {
             for _ in 0..<steps where problems.isEmpty { step() }
             settle()
-            if problems.isEmpty { checkRest(of: devices.filter { lines[$0.key] != nil }) }
+            if problems.isEmpty { checkRest(of: devices.filter(isConnected)) }
         }
         for device in devices { connect(device) }
         settle()
@@ -111,106 +138,64 @@ final class DeliverySimulation {
 
     private func step() {
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<18: submit()
-        case 18..<42: threadStep()
-        case 42..<62: callStep()
-        case 62..<75: deviceStep()
-        case 75..<84: acknowledgementStep()
-        case 84..<87: if let device = devices.randomElement(using: &random) { connect(device) }
-        case 87..<90: breakConnection()
-        case 90..<93: detachStep()
-        case 93..<98: timeStep()
-        case 98: powerStep()
+        case 0..<17: submit()
+        case 17..<40: threadStep()
+        case 40..<59: callStep()
+        case 59..<72: deviceStep()
+        case 72..<81: acknowledgementStep()
+        case 81..<84: if let device = devices.randomElement(using: &random) { connect(device) }
+        case 84..<87: breakConnection()
+        case 87..<90: detachStep()
+        case 90..<95: timeStep()
+        case 95: powerStep()
+        case 96..<98: if isCluster { nodeStep() } else { timeStep() }
+        case 98: appStep()
         default: if chance(10) { crash() } else { sweep() }
         }
+        // Messages are as many as everything else together.
+        for _ in 0..<2 where isCluster { messageStep() }
     }
 
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-    // MARK: The gateway
-
-    private func submit() {
-        guard let device = devices.randomElement(using: &random) else { return }
-        let destination = Example.destination(app: .random(in: 1...2, using: &random), on: device.key)
-        let number = UInt64(records.count + 1)
-        let submission = submission(number, to: destination)
-        let expires = limits.expiry(of: submission.notification, now: now)
-        records.append(
-            Record(
-                destination: destination, expires: expires, urgency: submission.notification.urgency,
-                isSilent: submission.notification.isSilent, answeredBefore: answered(destination)))
-        guard let expires else {
-            _ = offer(Offer(id: nil, destination: destination, notification: submission.notification))
-            return answer(number, .accepted)
-        }
-        let id = acceptances.nextOffer()
-        let offer = Offer(id: id, destination: destination, notification: submission.notification)
-        let answer = acceptances.mustFollow(destination) ? .returned : self.offer(offer)
-        let actions = acceptances.accept(
-            submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: moment.uptime)
-        startThread(advanced(actions))
-    }
-
-    private func submission(_ number: UInt64, to destination: Destination) -> Submission {
-        let isSilent = chance(15)
-        let priority: Priority =
-            switch Int.random(in: 0..<10, using: &random) {
-            case 0: .low
-            case 1...3: .considerate
-            default: isSilent ? .considerate : .immediate
-            }
-        return Example.submission(number, to: destination, expiration(), priority: priority, isSilent: isSilent)
-    }
-
     /// What the clocks say.
     var moment: Moment { Example.now(now) }
 
-    private func expiration() -> Expiration {
-        switch Int.random(in: 0..<10, using: &random) {
-        case 0: .immediately
-        case 1: .at(now.seconds - 1)
-        case 2...4: .at(now.seconds + .random(in: 1...3, using: &random))
-        default: .unspecified
-        }
-    }
+    /// A node that runs.
+    func someNode() -> Node? { nodes.filter(\.isUp).randomElement(using: &random) }
+
+    // MARK: Time
 
     private func timeStep() {
         now = now.advanced(by: .milliseconds(Int.random(in: chance(5) ? 0...1500 : 0...30, using: &random)))
         tick()
+        endLeases()
     }
 
     private func tick() {
-        let actions = acceptances.tick(now: moment.uptime)
-        startThread(advanced(actions))
-        tickLines()
-    }
-
-    /// What the driver does after every event.
-    func advanced(_ actions: [Acceptances.Action]) -> [Work] {
-        let batch = acceptances.nextBatch()
-        return (actions + batch).map(Work.acceptance)
-    }
-
-    func startThread(_ work: [Work]) {
-        if !work.isEmpty { threads.append(work) }
+        for node in nodes where node.isUp {
+            let actions = node.acceptances.tick(now: moment.uptime)
+            node.startThread(node.advanced(actions))
+            tickLines(of: node)
+        }
     }
 
     // MARK: Threads
 
     /// One thread does the next thing it has to do, and then has to do what follows from it.
     private func threadStep() {
-        guard let index = threads.indices.randomElement(using: &random) else { return }
-        perform(index)
+        guard let node = someNode(), let index = node.threads.indices.randomElement(using: &random) else { return }
+        perform(index, on: node)
     }
 
-    private func perform(_ index: Int) {
-        var thread = threads.remove(at: index)
+    private func perform(_ index: Int, on node: Node) {
+        var thread = node.threads.remove(at: index)
         let work = thread.removeFirst()
-        thread = perform(work) + thread
-        if !thread.isEmpty { threads.insert(thread, at: index) }
+        thread = perform(work, on: node) + thread
+        if !thread.isEmpty { node.threads.insert(thread, at: min(index, node.threads.count)) }
     }
 
-    private func perform(_ work: Work) -> [Work] {
+    private func perform(_ work: Node.Work, on node: Node) -> [Node.Work] {
         switch work {
         case .acceptance(.answer(_, let ticket, let outcome)):
             answer(ticket, outcome)
@@ -218,45 +203,47 @@ final class DeliverySimulation {
             if fault == .answersBeforeCommit {
                 for entry in entries { answer(entry.notification.number, .accepted) }
             }
-            calls.append(.storing(entries))
+            node.calls.append(.storing(entries))
         case .acceptance(.announce(let stored, let offer)):
             guard fault != .announcesNothing else { return [] }
-            return announce(stored, offer: offer)
+            return announce(stored, offer: offer, by: node)
         case .acceptance(.remove(let reference)), .line(.remove(let reference), _):
-            calls.append(.removing(reference))
+            node.calls.append(.removing(reference))
         case .line(.readMailboxes(let epoch), let device):
-            calls.append(.reading(device, epoch: epoch))
+            node.calls.append(.reading(device, epoch: epoch))
         case .line(.acknowledged(let sending), _):
-            let removal = sending.reference.map { [Work.acceptance(.remove($0))] } ?? []
+            let removal = sending.reference.map { [Node.Work.acceptance(.remove($0))] } ?? []
             guard let offer = sending.offer else { return removal }
-            let actions = acceptances.acknowledged(offer, of: sending.destination)
-            return advanced(actions) + removal
+            return report(offer, of: sending.destination, isAcknowledged: true, by: node) + removal
         case .line(.returned(let offer, let destination), _):
-            let actions = acceptances.returned(offer, of: destination)
-            return advanced(actions)
-        case .line(.send, _), .line(.note, _), .acceptance(.note), .acceptance(.struck):
-            break
+            return report(offer, of: destination, isAcknowledged: false, by: node)
+        case .acceptance(.note(let step, let subject)): noteStep(step, of: subject)
+        case .line(.send, _), .line(.note, _), .acceptance(.struck): break
         }
         return []
     }
 
     // MARK: The end
 
-    /// Lets everything come to rest, with a store that does not fail and devices that acknowledge all they have.
+    /// Lets everything come to rest: no node is down or cut off, the store does not fail, and devices acknowledge all they
+    /// have.
     private func settle() {
         isSettling = true
         defer { isSettling = false }
-        for _ in 0..<10_000 where problems.isEmpty {
-            if !threads.isEmpty {
-                perform(0)
-            } else if !calls.isEmpty {
+        for node in nodes { mend(node) }
+        for _ in 0..<20_000 where problems.isEmpty {
+            if let node = nodes.first(where: { !$0.threads.isEmpty }) {
+                perform(0, on: node)
+            } else if !messages.isEmpty {
+                messageStep()
+            } else if nodes.contains(where: { !$0.calls.isEmpty }) {
                 callStep()
             } else if devices.contains(where: \.isBusy) {
                 for device in devices { settle(device) }
-            } else if !acceptances.isEmpty {
+            } else if nodes.contains(where: { !$0.acceptances.isEmpty }) {
                 now = now.advanced(by: limits.acknowledgementGrace)
                 tick()
-            } else if lines.values.contains(where: { $0.line.deadline != nil }) {
+            } else if nodes.contains(where: { $0.lines.values.contains { $0.line.deadline != nil } }) {
                 now = now.advanced(by: limits.burstInterval)
                 tick()
             } else {
@@ -264,22 +251,5 @@ final class DeliverySimulation {
             }
         }
         if problems.isEmpty { problems.append("it does not come to rest") }
-    }
-
-    /// The process dies and starts again: only what is on disk is left.
-    private func crash() {
-        for case .storing(let entries) in calls {
-            for entry in entries where chance(50) { commit(entry) }
-        }
-        for index in records.indices where !records[index].isAnswered { records[index].isForgotten = true }
-        acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin))
-        silents = DeviceLine.Silents(limits.silentsPerApp)
-        silentSendings = [:]
-        lines = [:]
-        newestNumbers = [:]
-        threads = []
-        calls = []
-        for device in devices { device.loseConnection() }
-        now = now.advanced(by: .milliseconds(1))
     }
 }

@@ -7,15 +7,15 @@ struct DeliverySimulationTests {
     private static let rounds = 20
     private static let steps = 150
 
-    @Test("what must hold holds", arguments: 1...128 as ClosedRange<UInt64>)
-    func holds(seed: UInt64) {
-        let problems = DeliverySimulation(seed: seed).run(rounds: Self.rounds, steps: Self.steps)
-        #expect(problems.isEmpty, "seed \(seed)")
+    @Test("what must hold holds", arguments: 1...3, 1...64 as ClosedRange<UInt64>)
+    func holds(nodes: Int, seed: UInt64) {
+        let problems = DeliverySimulation(seed: seed, nodes: nodes).run(rounds: Self.rounds, steps: Self.steps)
+        #expect(problems.isEmpty, "seed \(seed), \(nodes) nodes")
     }
 
-    @Test("the same seed does the same")
-    func isRepeatable() {
-        let (first, second) = (DeliverySimulation(seed: 1), DeliverySimulation(seed: 1))
+    @Test("the same seed does the same", arguments: 1...3)
+    func isRepeatable(nodes: Int) {
+        let (first, second) = (DeliverySimulation(seed: 1, nodes: nodes), DeliverySimulation(seed: 1, nodes: nodes))
         _ = first.run(rounds: 2, steps: Self.steps)
         _ = second.run(rounds: 2, steps: Self.steps)
         #expect(first.numbers == second.numbers)
@@ -24,31 +24,36 @@ struct DeliverySimulationTests {
 
     @Test("a planted defect is found", arguments: DeliverySimulation.Fault.allCases)
     func finds(_ fault: DeliverySimulation.Fault) {
-        let isFound = (1...20 as ClosedRange<UInt64>).contains { seed in
-            !DeliverySimulation(seed: seed, fault: fault).run(rounds: Self.rounds, steps: Self.steps).isEmpty
+        let isFound = (1...400 as ClosedRange<UInt64>).contains { seed in
+            !DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault)
+                .run(rounds: Self.rounds, steps: Self.steps).isEmpty
         }
         #expect(isFound)
     }
 
     /// script/simulate sets how long, and where to begin.
-    private static let minutes = ProcessInfo.processInfo.environment["CARILLON_SIMULATE_MINUTES"].flatMap(Double.init)
-    private static let firstSeed = ProcessInfo.processInfo.environment["CARILLON_SIMULATE_SEED"].flatMap(UInt64.init)
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let minutes = environment["CARILLON_SIMULATE_MINUTES"].flatMap(Double.init)
+    private static let count = environment["CARILLON_SIMULATE_STEPS"].flatMap(Int.init)
+    private static let firstSeed = environment["CARILLON_SIMULATE_SEED"].flatMap(UInt64.init)
 
-    @Test("what must hold holds as long as one likes", .enabled(if: minutes != nil))
+    @Test("what must hold holds as long as one likes", .enabled(if: minutes != nil || count != nil))
     func runsLong() {
-        let end = ContinuousClock.now.advanced(by: .seconds((Self.minutes ?? 0) * 60))
+        let end = Self.minutes.map { ContinuousClock.now.advanced(by: .seconds($0 * 60)) }
         var seed = Self.firstSeed ?? 1000
         var steps = 0
         repeat {
-            let problems = DeliverySimulation(seed: seed).run(rounds: Self.rounds, steps: Self.steps)
+            // One, two and three nodes in turn.
+            let nodes = Int(seed % 3) + 1
+            let problems = DeliverySimulation(seed: seed, nodes: nodes).run(rounds: Self.rounds, steps: Self.steps)
             steps += Self.rounds * Self.steps
             guard problems.isEmpty else {
                 print("script/simulate --seed \(seed) finds: \(problems.joined(separator: "; "))")
-                Issue.record("seed \(seed): \(problems)")
+                Issue.record("seed \(seed), \(nodes) nodes: \(problems)")
                 return
             }
             seed += 1
-        } while ContinuousClock.now < end
+        } while end.map { ContinuousClock.now < $0 } ?? (steps < Self.count ?? 0)
         print("\(steps) steps, seeds up to \(seed - 1): nothing found")
     }
 }

@@ -119,6 +119,36 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
+    @Test("an offer that expired on its way comes back, one that is to be tried once is tried")
+    func offeredTooLate() {
+        var rig = LineRig.open()
+        let second = rig.now.seconds
+        #expect(rig.offer(Example.offer(1, .at(second))).answer == .returned)
+        #expect(rig.offer(Example.offer(2, .at(second + 1))).answer == .taken)
+        let once = Offer(
+            id: nil, destination: Example.destination(), notification: Example.notification(3, .at(second)))
+        #expect(rig.offer(once).answer == .taken)
+    }
+
+    @Test("an announcement that comes late says nothing of the newer content that waits")
+    func lateAnnouncement() {
+        var rig = LineRig.open()
+        #expect(rig.stored(Example.stored(2, version: 20, priority: .considerate)) == [])
+        #expect(rig.stored(Example.stored(1, version: 10)) == [])
+        #expect(rig.changed(.awake) == [.read])
+        #expect(rig.read([Example.stored(2, version: 20)]) == [.send(1, notification: 2)])
+    }
+
+    @Test("a line that may have missed something reads again, at once or when the present reading has ended")
+    func mayHaveMissed() {
+        var rig = LineRig()
+        #expect(rig.mayHaveMissed() == [])
+        #expect(rig.read([]) == [.read])
+        #expect(rig.read([]) == [])
+        #expect(rig.mayHaveMissed() == [.read])
+        #expect(rig.read([Example.stored(1, version: 10)]) == [.send(1, notification: 1)])
+    }
+
     @Test("what is given up is under way no more: an offer comes back, what is stored stays there")
     func givenUp() {
         var rig = LineRig.open(limit: 2, [Example.stored(1, app: 2, version: 10)])

@@ -95,6 +95,8 @@ final class HeldStore: Mailboxes {
         return error
     }
 
+    var isShared: Bool { memory.isShared }
+
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         batches.record(entries.map(\.notification.number))
         await come(to: .store)

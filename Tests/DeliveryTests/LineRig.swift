@@ -85,6 +85,11 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
+    mutating func mayHaveMissed() -> [Step] {
+        let actions = line.mayHaveMissed()
+        return actions.compactMap { step($0) }
+    }
+
     mutating func end() -> [Step] {
         let actions = line.end()
         return actions.compactMap { step($0) }

@@ -54,6 +54,24 @@ struct LocalSwitchboardTests {
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
 
+    @Test("what another node stored, and told nobody, is sent when the mailboxes are read again")
+    func readsAgain() async throws {
+        let stream = await attached()
+        _ = await store.memory.store([Example.stored(1, version: 0).entry])
+        switchboard.readMailboxesAgain()
+        #expect(await stream.sendings.first(2).map(\.notification.number) == [1000, 1])
+    }
+
+    @Test("sendings are numbered above what another node has given the device")
+    func numbersAbove() async throws {
+        let previous: UInt64 = 1 << 52
+        _ = await store.memory.store([Example.stored(1, version: 0).entry])
+        let stream = RecordingStream()
+        switchboard.attach(stream, of: Example.device, power: .low, after: previous)
+        let sending = try #require(await stream.sendings.first(1).first)
+        #expect(sending.number > previous)
+    }
+
     @Test("what has expired in a mailbox is removed and not sent")
     func expired() async throws {
         _ = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])

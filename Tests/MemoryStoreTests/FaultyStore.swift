@@ -80,6 +80,8 @@ private final class FaultySecrets: Secrets {
 }
 
 extension FaultyStore: Mailboxes {
+    var isShared: Bool { memory.isShared }
+
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         let results = await memory.store(entries)
         return zip(entries, results).map { entry, result in

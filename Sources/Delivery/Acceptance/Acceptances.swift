@@ -18,10 +18,15 @@ struct Acceptances: ~Copyable {
     private var storing: [Acceptance] = []
     private var names: OfferNames
     private let limits: DeliveryLimits
+    /// Whether other nodes store for the same destinations. Then what the device acknowledges while it is on its way to the
+    /// mailbox is answered when the store has answered: otherwise the provider could send a newer notification by another
+    /// node, which this one would replace when it arrives at the store.
+    private let isShared: Bool
 
-    init(limits: DeliveryLimits, names: OfferNames) {
+    init(limits: DeliveryLimits, names: OfferNames, isShared: Bool = false) {
         self.limits = limits
         self.names = names
+        self.isShared = isShared
     }
 
     fileprivate final class Acceptance {
@@ -155,7 +160,7 @@ struct Acceptances: ~Copyable {
             finish(acceptance, .accepted, &actions, at: index)
         case .storing:
             acceptance.state = .acknowledgedWhileStoring
-            acceptance.answer(.accepted, &actions)
+            if !isShared { acceptance.answer(.accepted, &actions) }
         case .acknowledgedWhileStoring, .over:
             break
         }

@@ -22,7 +22,8 @@ extension DeviceLine {
                 return []
             }
         }
-        guard isNews(stored) else { return [] }
+        // Nodes' announcements come in any order: an older one says nothing of what waits.
+        guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
         switch phase {
         case .reading(var reading):
             reading.isStale = true

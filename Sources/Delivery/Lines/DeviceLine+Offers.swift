@@ -8,6 +8,8 @@ extension DeviceLine {
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
         guard hasRoom else { return .returned }
+        // It may have been on its way from another node.
+        if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]
         if case .reading(var reading) = phase, reading.isFirst || before?.reason == .reading {
             if offer.notification.urgency == .immediate { reading.releases = true }

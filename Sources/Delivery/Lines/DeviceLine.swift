@@ -195,6 +195,14 @@ extension DeviceLine {
         return readAgain(releases: false)
     }
 
+    /// Something may have been stored of which nobody told this line: it reads the mailboxes again.
+    mutating func mayHaveMissed() -> [Action] {
+        guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [$0] } ?? [] }
+        reading.isStale = true
+        phase = .reading(reading)
+        return []
+    }
+
     /// The device says how it stands.
     mutating func changed(_ power: DevicePower) -> [Action] {
         policy.power = power

@@ -98,11 +98,22 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
+        attach(stream, of: device, power: power, after: 0)
+    }
+
+    /// - Parameter previous: above which the stream's sendings are numbered: more than any that another node has given the
+    ///   device, whose clock may be ahead.
+    package func attach(
+        _ stream: any NotificationStream,
+        of device: DeviceKey,
+        power: DevicePower,
+        after previous: UInt64,
+    ) {
         let now = clock()
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             lines.attached[device]?.stream.end(.takenOver)
             let ended = lines.end(device, now: now)
-            return ended + [lines.begin(device, stream, power: power, now: now)]
+            return ended + [lines.begin(device, stream, power: power, after: previous, now: now)]
         }
         perform(actions, for: device, now)
     }
@@ -118,6 +129,15 @@ package final class LocalSwitchboard: Switchboard {
 
     package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
         self.end(device, because: end) { _ in true }
+    }
+
+    /// Has every line read its mailboxes again: a node that is gone may have stored something and told nobody.
+    package func readMailboxesAgain() {
+        for shard in shards {
+            for device in shard.lines.withLock({ Array($0.attached.keys) }) {
+                advance(device) { line, _, _ in line.mayHaveMissed() }
+            }
+        }
     }
 
     /// Ends every stream, so that what devices have not acknowledged goes to their mailboxes.
@@ -267,9 +287,11 @@ private struct Lines {
         _ device: DeviceKey,
         _ stream: any NotificationStream,
         power: DevicePower,
+        after previous: UInt64,
         now: Moment,
     ) -> DeviceLine.Action {
-        let line = DeviceLine(now: now.time, after: newestNumber, limits: limits, power: power)
+        let line = DeviceLine(
+            now: now.time, after: max(newestNumber, previous), limits: limits, power: power)
         let new = AttachedLine(stream: stream, line: line)
         attached[device] = new
         return new.line.firstAction

@@ -6,6 +6,9 @@ package import Notifications
 /// no order between different destinations; of one destination's items the last in the batch is stored last, and a
 /// batch handed in after another was handed in comes after it.
 package protocol Mailboxes: Sendable {
+    /// Whether other nodes store in them too.
+    var isShared: Bool { get }
+
     /// Stores each notification in the place of what its mailbox held, and answers once it would survive a crash.
     ///
     /// Each item does at once what it does: it looks whether the registration is active, and replaces what the mailbox held.

@@ -5,6 +5,15 @@ package import Notifications
 /// That nobody holds a device is a hint, never proof that it is offline: whoever hears it stores the notification and
 /// then says so with ``stored(_:offer:)``; and a courier attaches first and reads the mailboxes afterwards. So
 /// whichever comes first, one of the two sees the other.
+///
+/// Where the device may be at another node, more is asked of it:
+/// - For ``stored(_:offer:)`` it looks where the device is after the store has answered; what it knew before is good enough
+///   for an offer only. It says so until that node has heard it, or has lost the device.
+/// - Of one device, what a node offers does not overtake what the same node has said of it before. What is stored may be said
+///   late, and in any order.
+/// - A node that loses another reads the mailboxes of its devices again.
+/// - A node that cannot renew its hold on its devices ends their streams before others may take that it has none.
+/// - A stream's sendings have greater numbers than all that the device was given before, at whichever node.
 package protocol Switchboard: Sendable {
     /// Offers a notification to whoever holds the device's connection.
     /// - Returns: `taken` where somebody does, or may; what becomes of it is then reported to ``OfferOutcomes`` once.

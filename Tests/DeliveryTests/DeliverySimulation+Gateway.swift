@@ -1,0 +1,99 @@
+import Notifications
+
+@testable import Delivery
+
+/// Providers' connections, which submit notifications one after the other.
+extension DeliverySimulation {
+    /// A connection: of those of one node's start, which one.
+    struct Connection: Hashable {
+        let start: UInt64
+        let number: Int
+    }
+
+    func submit() {
+        guard let node = someNode(), let destination = destinations.randomElement(using: &random) else { return }
+        let number = UInt64(records.count + 1)
+        // A service alone has one connection, which counts as the same one after a restart.
+        let connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
+        let submission = submission(number, to: destination)
+        records.append(
+            Record(
+                destination: destination, connection: connection, urgency: submission.notification.urgency,
+                isSilent: submission.notification.isSilent, answeredBefore: answered(destination)))
+        if node.lookUps[connection] != nil, fault != .overtakesLookUp || isCold(destination, at: node) {
+            node.lookUps[connection]?.append(submission)
+        } else if isCold(destination, at: node) {
+            node.lookUps[connection] = [submission]
+            node.calls.append(.lookingUp(connection))
+        } else {
+            accept(submission, on: node)
+        }
+    }
+
+    /// Whether the node has to ask the store for the registration.
+    private func isCold(_ destination: Destination, at node: Node) -> Bool {
+        isCluster && node.known[destination] == nil
+    }
+
+    /// Whether the app is on its device, as far as the node knows: a moment ago it may have been otherwise.
+    private func isActive(_ destination: Destination, at node: Node) -> Bool {
+        isCluster ? node.known[destination] == true : active.contains(destination)
+    }
+
+    private func accept(_ submission: Submission, on node: Node) {
+        let (number, destination) = (submission.ticket, submission.destination)
+        guard isActive(destination, at: node) else { return answer(number, .rejected(Rejection(.unregistered))) }
+        guard let expires = limits.expiry(of: submission.notification, now: now) else {
+            _ = offer(Offer(id: nil, destination: destination, notification: submission.notification), by: node)
+            return answer(number, .accepted)
+        }
+        records[Int(number) - 1].expires = expires
+        let id = node.acceptances.nextOffer()
+        let offer = Offer(id: id, destination: destination, notification: submission.notification)
+        let answer = node.acceptances.mustFollow(destination) ? .returned : self.offer(offer, by: node)
+        let actions = node.acceptances.accept(
+            submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: moment.uptime)
+        node.startThread(node.advanced(actions))
+    }
+
+    /// The store has said what it knows of registrations: what waited for that is accepted in its order, up to the next
+    /// that has to be looked up.
+    /// - Parameter isAnswered: false where the store could not be asked.
+    func lookedUp(_ connection: Connection, isAnswered: Bool, on node: Node) {
+        guard var waiting = node.lookUps.removeValue(forKey: connection) else { return }
+        while let first = waiting.first {
+            guard isAnswered || !isCold(first.destination, at: node) else {
+                answer(first.ticket, .rejected(Rejection(.serviceUnavailable)))
+                waiting.removeFirst()
+                continue
+            }
+            if isCold(first.destination, at: node) {
+                node.lookUps[connection] = waiting
+                node.calls.append(.lookingUp(connection))
+                return
+            }
+            waiting.removeFirst()
+            accept(first, on: node)
+        }
+    }
+
+    private func submission(_ number: UInt64, to destination: Destination) -> Submission {
+        let isSilent = chance(15)
+        let priority: Priority =
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: .low
+            case 1...3: .considerate
+            default: isSilent ? .considerate : .immediate
+            }
+        return Example.submission(number, to: destination, expiration(), priority: priority, isSilent: isSilent)
+    }
+
+    private func expiration() -> Expiration {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: .immediately
+        case 1: .at(now.seconds - 1)
+        case 2...4: .at(now.seconds + .random(in: 1...3, using: &random))
+        default: .unspecified
+        }
+    }
+}

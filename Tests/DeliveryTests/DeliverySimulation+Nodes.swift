@@ -1,0 +1,235 @@
+import Notifications
+import Rates
+
+@testable import Delivery
+
+/// The nodes, and what becomes of them.
+extension DeliverySimulation {
+    final class Node {
+        /// What a thread has still to do, in order.
+        typealias Thread = [Work]
+
+        enum Work {
+            case acceptance(Acceptances.Action)
+            case line(DeviceLine.Action, DeviceKey)
+        }
+
+        /// A call to the store that is under way.
+        enum Call {
+            case storing([MailboxEntry])
+            case storingAgain([MailboxEntry], [Int], results: [Result<MailboxVersion, StoreError>])
+            case stored([Result<MailboxVersion, StoreError>])
+            case reading(DeviceKey, epoch: UInt64)
+            case read(DeviceKey, epoch: UInt64, [StoredMailboxEntry]?)
+            /// Only with ``Fault/readsBeforeAttaching``.
+            case attaching(DeviceKey, Stream, [StoredMailboxEntry])
+            case removing(MailboxReference)
+            case lookingUp(Connection)
+        }
+
+        struct Start {
+            /// How manieth start of any node it is.
+            let number: UInt64
+            let origin: OfferOrigin
+            let limits: DeliveryLimits
+            /// Whether other nodes use the same store.
+            let isShared: Bool
+
+            var acceptances: Acceptances {
+                Acceptances(limits: limits, names: OfferNames(origin: origin), isShared: isShared)
+            }
+        }
+
+        let number: Int
+        /// How far its clock is ahead.
+        let skew: Duration
+        private(set) var start: UInt64
+        private(set) var origin: OfferOrigin
+        var acceptances: Acceptances
+        var lines: [DeviceKey: AttachedLine] = [:]
+        var silents: DeviceLine.Silents
+        /// When silent notifications were sent.
+        var silentSendings: [Destination: [Timestamp]] = [:]
+        /// The number of the newest sending to each device that this process knows of.
+        var newestNumbers: [DeviceKey: UInt64] = [:]
+        var threads: [Thread] = []
+        var calls: [Call] = []
+        /// Which node was last known to have each device.
+        var hints: [DeviceKey: Int] = [:]
+        /// The registrations that it knows: whether the app is on its device.
+        var known: [Destination: Bool] = [:]
+        /// What waits for a look-up, by connection.
+        var lookUps: [Connection: [Submission]] = [:]
+        var isUp = true
+        var cutOffSince: Timestamp?
+
+        init(_ number: Int, skew: Duration, _ start: Start) {
+            self.number = number
+            self.skew = skew
+            self.start = start.number
+            origin = start.origin
+            acceptances = start.acceptances
+            silents = DeviceLine.Silents(start.limits.silentsPerApp)
+        }
+
+        /// The process starts again: nothing is left of the one before.
+        func begin(_ start: Start) {
+            self.start = start.number
+            origin = start.origin
+            acceptances = start.acceptances
+            silents = DeviceLine.Silents(start.limits.silentsPerApp)
+            silentSendings = [:]
+            lines = [:]
+            newestNumbers = [:]
+            threads = []
+            calls = []
+            hints = [:]
+            known = [:]
+            lookUps = [:]
+            cutOffSince = nil
+        }
+
+        /// Whether it reaches the store and the other nodes.
+        var isReachable: Bool { isUp && cutOffSince == nil }
+
+        /// What the driver does after every event.
+        func advanced(_ actions: [Acceptances.Action]) -> [Work] {
+            let batch = acceptances.nextBatch()
+            return (actions + batch).map(Work.acceptance)
+        }
+
+        func startThread(_ work: [Work]) {
+            if !work.isEmpty { threads.append(work) }
+        }
+    }
+
+    /// Where a device's connection is, as the store has it.
+    struct Lease {
+        let node: Int
+        let stream: Stream
+    }
+
+    /// How long a lease is good without its node's saying so again.
+    private static var leaseLife: Duration { .seconds(1) }
+
+    /// A node learns something, is cut off, is mended, or starts again.
+    func nodeStep() {
+        guard let node = nodes.randomElement(using: &random) else { return }
+        guard node.isUp, chance(80) else { return mend(node) }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: cutOff(node)
+        case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
+        case 4..<7:
+            if let destination = destinations.randomElement(using: &random), node.isReachable {
+                // What it knows of a registration is forgotten, or brought up to date.
+                node.known[destination] = chance(50) ? nil : active.contains(destination)
+            }
+        default: mend(node)
+        }
+    }
+
+    private func learn(_ device: DeviceKey, _ node: Node) {
+        if node.isReachable { node.hints[device] = leases[device]?.node }
+    }
+
+    private func cutOff(_ node: Node) {
+        guard node.cutOffSince == nil else { return }
+        node.cutOffSince = now
+        // Connections between nodes break. What was stored is said again; offers and outcomes are not.
+        messages.removeAll { message in
+            guard message.from == node.number || message.to == node.number, message.mayBeLost else { return false }
+            return chance(50)
+        }
+    }
+
+    /// The node is started, or reached again.
+    func mend(_ node: Node) {
+        node.isUp = true
+        if node.cutOffSince != nil { endLeases() }
+        node.cutOffSince = nil
+    }
+
+    /// A node that could not renew its leases ends its streams when they have run out: its devices go elsewhere.
+    func endLeases() {
+        for node in nodes {
+            guard let since = node.cutOffSince, since.advanced(by: Self.leaseLife) <= now else { continue }
+            leases = leases.filter { $0.value.node != node.number }
+            guard fault != .keepsStreams else { continue }
+            for device in devices {
+                guard let attached = node.lines[device.key] else { continue }
+                lose(attached.stream, of: device)
+                detach(attached.stream, of: device.key)
+            }
+        }
+    }
+
+    /// A process dies: only what is on disk is left. One that is alone starts again at once.
+    func crash() {
+        guard let node = someNode() else { return }
+        for case .storing(let entries) in node.calls {
+            for entry in entries where chance(50) { _ = commit(entry) }
+        }
+        for index in records.indices where !records[index].isAnswered {
+            let isHere = !isCluster || records[index].connection.start == node.start
+            if isHere { records[index].isForgotten = true }
+        }
+        messages.removeAll { $0.from == node.number && chance(50) }
+        node.begin(start())
+        node.isUp = !isCluster
+        for device in devices {
+            device.gone.removeAll { $0.node == node.number }
+            if let stream = device.stream, stream.node == node.number { lose(stream, of: device) }
+        }
+        for other in nodes where other.number != node.number && other.isUp {
+            messages.append(Message(from: other.number, to: other.number, device: nil, content: .nodeLost))
+        }
+        now = now.advanced(by: .milliseconds(1))
+    }
+
+    // MARK: Apps
+
+    /// An app is removed from its device, or put on it again; by whichever node the device asked.
+    func appStep() {
+        guard let destination = destinations.randomElement(using: &random),
+            let node = nodes.filter(\.isReachable).randomElement(using: &random)
+        else { return }
+        if active.contains(destination) {
+            guard chance(30) else { return }
+            end(destination)
+        } else {
+            active.insert(destination)
+        }
+        node.known[destination] = active.contains(destination)
+    }
+
+    private func end(_ destination: Destination) {
+        active.remove(destination)
+        droppedUpTo[destination] = UInt64(records.count)
+        guard let held = mailboxes.removeValue(forKey: destination) else { return }
+        let number = held.entry.notification.number
+        // What a line or a message has already may still arrive, and what is not answered is about to be said.
+        records[Int(number) - 1].isWithdrawn = records[Int(number) - 1].isAnswered && !isInHands(number)
+    }
+
+    private func isInHands(_ number: UInt64) -> Bool {
+        let isSaid = messages.contains { $0.notification?.number == number }
+        return isSaid
+            || nodes.contains { node in
+                node.calls.contains { call in
+                    if case .read(_, _, let entries?) = call {
+                        entries.contains { $0.entry.notification.number == number }
+                    } else {
+                        false
+                    }
+                }
+                    || node.threads.joined().contains { work in
+                        if case .acceptance(.announce(let stored, _)) = work {
+                            stored.entry.notification.number == number
+                        } else {
+                            false
+                        }
+                    }
+                    || node.lines.values.contains { $0.line.held.contains { $0.offer.notification.number == number } }
+            }
+    }
+}
