@@ -128,7 +128,7 @@ extension DeliverySimulation {
         }
     }
 
-    private func learn(_ device: DeviceKey, _ node: Node) {
+    func learn(_ device: DeviceKey, _ node: Node) {
         if node.isReachable { node.hints[device] = leases[device]?.node }
     }
 
@@ -154,6 +154,7 @@ extension DeliverySimulation {
         for node in nodes {
             guard let since = node.cutOffSince, since.advanced(by: Self.leaseLife) <= now else { continue }
             leases = leases.filter { $0.value.node != node.number }
+            wantsRest = wantsRest || chance(10)
             guard fault != .keepsStreams else { continue }
             for device in devices {
                 guard let attached = node.lines[device.key] else { continue }
@@ -165,7 +166,11 @@ extension DeliverySimulation {
 
     /// A process dies: only what is on disk is left. One that is alone starts again at once.
     func crash() {
-        guard let node = someNode() else { return }
+        // More often than chance would have it, one that has stored something and not said so yet.
+        let talking = nodes.filter { node in
+            node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement }
+        }
+        guard let node = talking.randomElement(using: &random) ?? someNode() else { return }
         for case .storing(let entries) in node.calls {
             for entry in entries where chance(50) { _ = commit(entry) }
         }
@@ -184,6 +189,7 @@ extension DeliverySimulation {
             messages.append(Message(from: other.number, to: other.number, device: nil, content: .nodeLost))
         }
         now = now.advanced(by: .milliseconds(1))
+        if isCluster { wantsRest = wantsRest || chance(50) }
     }
 
     // MARK: Apps

@@ -127,6 +127,9 @@ extension ManagementOperation {
     fileprivate func matches(_ path: some StringProtocol) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let pattern = self.path.split(separator: "/", omittingEmptySubsequences: false)
-        return parts.count == pattern.count && zip(parts, pattern).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
+        return parts.count == pattern.count
+            && zip(parts, pattern).allSatisfy { part, expected in
+                expected.hasPrefix("{") ? !part.isEmpty : part == expected
+            }
     }
 }
