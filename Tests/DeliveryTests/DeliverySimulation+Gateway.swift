@@ -17,7 +17,8 @@ extension DeliverySimulation {
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
             // A provider often sends the next one to the same destination.
-            if chance(40), let last = lastSubmission, let same = nodes.first(where: { $0.start == last.connection.start }),
+            if chance(40), let last = lastSubmission,
+                let same = nodes.first(where: { $0.start == last.connection.start }),
                 same.isUp
             {
                 (node, destination, connection) = (same, last.destination, last.connection)

@@ -127,7 +127,8 @@ final class DeliverySimulation {
     func start() -> Node.Start {
         starts += 1
         let origin = OfferOrigin(rawValue: fault == .offersCollide ? 1 : starts)
-        return Node.Start(number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
+        return Node.Start(
+            number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
     }
 
     /// Runs to the end, with a rest now and then, and says what did not hold.
