@@ -11,10 +11,19 @@ extension DeliverySimulation {
     }
 
     func submit() {
-        guard let node = someNode(), let destination = destinations.randomElement(using: &random) else { return }
+        guard var node = someNode(), var destination = destinations.randomElement(using: &random) else { return }
         let number = UInt64(records.count + 1)
         // A service alone has one connection, which counts as the same one after a restart.
-        let connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
+        var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
+        if isCluster {
+            // A provider often has another one for the same destination once it has its answer.
+            if chance(40), let last = records.suffix(20).filter(\.isAccepted).randomElement(using: &random),
+                let same = nodes.first(where: { $0.start == last.connection.start && $0.isUp })
+            {
+                (node, destination, connection) = (same, last.destination, last.connection)
+            }
+            if chance(20) { learn(destination.deviceKey, node) }
+        }
         let submission = submission(number, to: destination)
         records.append(
             Record(

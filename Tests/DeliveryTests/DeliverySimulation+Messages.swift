@@ -33,6 +33,10 @@ extension DeliverySimulation {
             }
         }
 
+        var isAnnouncement: Bool {
+            if case .announcement = content { true } else { false }
+        }
+
         /// Whether it is not said again when a connection breaks.
         var mayBeLost: Bool {
             switch content {

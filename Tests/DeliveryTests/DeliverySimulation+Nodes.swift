@@ -110,7 +110,7 @@ extension DeliverySimulation {
     }
 
     /// How long a lease is good without its node's saying so again.
-    private static var leaseLife: Duration { .seconds(1) }
+    private static var leaseLife: Duration { .milliseconds(100) }
 
     /// A node learns something, is cut off, is mended, or starts again.
     func nodeStep() {
@@ -128,7 +128,7 @@ extension DeliverySimulation {
         }
     }
 
-    private func learn(_ device: DeviceKey, _ node: Node) {
+    func learn(_ device: DeviceKey, _ node: Node) {
         if node.isReachable { node.hints[device] = leases[device]?.node }
     }
 
@@ -154,6 +154,7 @@ extension DeliverySimulation {
         for node in nodes {
             guard let since = node.cutOffSince, since.advanced(by: Self.leaseLife) <= now else { continue }
             leases = leases.filter { $0.value.node != node.number }
+            wantsRest = wantsRest || chance(10)
             guard fault != .keepsStreams else { continue }
             for device in devices {
                 guard let attached = node.lines[device.key] else { continue }
@@ -163,9 +164,15 @@ extension DeliverySimulation {
         }
     }
 
+    /// The nodes that have stored something and not said so yet.
+    var talking: [Node] {
+        nodes.filter { node in node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement } }
+    }
+
     /// A process dies: only what is on disk is left. One that is alone starts again at once.
     func crash() {
-        guard let node = someNode() else { return }
+        // Rather one that has stored something and not said so yet: that is where it matters.
+        guard let node = talking.randomElement(using: &random) ?? someNode() else { return }
         for case .storing(let entries) in node.calls {
             for entry in entries where chance(50) { _ = commit(entry) }
         }
@@ -184,6 +191,7 @@ extension DeliverySimulation {
             messages.append(Message(from: other.number, to: other.number, device: nil, content: .nodeLost))
         }
         now = now.advanced(by: .milliseconds(1))
+        if diesOften { wantsRest = wantsRest || chance(50) }
     }
 
     // MARK: Apps

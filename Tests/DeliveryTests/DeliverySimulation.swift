@@ -67,6 +67,10 @@ final class DeliverySimulation {
     var random: SeededGenerator
     var now = Example.moment
     var limits = DeliveryLimits()
+    /// After how many of a hundred steps a message gets on: in some runs at once, in others with everything between.
+    private let messagePace: Int
+    /// Whether nodes die whenever they have something to say.
+    let diesOften: Bool
     /// Nothing fails and nothing new comes.
     var isSettling = false
 
@@ -94,11 +98,17 @@ final class DeliverySimulation {
     /// Which notification each sending to a device was.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
+    /// The rest comes early, so that what just happened is not made good by what happens next.
+    var wantsRest = false
+    private(set) var stepCount = 0
 
     /// - Parameter nodes: how many there are.
     init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
         isCluster = count > 1
+        // Every combination with every number of nodes.
+        messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
+        diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)
         limits.unacknowledgedPerDevice = 3
         limits.pendingStoresPerShard = 6
@@ -119,13 +129,15 @@ final class DeliverySimulation {
     func start() -> Node.Start {
         starts += 1
         let origin = OfferOrigin(rawValue: fault == .offersCollide ? 1 : starts)
-        return Node.Start(number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
+        return Node.Start(
+            number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
     }
 
     /// Runs to the end, with a rest now and then, and says what did not hold.
     func run(rounds: Int, steps: Int) -> [String] {
         for _ in 0..<rounds where problems.isEmpty {
-            for _ in 0..<steps where problems.isEmpty { step() }
+            wantsRest = false
+            for _ in 0..<steps where problems.isEmpty && !wantsRest { step() }
             settle()
             if problems.isEmpty { checkRest(of: devices.filter(isConnected)) }
         }
@@ -137,6 +149,7 @@ final class DeliverySimulation {
     }
 
     private func step() {
+        stepCount += 1
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<17: submit()
         case 17..<40: threadStep()
@@ -150,10 +163,9 @@ final class DeliverySimulation {
         case 95: powerStep()
         case 96..<98: if isCluster { nodeStep() } else { timeStep() }
         case 98: appStep()
-        default: if chance(10) { crash() } else { sweep() }
+        default: if chance(10) || diesOften && !talking.isEmpty { crash() } else { sweep() }
         }
-        // Messages are as many as everything else together.
-        for _ in 0..<2 where isCluster { messageStep() }
+        if isCluster, chance(messagePace) { messageStep() }
     }
 
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }

@@ -45,8 +45,9 @@ struct DeliverySimulationTests {
         repeat {
             // One, two and three nodes in turn.
             let nodes = Int(seed % 3) + 1
-            let problems = DeliverySimulation(seed: seed, nodes: nodes).run(rounds: Self.rounds, steps: Self.steps)
-            steps += Self.rounds * Self.steps
+            let simulation = DeliverySimulation(seed: seed, nodes: nodes)
+            let problems = simulation.run(rounds: Self.rounds, steps: Self.steps)
+            steps += simulation.stepCount
             guard problems.isEmpty else {
                 print("script/simulate --seed \(seed) finds: \(problems.joined(separator: "; "))")
                 Issue.record("seed \(seed), \(nodes) nodes: \(problems)")
