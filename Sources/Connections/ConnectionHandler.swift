@@ -126,7 +126,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         // Later errors reach what stands in front. A connection that is closed while it opens ends without TLS's own words.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
-            accepted.report("A TLS handshake failed", ConnectionFailure.cause(of: error))
+            accepted.report(
+                isSecured ? "A TLS handshake failed" : "A connection failed", ConnectionFailure.cause(of: error))
         }
         context.close(promise: nil)
     }

@@ -30,7 +30,7 @@ package final class Activations: Sendable {
     /// Decides, without waiting, whether somebody without a code may go on.
     func admitWithoutCode(to environment: Environment, isLocal: Bool) throws(Rejection) {
         guard environment == .development, isLocal else {
-            throw Rejection(.forbidden, detail: "Activation takes a code here: carillon device invite makes one.")
+            throw Rejection(.forbidden, detail: "Activation needs a code here: carillon device invite makes one.")
         }
     }
 

@@ -27,7 +27,8 @@ extension DeviceConnection {
     /// connection ends.
     func authorizedDevice() throws(Rejection) -> DeviceKey {
         guard let identity, let device = deviceKey else {
-            throw Rejection(.forbidden, detail: "This takes a device certificate; POST /1/activations makes one.")
+            throw Rejection(
+                .forbidden, detail: "The request needs a device certificate; POST /1/activations makes one.")
         }
         guard identity.environment == courier.environment else {
             goAway(.badCertificateEnvironment)

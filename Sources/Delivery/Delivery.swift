@@ -196,7 +196,7 @@ extension Delivery {
         }
         if let rejection = registration.rejection(ofGeneration: submission.generation) { return rejection }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
-            return Rejection(.tooManyRequests, detail: "This device token was sent to more often than it may be.")
+            return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
         }
         return nil
     }

@@ -6,6 +6,7 @@ import Trust
 /// its metrics and its delivery log.
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
+    let streams = StreamBudget()
 
     package init(_ parts: ManagementParts) { self.parts = parts }
 

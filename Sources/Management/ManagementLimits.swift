@@ -13,9 +13,16 @@ package enum ManagementLimits {
     static let headerBytes = 16_384
     static let headerFields = 100
 
-    /// How many connections are open at a time. When one more comes, the one that has been idle for longest goes, so that
-    /// nobody can lock others out by holding connections.
+    /// How many connections are open at a time over TCP, and as many on the Unix socket. When one more comes, the one that
+    /// has been idle for longest goes, so that nobody can lock others out by holding connections.
     package static let openConnections = 256
+
+    /// How many answers without an end are open at a time: half of the connections, so that other requests find room.
+    package static let streams = 128
+
+    /// How many requests a client may send before it has the answer to the first: as many as a browser has connections,
+    /// and some more.
+    static let requestsAhead = 16
 
     /// How long a request may take to arrive, and a new connection to send its first one: as long as a provider's.
     static let requestTimeout = TimeAmount.seconds(10)
@@ -26,11 +33,6 @@ package enum ManagementLimits {
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 
-    /// How many events of the delivery log are read from its files at a time: enough to fill a packet many times over,
-    /// few enough to stay below a megabyte.
-    static let logEvents = 2000
-
-    /// How often a stream that has nothing to say sends an empty line or comment, so that a client that is gone is
-    /// noticed and a proxy does not close it.
+    /// How often a stream of server-sent events that has nothing to say sends a comment, so that a proxy does not close it.
     static let keepAlive = Duration.seconds(15)
 }

@@ -59,7 +59,7 @@ struct RequestRules: Sendable {
         switch request.path {
         case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
         case .withoutDeviceToken:
-            throw Rejection(.missingDeviceToken, detail: "The path ends where the device token should stand.")
+            throw Rejection(.missingDeviceToken, detail: "The path has no device token at its end.")
         case .deviceToken, .badDeviceToken: break
         }
         if let header = request.repeated {
@@ -115,7 +115,7 @@ struct RequestRules: Sendable {
     }
 
     private static func missingTopic(_ sender: ProviderRequest.Sender) -> String {
-        if case .certificate = sender { return "The certificate is for several topics: apns-topic has to name one." }
+        if case .certificate = sender { return "The certificate covers several topics, so apns-topic is required." }
         return "With a provider token the apns-topic header is required."
     }
 

@@ -246,6 +246,6 @@ extension StoreError {
     static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
     static let busy = StoreError(
         .unavailable,
-        "More is waiting to be written than the disk keeps up with: send again after a delay.",
+        "Too much waits to be written to the disk: send again after a delay.",
     )
 }

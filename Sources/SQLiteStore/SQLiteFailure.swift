@@ -61,7 +61,7 @@ struct SQLiteFailure: Error, Sendable {
         case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
             StoreError(.unavailable, "The database cannot be written (\(summary)): check its folder's permissions.")
         default:
-            StoreError(.unavailable, "The database did not take it (\(summary)).")
+            StoreError(.unavailable, "The database refused the change (\(summary)).")
         }
     }
 

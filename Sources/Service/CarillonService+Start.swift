@@ -187,7 +187,11 @@ private struct ServiceBuilder {
             }
         }
         let state = ServiceState(store: store)
-        let management = try await openManagement(secrets, switchboard, delivery, state, certificate, budget, limitLog)
+        let management = try await ManagementOpening(
+            settings: settings, folder: folder, certificate: certificate,
+            connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
+            logger: logger
+        ).open(managementParts(secrets, switchboard, delivery, state))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -204,62 +208,26 @@ private struct ServiceBuilder {
             managementListeners: management.listeners, state: state, logger: logger)
     }
 
-    /// The management API, listening.
-    private struct OpenManagement {
-        let server: ManagementServer
-        let key: String
-        let socket: Listener
-        let tcp: Listener?
-        let tls: Listener?
-
-        var listeners: [Listener] { [socket] + [tcp, tls].compactMap(\.self) }
-    }
-
-    private func openManagement(
+    private func managementParts(
         _ secrets: SharedSecrets,
         _ switchboard: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
-        _ certificate: ServerCertificate,
-        _ budget: ConnectionBudget,
-        _ limitLog: LimitLog,
-    ) async throws(ServiceError) -> OpenManagement {
+    ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
         let names = DeviceTokenNames { tokenKeys.keys.current }
-        let api = ManagementAPI(
-            ManagementParts(
-                accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-                authority: secrets.authority,
-                log: DeliveryLogSource(
-                    folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
-                rotateTokenKey: { try await tokenKeys.rotate().rawValue },
-                revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
-                metrics: {
-                    metrics.sample(
-                        connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
-                    return registry.text()
-                },
-                unreadiness: { await state.unreadiness() }, clock: clock))
-        let key = try ManagementKey.load(in: folder)
-        let rules = AccessRules(
-            host: settings.managementAddress?.host ?? settings.managementTLS?.host ?? settings.host,
-            hostnames: settings.hostnames, key: key)
-        let server = ManagementServer(
-            api, rules: rules,
-            connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
-            logger: logger)
-        let opening = ManagementOpening(
-            server: server, settings: settings, certificate: certificate)
-        do throws(ServiceError) {
-            return OpenManagement(
-                server: server, key: key,
-                socket: try await opening.openSocket(at: settings.socketPath ?? folder.socketFile),
-                tcp: try await opening.openTCP(), tls: try await opening.openTLS())
-        } catch {
-            await server.close()
-            throw error
-        }
+        return ManagementParts(
+            accounts: store, invitations: store, registrations: store, switchboard: switchboard,
+            authority: authority,
+            log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
+            rotateTokenKey: { try await tokenKeys.rotate().rawValue },
+            revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
+            metrics: {
+                metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+                return registry.text()
+            },
+            unreadiness: { await state.unreadiness() }, clock: clock)
     }
 
     private func binaryGateways(

@@ -119,13 +119,14 @@ extension ProviderTokenRules {
                 throw .invalidToken("The provider token is not header, claims and signature, with periods between.")
             }
             guard let header = Base64URL.decoded(parts[0]).flatMap(JSONObject.init) else {
-                throw .invalidToken("The provider token's header is not a JSON object in base 64 that says all once.")
+                throw .invalidToken("The provider token's header is not a JSON object in Base64 without repeated keys.")
             }
             guard let claims = Base64URL.decoded(parts[1]).flatMap(JSONObject.init) else {
-                throw .invalidToken("The provider token's claims are not a JSON object in base 64 that says all once.")
+                throw .invalidToken(
+                    "The provider token's claims are not a JSON object in Base64 without repeated keys.")
             }
             guard let signature = Base64URL.decoded(parts[2]) else {
-                throw .invalidToken("The provider token's signature is not in base 64.")
+                throw .invalidToken("The provider token's signature is not in Base64.")
             }
             self.header = header
             self.claims = claims

@@ -36,6 +36,17 @@ protocol RevocableItem: AccountItem {
     static func line(_ revoked: Revoked) -> String
 }
 
+extension AccountItem {
+    /// Where the one with the name is.
+    static func path(of name: String) throws -> String {
+        let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        guard !name.isEmpty, let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) else {
+            throw CommandError("\(argument.help) is empty.")
+        }
+        return "\(path)/\(encoded)"
+    }
+}
+
 struct ListCommand<Item: AccountItem>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(commandName: "list", abstract: "List all \(Item.plural).")
@@ -60,7 +71,7 @@ struct ShowCommand<Item: AccountItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let item: Item = try await common.management().ask(.get, "\(Item.path)/\(name)")
+        let item: Item = try await common.management().ask(.get, Item.path(of: name))
         Output(isJSON: common.json).print(item, item.line)
     }
 }
@@ -77,7 +88,7 @@ struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let deleted: Item = try await common.management().ask(.delete, "\(Item.path)/\(name)")
+        let deleted: Item = try await common.management().ask(.delete, Item.path(of: name))
         Output(isJSON: common.json).print(deleted, "Deleted \(Item.kind) \(deleted.itemName).")
     }
 }
@@ -94,7 +105,7 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let revoked: Item.Revoked = try await common.management().ask(.delete, "\(Item.path)/\(name)")
+        let revoked: Item.Revoked = try await common.management().ask(.delete, Item.path(of: name))
         Output(isJSON: common.json).print(revoked, Item.line(revoked))
     }
 }

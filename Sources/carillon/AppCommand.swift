@@ -4,7 +4,7 @@ import Service
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Apps, which notifications are for.",
+        commandName: "app", abstract: "Apps, which receive notifications.",
         subcommands: [
             Create.self, ListCommand<ManagementMessages.App>.self, ShowCommand<ManagementMessages.App>.self,
             DeleteCommand<ManagementMessages.App>.self,

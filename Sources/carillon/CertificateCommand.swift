@@ -8,7 +8,7 @@ import Trust
 struct CertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "certificate",
-        abstract: "Provider certificates, with which a server connects in the place of a key.",
+        abstract: "Provider certificates, which a provider can use in place of a signing key.",
         subcommands: [
             Create.self, ListCommand<ManagementMessages.Certificate>.self,
             ShowCommand<ManagementMessages.Certificate>.self,
@@ -20,7 +20,7 @@ struct CertificateCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a provider certificate.",
             discussion:
-                "Its key is made here and leaves this machine never; with --request it is somewhere else already.",
+                "The command makes its key, which never leaves this machine. With --request the key exists already.",
         )
 
         @OptionGroup var common: CommonOptions
@@ -37,7 +37,7 @@ struct CertificateCommand: AsyncParsableCommand {
         @Option(help: "The file for the certificate and its key, PEM; it must not exist yet.")
         var out: String
 
-        @Option(help: "A certificate signing request (PKCS#10, PEM) for a key that exists; the file holds no key then.")
+        @Option(help: "A certificate signing request (PKCS#10, PEM) for an existing key. The file then holds no key.")
         var request: String?
 
         @Flag(help: "For device management: the only topic is the UID of the certificate's subject.")

@@ -12,8 +12,8 @@ import UnixSignals
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Service, device, app and provider in one process: a notification sent and shown arriving.",
-        discussion: "On a scratch folder that is removed afterwards, unless --data names one.",
+        abstract: "Run service, device, app and provider in one process, send a notification and show it arriving.",
+        discussion: "It uses a temporary folder, which it removes, unless --data names one.",
     )
 
     @OptionGroup var common: CommonOptions

@@ -27,7 +27,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @Option(help: "development or production.")
         var environment = Environment.development
 
-        @Option(help: "A one-time activation code, where the service asks for one.")
+        @Option(help: "A one-time activation code, if the service needs one.")
         var code: String?
 
         func run() async throws {

@@ -6,7 +6,7 @@ import Service
 struct DeviceRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Trust a device no more, at once and for good: its connection and its registrations end.",
+        abstract: "Revoke a device, at once and for good. Its connection and its registrations end.",
     )
 
     @OptionGroup var common: CommonOptions
@@ -14,7 +14,7 @@ struct DeviceRevokeCommand: AsyncParsableCommand {
     @Argument(help: "The device's ID, 16 hexadecimal digits.")
     var deviceID: String
 
-    @Option(help: "The only environment to revoke it in; both unless named.")
+    @Option(help: "The only environment to revoke it in; both if it is not given.")
     var environment: Environment?
 
     func run() async throws {

@@ -8,7 +8,7 @@ import UnixSignals
 struct FeedbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feedback",
-        abstract: "Read the feedback service: device tokens that were sent to after their app was removed.",
+        abstract: "Read the feedback service: device tokens whose app was removed, if somebody has sent to them since.",
         discussion: """
             What was read is taken off the list. Each app has a list of its own, that of its certificate. The Guide asks \
             for a reading a day (3.1.3): --every 24 stays, and reads again once a day.
@@ -26,10 +26,10 @@ struct FeedbackCommand: AsyncParsableCommand {
     @Option(help: "Where to read, https://host:port; the running service by default.")
     var url: String?
 
-    @Option(help: "The root certificate that the server is known by, PEM; the system's unless --url is left out.")
+    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
     var ca: String?
 
-    @Option(help: "Hours from one reading to the next, until SIGTERM; without it the list is read once.")
+    @Option(help: "Read the list again after this many hours, until SIGTERM; without it the list is read once.")
     var every: Double?
 
     func validate() throws {

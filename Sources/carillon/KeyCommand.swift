@@ -7,7 +7,7 @@ import Service
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Keys, with which a team signs its provider tokens.",
+        abstract: "Signing keys of teams, for provider tokens.",
         subcommands: [
             KeyCreateCommand.self, ListCommand<ManagementMessages.Key>.self, ShowCommand<ManagementMessages.Key>.self,
             RevokeCommand<ManagementMessages.Key>.self, Token.self,
@@ -16,8 +16,8 @@ struct KeyCommand: AsyncParsableCommand {
 
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print a provider token, good for an hour.",
-            discussion: "For curl and the like; with no credentials, it is signed with the development team's key.",
+            abstract: "Print a provider token, valid for an hour.",
+            discussion: "For curl and other clients. Without credentials, the development team's key signs it.",
         )
 
         @OptionGroup var common: CommonOptions

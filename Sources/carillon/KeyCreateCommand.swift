@@ -36,12 +36,12 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(name: .customLong("public-key"), help: "A file with the public half of a P-256 key in PEM.")
     var publicKey: String?
 
-    @Option(help: "The only environment the key is good for; both unless named.")
+    @Option(help: "The only environment that the key is for; both if it is not given.")
     var environment: Environment?
 
     @Option(
         name: .customLong("bundle-id"),
-        help: "An app the key is good for (repeatable); all of the team's unless named.")
+        help: "An app that the key is for (repeatable); all of the team's if it is not given.")
     var bundleIDs: [String] = []
 
     func validate() throws {
@@ -63,19 +63,31 @@ struct KeyCreateCommand: AsyncParsableCommand {
         let key = try privateKey.map(Self.privateKey) ?? P256.Signing.PrivateKey()
         guard let out else { return report(try await register(key.publicKey), path: nil) }
         let folder = try Self.makeFolder(out)
+        if let keyID, FileManager.default.fileExists(atPath: Self.file(keyID, in: folder)) {
+            throw CommandError("\(Self.file(keyID, in: folder)) is there already, and is not overwritten.")
+        }
         // The file before the key: one that cannot be written must not leave a key that nobody holds.
         let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
         try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
+        let made: ManagementMessages.KeyMade
         do {
-            let made = try await register(key.publicKey)
-            let path = folder + "/AuthKey_\(made.keyID).p8"
-            try FileManager.default.moveItem(atPath: unnamed, toPath: path)
-            report(made, path: path)
+            made = try await register(key.publicKey)
         } catch {
             try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to tell.
             throw error
         }
+        let path = Self.file(made.keyID, in: folder)
+        do {
+            try FileManager.default.moveItem(atPath: unnamed, toPath: path)
+        } catch {
+            throw CommandError(
+                "The key \(made.keyID) was made, and its file \(unnamed) cannot be named \(path) "
+                    + "(\(DataFolder.reason(error))).")
+        }
+        report(made, path: path)
     }
+
+    private static func file(_ keyID: String, in folder: String) -> String { folder + "/AuthKey_\(keyID).p8" }
 
     private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.KeyMade {
         try await common.management().ask(

@@ -14,7 +14,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Flag(help: "Go on showing what happens, until interrupted.")
+    @Flag(help: "Continue with what happens, until interrupted.")
     var follow = false
 
     @Option(help: "Only the notification with this identifier (apns-id).")
@@ -46,7 +46,7 @@ struct LogCommand: AsyncParsableCommand {
                 guard let entry = LogLine(line) else { return }
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
-        } catch is ManagementClient.NotReached where FileManager.default.fileExists(atPath: common.folder.logFolder) {
+        } catch is ManagementClient.NotReached where client.isLocal {
             // The service was killed, and could not say that it has ended.
             try await readFiles()
         }

@@ -75,19 +75,27 @@ struct ManagementClient: Sendable {
     }
 
     /// The lines of an answer, as they come.
-    func lines(_ path: String, _ body: (Substring) throws -> Void) async throws {
+    func lines(_ path: String, _ body: (Substring) -> Void) async throws {
         try await exchange(.get, path, Never?.none) { response in
-            var rest = ""
-            var undecoded: [UInt8] = []
-            for try await chunk in response.body {
-                undecoded += chunk.readableBytesView
-                // Only whole lines: a chunk may end within a character.
-                guard let end = undecoded.lastIndex(of: UInt8(ascii: "\n")) else { continue }
-                rest = String(decoding: undecoded[...end], as: UTF8.self)
-                undecoded.removeSubrange(...end)
-                for line in rest.split(separator: "\n") { try body(line) }
+            var bytes: [UInt8] = []
+            do {
+                for try await chunk in response.body {
+                    bytes += chunk.readableBytesView
+                    // Only whole lines: a chunk may end within a character.
+                    guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+                    let lines = String(decoding: bytes[...end], as: UTF8.self)
+                    bytes.removeSubrange(...end)
+                    for line in lines.split(separator: "\n") { body(line) }
+                }
+            } catch {
+                throw CommandError("The service ended in the middle of its answer.")
             }
         }
+    }
+
+    /// Whether it asks the service on the data folder, and no other that the environment names.
+    var isLocal: Bool {
+        if case .socket = place { true } else { false }
     }
 
     /// In bytes: a page of a list, or the metrics.
@@ -181,15 +189,15 @@ extension ManagementClient {
         guard environment[formerName] == nil else {
             throw CommandError("\(formerName) was replaced by \(urlName).")
         }
-        guard var url = environment[urlName] else { return nil }
-        if url.hasSuffix("/") { url.removeLast() }
+        guard var url = environment[urlName], !url.isEmpty else { return nil }
+        if url.hasSuffix("/"), !url.hasSuffix("//") { url.removeLast() }
         let silence = "No management API answers at \(url)."
         if url.hasPrefix("http://") { return (.url(url, key: environment[keyName]), silence) }
         guard url.hasPrefix("https://") else {
             throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
         }
         guard let identity = environment[identityName], let authority = environment[authorityName] else {
-            throw CommandError("An \(urlName) with https goes with \(identityName) and \(authorityName).")
+            throw CommandError("\(urlName) with https needs \(identityName) and \(authorityName).")
         }
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

@@ -85,7 +85,7 @@ struct SendBatch: Sendable {
         bar.asideFrom {
             // For people the note says it all.
             output.print(BatchAnswer(line), nil)
-            Output.note("Line \(line.number) is no notification: \(line.cause).")
+            Output.note("Line \(line.number) is not a notification: \(line.cause).")
         }
     }
 }

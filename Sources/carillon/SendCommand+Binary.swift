@@ -16,7 +16,7 @@ extension SendCommand {
     func sendBinary() async throws {
         for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)]
         where value != nil {
-            Output.note("The binary API has no place for \(option): it is left out.")
+            Output.note("The binary API has no field for \(option): it is left out.")
         }
         let push = try BinaryPush(
             deviceToken: token ?? "",

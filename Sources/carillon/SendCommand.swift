@@ -53,7 +53,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "10, 5 or 1.")
     var priority: String?
 
-    @Option(name: .customLong("collapse-id"), help: "Shown in the place of an earlier one with the same identifier.")
+    @Option(name: .customLong("collapse-id"), help: "It replaces an earlier notification with the same identifier.")
     var collapseID: String?
 
     @Option(name: .customLong("push-type"), help: "alert, background, voip, …")
@@ -62,7 +62,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Where to send, https://host:port; the running service by default.")
     var url: String?
 
-    @Option(help: "The root certificate that the server is known by, PEM; the system's unless --url is left out.")
+    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
     var ca: String?
 
     @Option(

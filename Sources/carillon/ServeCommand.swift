@@ -26,13 +26,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "development or production; repeatable, both by default.")
     var environment: [Environment] = []
 
-    @Option(help: "How to read what the documents leave open: apple or strict.")
+    @Option(help: "How to interpret what the documents leave open: apple or strict.")
     var conformance: Conformance?
 
     @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
 
-    @Option(help: "Where the data is kept: sqlite, in the data folder; or memory, where nothing survives the service.")
+    @Option(help: "Where the data is kept: sqlite, in the data folder; or memory, which is lost when the service ends.")
     var store: String?
 
     @Option(help: "Where the management API listens: ADDRESS:PORT, or off (127.0.0.1:2198).")
@@ -43,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Where the management API listens with TLS, for administrators' certificates: ADDRESS:PORT.")
     var managementTLS: String?
 
-    @Option(help: "Where to put the management API's socket, when the data folder's path is too long for it.")
+    @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")

@@ -8,7 +8,7 @@ struct TokenKeyCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a new key for the device tokens of new registrations; tokens given out stay good.")
+            abstract: "Make a new key for the device tokens of new registrations; earlier tokens stay valid.")
 
         @OptionGroup var common: CommonOptions
 

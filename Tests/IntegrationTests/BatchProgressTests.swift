@@ -68,7 +68,7 @@ import Testing
             #expect(try sent.objects.count == 3)
             #expect(sent.errors.contains("\r\u{1b}[K"))
             #expect(sent.errors.contains("\(drawn(30)) 100 %  2 sent, 0 failed, "))
-            #expect(sent.errors.contains("Line 3 is no notification"))
+            #expect(sent.errors.contains("Line 3 is not a notification"))
         }
     }
 

@@ -107,7 +107,7 @@ import Testing
         #expect(told.count { $0["status"] == 200 } == 2)
         #expect(
             told.filter { $0["status"] == nil } == [["token": .string(tokenInIt), "reason": "badNotification"]])
-        #expect(sent.errors.contains("Line 2 is no notification"))
+        #expect(sent.errors.contains("Line 2 is not a notification"))
     }
 
     @Test func aFileThatIsNotThere() async throws {

@@ -87,6 +87,13 @@ struct AccessRulesTests {
         #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == nil)
     }
 
+    @Test func `A target that is a whole URL is refused`() {
+        let rules = AccessRules(host: "127.0.0.1", hostnames: [], key: Self.key)
+        let request = HTTPRequest(
+            method: .get, scheme: "http", authority: "127.0.0.1", path: "http://evil.example/v1/teams")
+        #expect(rules.refusal(of: request, from: .socket, access: .everybody, now: Self.now)?.status == 400)
+    }
+
     @Test func `Over TLS an administrator's certificate lets in until it ends`() throws {
         let serial = try #require(CertificateSerial(String(repeating: "0", count: 31) + "1"))
         let end = Double(Self.now.seconds)

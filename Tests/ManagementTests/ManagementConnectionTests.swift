@@ -53,6 +53,25 @@ struct ManagementConnectionTests {
         #expect(try !isClosed(connection, after: .minutes(60)))
     }
 
+    @Test func `A client that sends many requests ahead is cut off`() throws {
+        let connection = try connection()
+        for _ in 0..<16 {
+            try channel.writeInbound(Self.head)
+            try channel.writeInbound(HTTPRequestPart.end(nil))
+        }
+        #expect(try !isClosed(connection, after: .seconds(1)))
+        try channel.writeInbound(Self.head)
+        #expect(try isClosed(connection, after: .seconds(1)))
+    }
+
+    @Test func `A client that asks whether to go on is told to`() throws {
+        _ = try connection()
+        var request = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/")
+        request.headerFields[.expect] = "100-Continue"
+        try channel.writeInbound(HTTPRequestPart.head(request))
+        #expect(try channel.readOutbound(as: HTTPResponsePart.self) == .head(HTTPResponse(status: .continue)))
+    }
+
     @Test func `Between requests there are two minutes`() throws {
         let connection = try connection()
         try channel.writeInbound(Self.head)

@@ -154,6 +154,42 @@ import Testing
         }
     }
 
+    @Test func `A name may be percent-encoded, and is never empty`() async throws {
+        try await TestService.run { test in
+            let team = try required(test.description.key).teamID
+            let encoded = "%" + String(try required(team.utf8.first), radix: 16) + team.dropFirst()
+            #expect(try await test.ask("GET", "/v1/teams/" + encoded).status == 200)
+            for path in ["/v1/teams/", "/v1//teams"] {
+                #expect(try await test.ask("GET", path).status == 404, "\(path)")
+            }
+            #expect(try await test.ask("GET", "/v1/teams?limit=1&limit=2").status == 400)
+        }
+    }
+
+    @Test func `Streams leave room for other requests, and the network for the socket`() async throws {
+        try await TestService.run { test in
+            let follow = try test.request("GET", "/v1/log?follow=true")
+            var configuration = HTTPClient.Configuration()
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = ManagementLimits.streams
+            let client = HTTPClient(configuration: configuration)
+            try await withThrowingTaskGroup(of: HTTPClientResponse.self) { group in
+                for _ in 0..<ManagementLimits.streams {
+                    group.addTask { try await client.execute(follow, deadline: .distantFuture) }
+                }
+                var open: [HTTPClientResponse] = []
+                for try await response in group { open.append(response) }
+                #expect(open.allSatisfy { $0.status == .ok })
+                let more = try await test.ask("GET", "/v1/log?follow=true")
+                #expect(more.status == 503)
+                #expect(try await test.manage("GET", "/ready").status == 200)
+                #expect(try await test.ask("GET", "/ready").status == 200)
+                test.stop()
+                for response in open { for try await _ in response.body {} }
+            }
+            try await client.shutdown()
+        }
+    }
+
     @Test func `What there is not is 404, and a method that a path does not take 405`() async throws {
         try await TestService.run { test in
             let nothing = try await test.ask("GET", "/v1/teams/ABCDE12345/more")

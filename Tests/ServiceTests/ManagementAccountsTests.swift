@@ -86,18 +86,30 @@ import Testing
                 ("/v1/apps", #"{"team":"NOSUCHTEAM","bundleID":"com.example.a"}"#, 409, nil),
                 ("/v1/apps", #"{"team":"\#(team)","bundleID":"\#(test.bundleID)"}"#, 409, nil),
                 ("/v1/keys", #"{"team":"\#(team)","keyID":"\#(key)"}"#, 409, nil),
-                ("/v1/keys", #"{"team":"\#(team)","privateKey":"\#(rsa.replacing("\n", with: "\\n"))"}"#, 400, "/privateKey"),
+                (
+                    "/v1/keys", #"{"team":"\#(team)","privateKey":"\#(rsa.replacing("\n", with: "\\n"))"}"#, 400,
+                    "/privateKey"
+                ),
                 ("/v1/keys", #"{"team":"\#(team)","publicKey":"AAAA"}"#, 400, "/publicKey"),
                 ("/v1/keys", #"{"team":"\#(team)","bundleIDs":[]}"#, 400, "/bundleIDs"),
-                ("/v1/certificates", #"{"team":"\#(team)","bundleID":"com.example.none","environment":"universal"}"#, 409, nil),
-                ("/v1/certificates", #"{"team":"\#(team)","bundleID":"\#(test.bundleID)","environment":"both"}"#, 400, "/environment"),
+                (
+                    "/v1/certificates", #"{"team":"\#(team)","bundleID":"com.example.none","environment":"universal"}"#,
+                    409, nil
+                ),
+                (
+                    "/v1/certificates", #"{"team":"\#(team)","bundleID":"\#(test.bundleID)","environment":"both"}"#,
+                    400, "/environment"
+                ),
             ]
             for (path, body, status, pointer) in requests {
                 let answer = try await test.ask("POST", path, body: body)
                 #expect(answer.status == status, "\(path) \(body): \(answer.text)")
                 #expect(answer.problem?["pointer"] as? String == pointer)
             }
-            for path in ["teams/NOSUCHTEAM", "apps/com.example.none", "keys/NOSUCHKEY0", "certificates/" + String(repeating: "0", count: 32)] {
+            for path in [
+                "teams/NOSUCHTEAM", "apps/com.example.none", "keys/NOSUCHKEY0",
+                "certificates/" + String(repeating: "0", count: 32),
+            ] {
                 #expect(try await test.ask("GET", "/v1/" + path).status == 404)
                 #expect(try await test.ask("DELETE", "/v1/" + path).status == 404)
             }

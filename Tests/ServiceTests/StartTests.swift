@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Notifications
+import Management
 import Service
 import Testing
 
@@ -103,5 +104,30 @@ struct StartTests {
             let attributes = try FileManager.default.attributesOfItem(atPath: settings.folder.path)
             #expect(attributes[.posixPermissions] as? Int == 0o700)
         }
+    }
+
+    @Test func `A deleted team does not come back at the next start`() async throws {
+        try await TestService.runTwice { test in
+            let team = try required(test.description.key).teamID
+            let _: ManagementMessages.Team = try await test.administer("DELETE", "/v1/teams/\(team)")
+        } _: { test, _ in
+            let teams: [ManagementMessages.Team] = try await test.administer("GET", "/v1/teams")
+            #expect(teams.isEmpty && test.description.key == nil)
+        }
+    }
+
+    @Test func `A store in memory on a kept folder takes the key again whose file is there`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var keys: [String] = []
+        for _ in 0..<2 {
+            try await TestService.run {
+                $0.dataFolder = folder.path
+                $0.store = .memory
+            } _: { test in
+                keys.append(try required(test.description.key).keyID)
+            }
+        }
+        #expect(keys.count == 2 && keys[0] == keys[1])
     }
 }

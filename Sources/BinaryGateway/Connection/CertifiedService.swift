@@ -15,7 +15,7 @@ package protocol CertifiedService: ConnectionService where Peer == ProviderIdent
 
 extension CertifiedService {
     package static func refusal(of hello: ClientHello) -> String? {
-        hello.offersHTTP2 ? "It wants HTTP/2 on a port of the binary API." : nil
+        hello.offersHTTP2 ? "It offers HTTP/2 on a port of the binary API." : nil
     }
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try certificates.admit(chain) }

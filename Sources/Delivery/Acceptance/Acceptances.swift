@@ -288,7 +288,7 @@ struct Acceptances: ~Copyable {
             return finish(acceptance, .accepted, &actions)
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
-            let detail = "The service has more to store than its disk takes."
+            let detail = "Too many notifications wait for the disk."
             actions.append(.struck(.pendingStores))
             return finish(acceptance, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
         }

@@ -71,6 +71,6 @@ package enum KnownRegistration: Sendable, Hashable {
 extension StoreError {
     /// One of the device's apps is at the last generation of device tokens, and none may ever come again.
     package static func outOfTokens(_ device: DeviceID) -> StoreError {
-        StoreError(.unavailable, "Device \(device) has used up its tokens: activate it anew.")
+        StoreError(.unavailable, "Device \(device) has used up its tokens: activate it again.")
     }
 }

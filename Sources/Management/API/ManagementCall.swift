@@ -25,9 +25,18 @@ struct ManagementCall: Sendable {
         caller = context.caller
         connectionEnd = context.connectionEnd
         var parameters: [String: String] = [:]
-        for (name, value) in context.parameters { parameters[String(name)] = String(value) }
+        for (name, value) in context.parameters {
+            guard let decoded = value.removingPercentEncoding else {
+                throw Problem(400, "The path has a percent sign that begins no encoding.")
+            }
+            parameters[String(name)] = decoded
+        }
         var query: [String: String] = [:]
-        for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+        for (name, value) in request.uri.queryParameters {
+            guard query.updateValue(String(value), forKey: String(name)) == nil else {
+                throw Problem(400, "The query has the parameter \(String(name).debugDescription) twice.")
+            }
+        }
         self.query = query
         self.parameters = parameters
         for parameter in operation.parameters { try Self.check(parameter, parameters, query) }
@@ -65,6 +74,8 @@ struct ManagementCall: Sendable {
             buffer = try await request.body.collect(upTo: expected.maximumBytes)
         } catch is NIOTooManyBytesError {
             throw Problem(413, "The body may have \(expected.maximumBytes) bytes.")
+        } catch {
+            throw Problem(400, "The body did not arrive whole.")
         }
         if buffer.readableBytes == 0, expected.isOptional { return Data("{}".utf8) }
         let data = Data(buffer.readableBytesView)

@@ -50,11 +50,11 @@ enum ManagementSchemas {
                 "publicKey", text,
                 "The public half of your key (P-256): in PEM, or the uncompressed point in Base64. Without a key the "
                     + "service makes one."),
-            .optional("privateKey", .string(.pem), "Your key (P-256) in PEM. The service keeps its public half alone."),
-            .optional("environment", environment, "The only one that the key is good for; both without it."),
+            .optional("privateKey", .string(.pem), "Your key (P-256) in PEM. The service keeps only its public half."),
+            .optional("environment", environment, "The only one that the key is for; without it the key is for both."),
             .optional(
                 "bundleIDs", .array(bundleID, count: 1...TeamKey.maximumBundleIDs),
-                "The only apps that the key is good for; all of the team's without it."),
+                "The only apps that the key is for; without it, all of the team's."),
         ])
     static let keyMade = named(
         "KeyMade",

@@ -94,14 +94,14 @@ enum OpenAPI {
 
     private static func meaning(of status: Int) -> String {
         switch status {
-        case 400: "The request cannot be read, or a value in it cannot be."
+        case 400: "The request cannot be read, or a value in it is not allowed."
         case 401: "The key is missing or wrong."
         case 403: "The host, the origin or the certificate may not do this."
         case 404: "There is no such thing."
         case 409: "It exists already, or something that it needs does not."
         case 413: "The body is too large."
         case 415: "The body is not JSON."
-        case 503: "The store does not take it now."
+        case 503: "The service is not ready, or its store cannot do it now."
         default: "The request fails."
         }
     }

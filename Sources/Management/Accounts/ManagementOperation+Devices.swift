@@ -39,12 +39,12 @@ extension ManagementOperation {
     static let administrators = [
         ManagementOperation(
             method: .post, path: "/v1/administrators",
-            summary: "Make an administrator's certificate; over the Unix socket alone",
+            summary: "Make an administrator's certificate; only over the Unix socket",
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
             answer: .json(ManagementSchemas.administrator), problems: [413, 415]
         ) { api, call in
             guard call.caller.mayMakeAdministrators else {
-                throw Problem(403, "Administrators are made over the socket in the data folder alone.")
+                throw Problem(403, "Administrators can be made only over the socket in the data folder.")
             }
             return try JSONAnswer.make(try api.makeAdministrator())
         }

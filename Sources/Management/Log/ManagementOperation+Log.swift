@@ -59,10 +59,15 @@ extension ManagementAPI {
             limit: call.query("limit").flatMap(Int.init) ?? .max,
             connectionEnd: call.connectionEnd,
         )
+        let permit = stream.isFollowing ? try streams.take() : nil
         var headers = HTTPFields()
         headers[.contentType] = form.mediaType
         return Response(
-            status: .ok, headers: headers, body: ResponseBody { writer in try await stream.write(to: &writer) })
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                defer { withExtendedLifetime(permit) {} }
+                try await stream.write(to: &writer)
+            })
     }
 }
 

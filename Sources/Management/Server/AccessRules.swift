@@ -9,7 +9,7 @@ import Trust
 ///
 /// The rules against browsers, which anybody's page can make send requests: DNS rebinding shows a foreign name in `Host`,
 /// a page of another site its own in `Origin`, and a form cannot send JSON.
-package struct AccessRules: Sendable {
+struct AccessRules: Sendable {
     /// The names and addresses under which the service may be asked over the network, in lower case.
     let hosts: Set<String>
     /// Whether any IP address will do as a host: for a listener on all of the machine's addresses. A rebound name is
@@ -22,7 +22,7 @@ package struct AccessRules: Sendable {
     ///   - host: the address that is listened on.
     ///   - hostnames: more names of the service.
     ///   - key: what `Authorization: Bearer` has to show over TCP.
-    package init(host: String, hostnames: [String], key: String) {
+    init(host: String, hostnames: [String], key: String) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
         allowsAddresses = host == "0.0.0.0" || host == "::"
@@ -36,6 +36,10 @@ package struct AccessRules: Sendable {
         access: ManagementOperation.Access,
         now: Timestamp,
     ) -> Problem? {
+        // The form with a whole URL is for proxies (RFC 9112, 3.2.2); it would name another host beside `Host`.
+        guard request.path?.hasPrefix("/") == true else {
+            return Problem(400, "The request's target has to be a path, as in /v1/teams.")
+        }
         switch caller {
         case .socket: return nil
         case .network(let isLoopback):
@@ -48,7 +52,7 @@ package struct AccessRules: Sendable {
         case .certificate(let identity):
             if let problem = refusalOfBrowser(request) { return problem }
             guard access != .everybody else { return nil }
-            guard let identity else { return Problem(403, "This takes an administrator's certificate.") }
+            guard let identity else { return Problem(403, "The request needs an administrator's certificate.") }
             guard Double(now.milliseconds) / 1000 <= identity.validUntil else {
                 return Problem(403, "The administrator's certificate has expired.")
             }

@@ -50,8 +50,14 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
             unanswered += 1
+            // Nobody who waits for answers sends so many requests ahead: their answers would fill the memory.
+            guard unanswered <= ManagementLimits.requestsAhead else { return context.close(promise: nil) }
+            // RFC 9110, 10.1.1: the client waits for this before it sends the body.
+            if head.headerFields[.expect]?.lowercased() == "100-continue" {
+                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
             arriving = .now()
             entry.setIdle(since: nil)
         case .body: break

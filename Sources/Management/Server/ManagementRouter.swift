@@ -9,16 +9,14 @@ import Trust
 /// Finds the operation of a request, applies the rules of access, and turns whatever goes wrong into a ``Problem``.
 struct ManagementRouter: Sendable {
     private let api: ManagementAPI
-    private let rules: AccessRules
     private let responder: RouterResponder<ManagementContext>
 
-    init(_ api: ManagementAPI, rules: AccessRules) {
+    init(_ api: ManagementAPI) {
         self.api = api
-        self.rules = rules
         let router = Router(context: ManagementContext.self)
-        router.add(middleware: UnknownPaths(rules: rules, clock: api.parts.clock))
+        router.add(middleware: UnknownPaths(clock: api.parts.clock))
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
-            Self.add(operations, at: path, to: router, api, rules)
+            Self.add(operations, at: path, to: router, api)
         }
         responder = router.buildResponder()
     }
@@ -29,16 +27,15 @@ struct ManagementRouter: Sendable {
         at path: String,
         to router: Router<ManagementContext>,
         _ api: ManagementAPI,
-        _ rules: AccessRules,
     ) {
         let route = RouterPath(path.replacing("{", with: ":").replacing("}", with: ""))
         for operation in operations {
             router.on(route, method: operation.method) { request, context in
-                try await perform(operation, request, context, api, rules)
+                try await perform(operation, request, context, api)
             }
             guard operation.method == .get else { continue }
             router.on(route, method: .head) { request, context in
-                try await perform(operation, request, context, api, rules).createHeadResponse()
+                try await perform(operation, request, context, api).createHeadResponse()
             }
         }
     }
@@ -48,13 +45,8 @@ struct ManagementRouter: Sendable {
         _ request: Request,
         _ context: ManagementContext,
         _ api: ManagementAPI,
-        _ rules: AccessRules,
     ) async throws -> Response {
-        if let problem = rules.refusal(
-            of: request.head, from: context.caller, access: operation.access, now: api.now)
-        {
-            throw problem
-        }
+        if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
         do {
             return try await operation.perform(api, try await ManagementCall(request, operation, context))
         } catch let error as StoreError {
@@ -105,7 +97,6 @@ extension Problem {
 /// Answers requests for paths and methods that there are not, in the API's own form, and only to those who are let in: others
 /// do not learn what there is.
 private struct UnknownPaths: RouterMiddleware {
-    let rules: AccessRules
     let clock: @Sendable () -> Timestamp
 
     @concurrent func handle(
@@ -114,12 +105,14 @@ private struct UnknownPaths: RouterMiddleware {
         next: @concurrent (Request, ManagementContext) async throws -> Response,
     ) async throws -> Response {
         do {
+            // An empty name would be taken for the whole list.
+            let path = request.head.path?.prefix { $0 != "?" } ?? ""
+            guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            if let problem = rules.refusal(of: request.head, from: context.caller, access: .key, now: clock()) {
-                throw problem
-            }
-            let methods = ManagementOperation.all.filter { $0.matches(request.uri.path) }.map(\.method.rawValue)
+            if let problem = context.refusal(of: request, access: .key, now: clock()) { throw problem }
+            let methods = ManagementOperation.all.filter { $0.matches(request.head.path?.prefix { $0 != "?" } ?? "") }
+                .map(\.method.rawValue)
             guard methods.isEmpty else {
                 let head = methods.contains(HTTPRequest.Method.get.rawValue) ? [HTTPRequest.Method.head.rawValue] : []
                 throw Problem.methodNotAllowed(request.method.rawValue, allowed: (methods + head).sorted())
@@ -131,9 +124,12 @@ private struct UnknownPaths: RouterMiddleware {
 
 extension ManagementOperation {
     /// Whether a request's path is one of the operation's.
-    fileprivate func matches(_ path: String) -> Bool {
-        let parts = path.split(separator: "/")
-        let pattern = self.path.split(separator: "/")
-        return parts.count == pattern.count && zip(parts, pattern).allSatisfy { $1.hasPrefix("{") || $0 == $1 }
+    fileprivate func matches(_ path: some StringProtocol) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let pattern = self.path.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == pattern.count
+            && zip(parts, pattern).allSatisfy { part, expected in
+                expected.hasPrefix("{") ? !part.isEmpty : part == expected
+            }
     }
 }

@@ -11,19 +11,33 @@ package import NIOSSL
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
     private let router: ManagementRouter
-    private let table = ConnectionTable(limit: ManagementLimits.openConnections)
+    /// Those of the network take no room from those of the Unix socket.
+    private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
+    private let tasks = ConnectionTasks()
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let hostnames: [String]
+    private let key: String
     private let connects: ConnectGuard?
     private let logger: Logger
 
     /// - Parameters:
-    ///   - rules: who is let in.
+    ///   - hostnames: names of the service beside the addresses that it listens on.
+    ///   - key: what a request over TCP has to show.
     ///   - connects: counts the connections of each address over TCP; nil for no limit.
-    package init(_ api: ManagementAPI, rules: AccessRules, connects: ConnectGuard?, logger: Logger) {
+    package init(
+        _ api: ManagementAPI,
+        hostnames: [String],
+        key: String,
+        connects: ConnectGuard?,
+        logger: Logger,
+    ) {
         self.api = api
+        self.hostnames = hostnames
+        self.key = key
         self.connects = connects
         self.logger = logger
-        router = ManagementRouter(api, rules: rules)
+        router = ManagementRouter(api)
     }
 
     /// Listens on a Unix socket, where nobody needs the key.
@@ -52,7 +66,10 @@ package final class ManagementServer: Sendable {
         _ transport: ManagementService.Transport,
         _ context: (@Sendable () -> NIOSSLContext)? = nil,
     ) async throws -> Listener {
-        let service = ManagementService(transport, api, router: router, table: table, logger: logger)
+        let rules = AccessRules(host: address.host, hostnames: hostnames, key: key)
+        let table = transport == .socket ? socketConnections : networkConnections
+        let service = ManagementService(
+            transport, rules, api, router: router, table: table, tasks: tasks, logger: logger)
         var logger = logger
         logger[metadataKey: "listener"] = "management"
         return try await Listener.bind(
@@ -64,7 +81,18 @@ package final class ManagementServer: Sendable {
 
     /// Ends the event loop. The listeners have been shut down before.
     package func close() async {
+        await tasks.finish()
         // Threads that are gone cannot be stopped again.
         try? await group.shutdownGracefully()
+    }
+}
+
+extension Listener.Address {
+    /// Empty for a Unix socket.
+    fileprivate var host: String {
+        switch self {
+        case .tcp(let host, _): host
+        case .unix: ""
+        }
     }
 }

@@ -9,29 +9,35 @@ import Trust
 /// The API behind one listener: says who a client is, and puts Hummingbird's handlers on its connection.
 final class ManagementService: ConnectionService {
     /// What kind of listener it is.
-    enum Transport: Sendable {
+    enum Transport: Sendable, Hashable {
         case socket
         case network(isLoopback: Bool)
         case tls
     }
 
     private let transport: Transport
+    private let rules: AccessRules
     private let router: ManagementRouter
     private let table: ConnectionTable
+    private let tasks: ConnectionTasks
     private let api: ManagementAPI
     private let logger: Logger
 
     init(
         _ transport: Transport,
+        _ rules: AccessRules,
         _ api: ManagementAPI,
         router: ManagementRouter,
         table: ConnectionTable,
+        tasks: ConnectionTasks,
         logger: Logger,
     ) {
         self.transport = transport
+        self.rules = rules
         self.api = api
         self.router = router
         self.table = table
+        self.tasks = tasks
         self.logger = logger
     }
 
@@ -51,8 +57,8 @@ final class ManagementService: ConnectionService {
             case .network(let isLoopback): .network(isLoopback: isLoopback)
             case .tls: .certificate(peer)
             }
-        return ManagementConnection(accepted.channel, in: table) { [router, logger] channel, watch in
-            Self.serve(channel, watch, router, caller, logger)
+        return ManagementConnection(accepted.channel, in: table) { [router, rules, tasks, logger] channel, watch in
+            Self.serve(channel, watch, router, caller, rules, tasks, logger)
         }
     }
 
@@ -62,13 +68,16 @@ final class ManagementService: ConnectionService {
         _ watch: ManagementConnection,
         _ router: ManagementRouter,
         _ caller: ManagementCaller,
+        _ rules: AccessRules,
+        _ tasks: ConnectionTasks,
         _ logger: Logger,
     ) {
         let handler = NIOLoopBound(watch, eventLoop: channel.eventLoop)
         let http = HTTP1Channel(
             responder: { request, writer, channel in
                 let context = ManagementContext(
-                    source: .init(logger: logger, caller: caller, connectionEnd: channel.closeFuture))
+                    source: .init(
+                        logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
                 let response = await router.respond(to: request, context)
                 try await writer.write(response: response.head, body: response.body)
             },
@@ -79,7 +88,7 @@ final class ManagementService: ConnectionService {
                     maxHeaderFieldCount: ManagementLimits.headerFields)),
         )
         http.setup(channel: channel, logger: logger).whenSuccess { value in
-            Task { await http.handle(value: value, logger: logger) }
+            tasks.add { await http.handle(value: value, logger: logger) }
         }
     }
 }

@@ -12,13 +12,13 @@ extension Settings {
             let files = files.compactMap(\.self)
             serverCertificate = ServerCertificateFiles(certificate: files[0], key: files[1], authority: files[2])
         default:
-            throw ServiceError(.badSetting, "The settings \(names.joined(separator: ", ")) go together.")
+            throw ServiceError(.badSetting, "Set all of \(names.joined(separator: ", ")), or none of them.")
         }
         switch (Self.path(reader, "authority.certificate"), Self.path(reader, "authority.key")) {
         case (nil, nil): break
         case (let certificate?, let key?): authority = AuthorityFiles(certificate: certificate, key: key)
         default:
-            throw ServiceError(.badSetting, "The settings authority.certificate, authority.key go together.")
+            throw ServiceError(.badSetting, "Set both authority.certificate and authority.key, or neither.")
         }
     }
 

@@ -62,7 +62,7 @@ package struct DataFolder: Sendable {
         }
         guard access(path, W_OK | X_OK) == 0 else {
             throw ServiceError(
-                .dataFolder, "The data folder \(path) cannot be written to; mend its permissions or name another.")
+                .dataFolder, "The data folder \(path) cannot be written to; change its permissions or name another.")
         }
     }
 
@@ -116,7 +116,7 @@ package struct DataFolder: Sendable {
         do {
             let mode = isPublic ? Files.publicFile : Files.privateFile
             guard try Files.make(file, Array(text.utf8), mode: mode, replacing: replacing) else {
-                throw ServiceError(.dataFolder, "\(file) is there already, and is not overwritten.")
+                throw ServiceError(.dataFolder, "\(file) exists already, and is not overwritten.")
             }
         } catch {
             throw error as? ServiceError ?? ServiceError(.dataFolder, (error as? StoreError)?.cause ?? "\(error)")

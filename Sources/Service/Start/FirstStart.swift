@@ -25,11 +25,14 @@ struct FirstStart {
     /// next one finishes; a key that was revoked is replaced.
     func prepare() async throws(ServiceError) -> ServiceDescription.DevelopmentKey? {
         guard var record = try readRecord(), let team = TeamID(rawValue: record.teamID) else { return nil }
+        // Accounts that have changed since are somebody's own: what was deleted does not come back.
+        let version = accounts.current.version
+        guard version == 0 || accounts.current.teams[team] != nil else { return nil }
         do throws(StoreError) {
             if accounts.current.teams[team] == nil {
                 _ = try await accounts.apply(.createTeam(Team(id: team, name: Self.teamName)))
             }
-            if !accounts.current.apps.values.contains(where: { $0.team == team }),
+            if version <= 1, !accounts.current.apps.values.contains(where: { $0.team == team }),
                 let bundleID = BundleID(rawValue: Self.bundleID), accounts.current.apps[bundleID] == nil
             {
                 _ = try await accounts.apply(.createApp(bundleID: bundleID, team: team))
@@ -37,6 +40,7 @@ struct FirstStart {
         } catch {
             throw ServiceError(.store, error.cause)
         }
+        try await registerKey(record.keyID, of: team)
         if !isGood(record.keyID) { record.keyID = try await makeKey(of: team) }
         let apps = accounts.current.apps.values.filter { $0.team == team }.sorted { $0.id.rawValue < $1.id.rawValue }
         return ServiceDescription.DevelopmentKey(
@@ -74,20 +78,37 @@ struct FirstStart {
         return key.revoked == nil && FileManager.default.fileExists(atPath: path(name))
     }
 
+    /// Tells a store that forgets of the key whose file is there: providers that have the file go on with it.
+    private func registerKey(_ name: String, of team: TeamID) async throws(ServiceError) {
+        guard let id = KeyID(rawValue: name), accounts.current.keys[id] == nil,
+            let data = FileManager.default.contents(atPath: path(name)),
+            // Another file of that name is nobody's key; a new key takes its place.
+            let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: data, as: UTF8.self))
+        else { return }
+        try await register(id, key.publicKey, of: team)
+    }
+
+    private func register(
+        _ id: KeyID,
+        _ publicKey: P256.Signing.PublicKey,
+        of team: TeamID,
+    ) async throws(ServiceError) {
+        let key = TeamKey(
+            id: id, team: team, publicKey: Array(publicKey.x963Representation), environments: Set(Environment.allCases))
+        do {
+            _ = try await accounts.apply(.createKey(key))
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
+    }
+
     /// The files first: a key that nobody can sign with is of no use.
     private func makeKey(of team: TeamID) async throws(ServiceError) -> String {
         var random = SystemRandomNumberGenerator()
         let key = SigningKey.create(using: &random)
         try DataFolder.write(key.pem, to: path(key.id.rawValue))
         try write(Record(teamID: team.rawValue, keyID: key.id.rawValue))
-        let publicKey = Array(key.privateKey.publicKey.x963Representation)
-        let known = TeamKey(
-            id: key.id, team: team, publicKey: publicKey, environments: Set(Environment.allCases))
-        do {
-            _ = try await accounts.apply(.createKey(known))
-        } catch {
-            throw ServiceError(.store, error.cause)
-        }
+        try await register(key.id, key.privateKey.publicKey, of: team)
         return key.id.rawValue
     }
 

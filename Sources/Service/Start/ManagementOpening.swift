@@ -14,14 +14,44 @@ import Trust
     import Glibc
 #endif
 
-/// Opens the listeners of the management API: the Unix socket, TCP, and TLS where a setting asks for it.
+/// Opens the listeners of the management API: the Unix socket, TCP, and TLS if a setting asks for it.
 struct ManagementOpening {
-    let server: ManagementServer
     let settings: Settings
+    let folder: DataFolder
     let certificate: ServerCertificate
+    /// Counts the connections of each address over TCP.
+    let connects: ConnectGuard
+    let logger: Logger
 
-    /// - Returns: where it listens, `host:port`; nil if it is switched off.
-    func openTCP() async throws(ServiceError) -> Listener? {
+    /// The management API, listening.
+    struct Opened {
+        let server: ManagementServer
+        let key: String
+        let socket: Listener
+        /// Nil if it is switched off.
+        let tcp: Listener?
+        /// Nil unless a setting asks for it.
+        let tls: Listener?
+
+        var listeners: [Listener] { [socket] + [tcp, tls].compactMap(\.self) }
+    }
+
+    func open(_ parts: ManagementParts) async throws(ServiceError) -> Opened {
+        let key = try ManagementKey.load(in: folder)
+        let server = ManagementServer(
+            ManagementAPI(parts), hostnames: settings.hostnames, key: key, connects: connects, logger: logger)
+        do throws(ServiceError) {
+            return Opened(
+                server: server, key: key,
+                socket: try await openSocket(of: server, at: settings.socketPath ?? folder.socketFile),
+                tcp: try await openTCP(of: server), tls: try await openTLS(of: server))
+        } catch {
+            await server.close()
+            throw error
+        }
+    }
+
+    private func openTCP(of server: ManagementServer) async throws(ServiceError) -> Listener? {
         guard let address = settings.managementAddress else { return nil }
         do {
             return try await server.listen(
@@ -31,7 +61,7 @@ struct ManagementOpening {
         }
     }
 
-    func openTLS() async throws(ServiceError) -> Listener? {
+    private func openTLS(of server: ManagementServer) async throws(ServiceError) -> Listener? {
         guard let address = settings.managementTLS else { return nil }
         do {
             let certificate = certificate
@@ -48,7 +78,7 @@ struct ManagementOpening {
                 + "(\(ConnectionFailure.cause(of: error))); name another with --\(setting) ADDRESS:PORT.")
     }
 
-    func openSocket(at path: String) async throws(ServiceError) -> Listener {
+    private func openSocket(of server: ManagementServer, at path: String) async throws(ServiceError) -> Listener {
         // The system's limit, with the zero at the end (sys/un.h).
         let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard path.utf8.count <= limit else {

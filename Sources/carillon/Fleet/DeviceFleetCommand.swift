@@ -28,31 +28,31 @@ struct DeviceFleetCommand: AsyncParsableCommand {
     @Option(help: "development or production.")
     var environment = Environment.development
 
-    @Option(help: "The share of the devices that is offline, 0 to 1.")
+    @Option(help: "The share of devices that are offline, 0 to 1.")
     var offline = 0.0
 
-    @Option(name: .customLong("reconnects-per-minute"), help: "How many devices a minute lose their connection.")
+    @Option(name: .customLong("reconnects-per-minute"), help: "How many devices lose their connection in a minute.")
     var reconnectsPerMinute = 0.0
 
     @Option(
-        name: .customLong("acknowledgement-delay"), help: "Milliseconds that each app takes for a notification.")
+        name: .customLong("acknowledgement-delay"), help: "Milliseconds that each app needs for a notification.")
     var acknowledgementDelay = 0
 
     @Option(
-        help: "What each device says of its power on each connection: low, awake or charging.",
+        help: "The power that each device reports on each connection: low, awake or charging.",
         transform: { try choice($0) })
     var power: Device.Power?
 
-    @Option(help: "What chance decides, the same seed decides the same.")
+    @Option(help: "The seed of all random choices: the same seed makes the same choices.")
     var seed: UInt64 = 1
 
     @Option(help: "Seconds from one line of totals to the next.")
     var interval = 10.0
 
-    @Option(help: "Seconds after which to end; until a signal comes by default.")
+    @Option(help: "End after this many seconds; by default the fleet runs until a signal.")
     var duration: Double?
 
-    @Option(help: "A file for the device tokens, one a line.")
+    @Option(help: "A file for the device tokens, one on each line.")
     var tokens: String?
 
     func validate() throws {

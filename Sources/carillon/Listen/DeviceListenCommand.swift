@@ -25,11 +25,11 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var bundleID: [String] = []
 
     @Option(
-        help: "What the device says of its power on each connection: low, awake or charging. It is kept.",
+        help: "The power that the device reports on each connection: low, awake or charging. It is kept.",
         transform: { try choice($0) })
     var power: Device.Power?
 
-    @Flag(name: .customLong("as-app"), help: "With --json: what the apps are told and the user sees, an event a line.")
+    @Flag(name: .customLong("as-app"), help: "With --json: what the apps are told and the user sees, one event a line.")
     var asApp = false
 
     @Option(
@@ -38,7 +38,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var state = AppState.background
 
     @Option(
-        help: "What the user lets the apps' alerts be: banner (the default), alert or off.",
+        help: "The user's setting for the apps' alerts: banner (the default), alert or off.",
         transform: { try choice($0) })
     var alerts = AppSettings.AlertStyle.banner
 

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Counts the answers that have no end of their own.
+final class StreamBudget: Sendable {
+    private let count = Mutex(0)
+    private let limit: Int
+
+    init(limit: Int = ManagementLimits.streams) { self.limit = limit }
+
+    /// Stands for one answer; it is given back when nobody holds it any more.
+    final class Permit: Sendable {
+        private let budget: StreamBudget
+
+        fileprivate init(_ budget: StreamBudget) { self.budget = budget }
+
+        deinit { budget.count.withLock { $0 -= 1 } }
+    }
+
+    /// - Throws: 503 if there are as many as there may be.
+    func take() throws(Problem) -> Permit {
+        let isTaken = count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+        guard isTaken else {
+            throw Problem(503, "\(limit) streams are open already; close one, or ask again without follow.")
+        }
+        return Permit(self)
+    }
+}
