@@ -16,14 +16,12 @@ extension DeliverySimulation {
         // A service alone has one connection, which counts as the same one after a restart.
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
-            // A provider often sends the next one to the same destination.
-            if chance(40), let last = lastSubmission,
-                let same = nodes.first(where: { $0.start == last.connection.start }),
-                same.isUp
+            // A provider often has another one for the same destination once it has its answer.
+            if chance(40), let last = records.suffix(20).filter(\.isAccepted).randomElement(using: &random),
+                let same = nodes.first(where: { $0.start == last.connection.start && $0.isUp })
             {
                 (node, destination, connection) = (same, last.destination, last.connection)
             }
-            lastSubmission = (destination, connection)
             if chance(20) { learn(destination.deviceKey, node) }
         }
         let submission = submission(number, to: destination)

@@ -110,7 +110,7 @@ extension DeliverySimulation {
     }
 
     /// How long a lease is good without its node's saying so again.
-    private static var leaseLife: Duration { .seconds(1) }
+    private static var leaseLife: Duration { .milliseconds(100) }
 
     /// A node learns something, is cut off, is mended, or starts again.
     func nodeStep() {
@@ -164,12 +164,14 @@ extension DeliverySimulation {
         }
     }
 
+    /// The nodes that have stored something and not said so yet.
+    var talking: [Node] {
+        nodes.filter { node in node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement } }
+    }
+
     /// A process dies: only what is on disk is left. One that is alone starts again at once.
     func crash() {
-        // More often than chance would have it, one that has stored something and not said so yet.
-        let talking = nodes.filter { node in
-            node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement }
-        }
+        // Rather one that has stored something and not said so yet: that is where it matters.
         guard let node = talking.randomElement(using: &random) ?? someNode() else { return }
         for case .storing(let entries) in node.calls {
             for entry in entries where chance(50) { _ = commit(entry) }
@@ -189,7 +191,7 @@ extension DeliverySimulation {
             messages.append(Message(from: other.number, to: other.number, device: nil, content: .nodeLost))
         }
         now = now.advanced(by: .milliseconds(1))
-        if isCluster { wantsRest = wantsRest || chance(50) }
+        if diesOften { wantsRest = wantsRest || chance(50) }
     }
 
     // MARK: Apps

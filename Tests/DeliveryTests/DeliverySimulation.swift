@@ -69,6 +69,8 @@ final class DeliverySimulation {
     var limits = DeliveryLimits()
     /// After how many of a hundred steps a message gets on: in some runs at once, in others with everything between.
     private let messagePace: Int
+    /// Whether nodes die whenever they have something to say.
+    let diesOften: Bool
     /// Nothing fails and nothing new comes.
     var isSettling = false
 
@@ -99,14 +101,14 @@ final class DeliverySimulation {
     /// The rest comes early, so that what just happened is not made good by what happens next.
     var wantsRest = false
     private(set) var stepCount = 0
-    /// What was submitted last, and where.
-    var lastSubmission: (destination: Destination, connection: Connection)?
 
     /// - Parameter nodes: how many there are.
     init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
         isCluster = count > 1
+        // Every combination with every number of nodes.
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
+        diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)
         limits.unacknowledgedPerDevice = 3
         limits.pendingStoresPerShard = 6
@@ -161,7 +163,7 @@ final class DeliverySimulation {
         case 95: powerStep()
         case 96..<98: if isCluster { nodeStep() } else { timeStep() }
         case 98: appStep()
-        default: if chance(isCluster ? 30 : 10) { crash() } else { sweep() }
+        default: if chance(10) || diesOften && !talking.isEmpty { crash() } else { sweep() }
         }
         if isCluster, chance(messagePace) { messageStep() }
     }

@@ -28,12 +28,7 @@ struct DeliverySimulationTests {
             !DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault)
                 .run(rounds: Self.rounds, steps: Self.steps).isEmpty
         }
-        // It takes a death between storing and announcing that nothing afterwards makes good: not in every short run.
-        withKnownIssue("found in long runs", isIntermittent: true) {
-            #expect(isFound)
-        } when: {
-            fault == .forgetsLostNode
-        }
+        #expect(isFound)
     }
 
     /// script/simulate sets how long, and where to begin.
