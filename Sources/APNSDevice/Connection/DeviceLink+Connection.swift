@@ -196,11 +196,3 @@ extension DeviceLink: CourierConnection.Owner {
         }
     }
 }
-
-extension String {
-    /// Whether it is an address and not a name: such go without a server name in the handshake (RFC 6066, 3).
-    fileprivate var isIPAddress: Bool {
-        // What is no address is a name.
-        (try? SocketAddress(ipAddress: self, port: 0)) != nil
-    }
-}

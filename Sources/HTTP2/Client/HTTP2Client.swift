@@ -116,11 +116,3 @@ extension HeaderBlock {
         append(":path", request.path, indexing: .never)
     }
 }
-
-extension String {
-    /// Whether it is an address and not a name: such go without a server name in the handshake (RFC 6066, 3).
-    fileprivate var isIPAddress: Bool {
-        // What is no address is a name.
-        (try? SocketAddress(ipAddress: self, port: 0)) != nil
-    }
-}

@@ -1,7 +1,7 @@
+import Connections
 import Crypto
 import Foundation
 import HTTPTypes
-import NIOCore
 import Notifications
 import Trust
 
@@ -79,7 +79,7 @@ struct AccessRules: Sendable {
     }
 
     private func allows(_ host: String) -> Bool {
-        hosts.contains(host) || host.hasSuffix(".localhost") || (allowsAddresses && Self.isAddress(host))
+        hosts.contains(host) || host.hasSuffix(".localhost") || (allowsAddresses && host.isIPAddress)
     }
 
     private func showsKey(_ request: HTTPRequest) -> Bool {
@@ -109,9 +109,5 @@ struct AccessRules: Sendable {
     private static func isJSON(_ type: String) -> Bool {
         let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         return essence == JSONAnswer.mediaType || essence == "application/merge-patch+json"
-    }
-
-    private static func isAddress(_ host: String) -> Bool {
-        (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 }

@@ -1,0 +1,10 @@
+import NIOCore
+
+extension String {
+    /// Whether it is an IP address and not a name. TLS takes no address as a server name (RFC 6066, 3), and no name that
+    /// leads elsewhere is an address.
+    package var isIPAddress: Bool {
+        // Whatever cannot be read as an address is a name.
+        (try? SocketAddress(ipAddress: self, port: 0)) != nil
+    }
+}
