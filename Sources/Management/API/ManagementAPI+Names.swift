@@ -14,37 +14,32 @@ extension ManagementAPI {
     }
 
     func teamID(_ name: String) throws(Problem) -> TeamID {
-        guard let id = TeamID(rawValue: name) else {
-            throw Problem(400, "\(name.debugDescription) is not a team ID: ten capital letters and digits.")
-        }
-        return id
+        try read(name, .tenCharacters, TeamID.init(rawValue:))
     }
 
-    func keyID(_ name: String) throws(Problem) -> KeyID {
-        guard let id = KeyID(rawValue: name) else {
-            throw Problem(400, "\(name.debugDescription) is not a key ID: ten capital letters and digits.")
-        }
-        return id
-    }
+    func keyID(_ name: String) throws(Problem) -> KeyID { try read(name, .tenCharacters, KeyID.init(rawValue:)) }
 
-    func bundleID(_ name: String) throws(Problem) -> BundleID {
-        guard let bundleID = BundleID(rawValue: name) else {
-            throw Problem(400, "\(name.debugDescription) is not a bundle ID: letters, digits, hyphens and periods.")
-        }
-        return bundleID
-    }
+    func bundleID(_ name: String) throws(Problem) -> BundleID { try read(name, .bundleID, BundleID.init(rawValue:)) }
 
     func environment(_ name: String) throws(Problem) -> Environment {
-        guard let environment = Environment(rawValue: name) else {
-            throw Problem(400, "\(name.debugDescription) is neither development nor production.")
-        }
-        return environment
+        try read(name, .environment, Environment.init(rawValue:))
     }
 
     func serial(_ name: String) throws(Problem) -> CertificateSerial {
-        guard let serial = CertificateSerial(name) else {
-            throw Problem(400, "\(name.debugDescription) is not a serial: 32 hexadecimal digits.")
+        try read(name, .serial) { CertificateSerial($0) }
+    }
+
+    func deviceID(_ name: String) throws(Problem) -> DeviceID { try read(name, .deviceID) { DeviceID($0) } }
+
+    /// Schemas have checked the format before; this is where a type says the same.
+    private func read<Name>(
+        _ text: String,
+        _ format: TextFormat,
+        _ make: (String) -> Name?,
+    ) throws(Problem) -> Name {
+        guard let name = make(text) else {
+            throw Problem(400, "\(text.debugDescription) has to be \(format.name).")
         }
-        return serial
+        return name
     }
 }

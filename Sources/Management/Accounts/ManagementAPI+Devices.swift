@@ -19,9 +19,7 @@ extension ManagementAPI {
 
     /// - Parameter environment: nil for both: in an emergency nobody remembers which environment a device is of.
     func revokeDevice(_ name: String, in environment: String?) async throws -> ManagementMessages.RevokedDevice {
-        guard let device = DeviceID(name) else {
-            throw Problem(400, "\(name.debugDescription) is not a device ID: 16 hexadecimal digits.")
-        }
+        let device = try deviceID(name)
         let environments = try environment.map { [try self.environment($0)] } ?? Environment.allCases
         let revocation = DeviceRevocation(
             accounts: accounts, registrations: parts.registrations, switchboard: parts.switchboard)

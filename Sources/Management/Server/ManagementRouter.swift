@@ -104,14 +104,14 @@ private struct UnknownPaths: RouterMiddleware {
         context: ManagementContext,
         next: @concurrent (Request, ManagementContext) async throws -> Response,
     ) async throws -> Response {
+        let path = request.head.path?.prefix { $0 != "?" } ?? ""
         do {
             // An empty name would be taken for the whole list.
-            let path = request.head.path?.prefix { $0 != "?" } ?? ""
             guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
             if let problem = context.refusal(of: request, access: .key, now: clock()) { throw problem }
-            let methods = ManagementOperation.all.filter { $0.matches(request.head.path?.prefix { $0 != "?" } ?? "") }
+            let methods = ManagementOperation.all.filter { $0.matches(path) }
                 .map(\.method.rawValue)
             guard methods.isEmpty else {
                 let head = methods.contains(HTTPRequest.Method.get.rawValue) ? [HTTPRequest.Method.head.rawValue] : []

@@ -3,16 +3,9 @@ import Foundation
 import Logging
 import Management
 import NIOCore
+import NIOPosix
 import Notifications
 import Trust
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Opens the listeners of the management API: the Unix socket, TCP, and TLS if a setting asks for it.
 struct ManagementOpening {
@@ -87,7 +80,7 @@ struct ManagementOpening {
                 "The socket's path \(path) has \(path.utf8.count) bytes, and the system allows \(limit); "
                     + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
         }
-        try removeAbandonedSocket(path)
+        try await removeAbandonedSocket(path)
         do {
             let listener = try await server.listen(atSocket: path)
             chmod(path, 0o600)
@@ -99,7 +92,7 @@ struct ManagementOpening {
     }
 
     /// Removes the socket of a service that was killed, and nothing else.
-    private func removeAbandonedSocket(_ path: String) throws(ServiceError) {
+    private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
         // Nothing there, as a rule.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard attributes[.type] as? FileAttributeType == .typeSocket else {
@@ -107,7 +100,7 @@ struct ManagementOpening {
                 .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
         }
         // Whoever accepts is alive; a service that was killed has left the socket behind.
-        guard !Self.answers(path) else {
+        guard await !Self.answers(path) else {
             throw ServiceError(
                 .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
         }
@@ -115,26 +108,12 @@ struct ManagementOpening {
     }
 
     /// Whether a process listens on the socket.
-    private static func answers(_ path: String) -> Bool {
-        let descriptor = socket(AF_UNIX, streamSocketType, 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        // The path was checked to fit, with the zero after it.
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-    }
-
-    private static var streamSocketType: Int32 {
-        #if canImport(Glibc)
-            Int32(SOCK_STREAM.rawValue)
-        #else
-            SOCK_STREAM
-        #endif
+    private static func answers(_ path: String) async -> Bool {
+        let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(unixDomainSocketPath: path)
+        // That it cannot be connected is the answer.
+        guard let channel = try? await connecting.get() else { return false }
+        channel.close(promise: nil)
+        return true
     }
 }
