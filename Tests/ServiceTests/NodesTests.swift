@@ -164,6 +164,8 @@ struct NodesTests {
             let device = try nodes.makeDevice()
             let client = try await node.connectCourier(device)
             let stream = try await client.open(Node.headers("GET", "/1/notifications"), endStream: true)
+            // Requests of one connection are handled in order: once this one is answered, the stream has begun.
+            #expect(try await client.send(Node.headers("POST", "/1/state"), body: #"{"power":"awake"}"#).status == 204)
             node.accounts.cutOff(true)
             #expect(try await stream.nextLine() == #"{"end":"storeUnavailable"}"#)
             let goAways = try await client.goAways()
