@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Why a connection failed, in words for a person: without the libraries' own types and file names.
+/// Why a connection failed, or could not be prepared, in words for a person: without the libraries' own types and file names.
 package enum ConnectionFailure {
     package static func cause(of error: any Error) -> String {
         switch error {
@@ -15,10 +15,10 @@ package enum ConnectionFailure {
         case let error as ChannelError:
             if case .connectTimeout = error { return "it did not answer in time" }
             return "\(error)"
-        case let error as NIOSSLError:
-            return tls("\(error)")
-        case let error as BoringSSLError:
-            return tls("\(error)")
+        case NIOSSLError.failedToLoadCertificate:
+            return "there is no certificate in PEM"
+        case NIOSSLError.failedToLoadPrivateKey:
+            return "there is no private key in PEM that can be used"
         default:
             return tls("\(error)")
         }
@@ -26,7 +26,9 @@ package enum ConnectionFailure {
 
     /// BoringSSL's own word for what went wrong, such as CERTIFICATE_VERIFY_FAILED, without the place in its source.
     private static func tls(_ text: String) -> String {
-        guard let start = text.range(of: "OPENSSL_internal:") else { return text }
+        guard let start = text.range(of: "OPENSSL_internal:") else {
+            return text.contains("unknownError([])") ? "TLS: no reason given" : text
+        }
         let word = text[start.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
         return "TLS: \(word)"
     }

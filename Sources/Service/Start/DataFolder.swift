@@ -1,5 +1,8 @@
+import Connections
 import Delivery
 import Foundation
+import NIOCore
+import NIOSSL
 import PrivateFiles
 import SQLiteStore
 
@@ -119,12 +122,19 @@ package struct DataFolder: Sendable {
                 throw ServiceError(.dataFolder, "\(file) exists already, and is not overwritten.")
             }
         } catch {
-            throw error as? ServiceError ?? ServiceError(.dataFolder, (error as? StoreError)?.cause ?? "\(error)")
+            throw error as? ServiceError ?? ServiceError(.dataFolder, Self.reason(error))
         }
     }
 
-    /// What the system says of an error with a file.
+    /// Why a file could not be used, in words for a person: without the libraries' own types and file names.
     package static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as ServiceError: return error.cause
+        case let error as StoreError: return error.cause
+        case is DecodingError, is EncodingError: return "it does not hold what it should"
+        case is NIOSSLError, is BoringSSLError, is IOError: return ConnectionFailure.cause(of: error)
+        default: break
+        }
         let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
         if let underlying, underlying.domain == NSPOSIXErrorDomain {
             return String(cString: strerror(Int32(underlying.code)))

@@ -72,7 +72,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         do {
             return try JSONDecoder().decode(ServiceDescription.self, from: data)
         } catch {
-            throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(error)")
+            throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(DataFolder.reason(error)).")
         }
     }
 
@@ -83,7 +83,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
             let data = try encoder.encode(self)
             try DataFolder.write(String(decoding: data, as: UTF8.self) + "\n", to: folder.descriptionFile)
         } catch {
-            throw error as? ServiceError ?? ServiceError(.dataFolder, "\(error)")
+            throw error as? ServiceError ?? ServiceError(.dataFolder, DataFolder.reason(error))
         }
     }
 }
