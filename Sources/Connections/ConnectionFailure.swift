@@ -10,6 +10,8 @@ package enum ConnectionFailure {
         case let error as NIOConnectionError:
             if let first = error.connectionErrors.first { return cause(of: first.error) }
             return "the name \(error.host) is not known"
+        case let error as SocketAddressError.UnknownHost:
+            return "the name \(error.host) is not known"
         case let error as IOError:
             return String(cString: strerror(error.errnoCode))
         case let error as ChannelError:

@@ -51,9 +51,11 @@ import Testing
         try await CarillonProcess.with { service in
             let device = try await device(service)
             #expect(try await service.send(alert: "Kept", to: device.token).status == 200)
-            try FileManager.default.removeItem(atPath: service.data)
+            for suffix in ["", "-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: service.data + "/carillon.sqlite" + suffix)
+            }
             let answer = try await service.send(alert: "Lost", to: device.token)
-            #expect(answer.status == 503 && answer.body.contains("ServiceUnavailable"))
+            #expect(answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("ServiceUnavailable"))
             await service.child.errors.wait(for: "The store is not usable")
             #expect(service.child.errors.text.contains("deleted, moved or replaced"))
         }

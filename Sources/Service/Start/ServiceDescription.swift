@@ -66,6 +66,12 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     /// The description of the service that runs on the folder.
     package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
         guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
+            guard !folder.isClosedToThisUser else {
+                throw ServiceError(
+                    .dataFolder,
+                    "The data folder \(folder.path) is another user's: run the command as that user, or set "
+                        + "CARILLON_MANAGEMENT_URL and CARILLON_MANAGEMENT_KEY.")
+            }
             throw ServiceError(
                 .dataFolder, "No service runs on \(folder.path); start one with: carillon serve --data \(folder.path)")
         }
