@@ -1,6 +1,7 @@
 import CommonTesting
 import Delivery
 import Foundation
+import Notifications
 import Testing
 
 @testable import SQLiteStore
