@@ -34,6 +34,8 @@ final class ProviderConnection: HTTP2Connection {
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
+    /// A good provider token came.
+    private(set) var hasShownTrust = false
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
     /// Since when the client owes an acknowledgement of SETTINGS.
@@ -48,7 +50,7 @@ final class ProviderConnection: HTTP2Connection {
         self.certificate = certificate
         hasCertificate = certificate != nil
         eventLoop = channel.eventLoop
-        peer = channel.remoteAddress?.ipAddress ?? ""
+        peer = channel.remoteAddress?.host ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
         response = ProviderResponse(environment: gateway.environment)
         var system = SystemRandomNumberGenerator()
@@ -101,6 +103,7 @@ final class ProviderConnection: HTTP2Connection {
         switch sender {
         case .token(let token):
             guard wasLookedAt else { return }
+            hasShownTrust = true
             memory.bind(to: token.team)
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):

@@ -79,7 +79,8 @@ extension CarillonService {
         let metrics = ServiceMetrics(factory: registry)
         let signal = LogSignal()
         let deliveryLog = try openLog(folder, settings, metrics, signal, logger)
-        let store = try await settings.store.open(in: folder, log: deliveryLog)
+        let store = try await settings.store.open(
+            in: folder, log: deliveryLog, acceptsDamage: settings.acceptsDamagedLog, logger: logger)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(

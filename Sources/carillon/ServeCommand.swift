@@ -45,6 +45,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
+    @Flag(
+        name: .customLong("accept-damaged-log"),
+        help: "Start although accepted notifications are lost in a damaged write-ahead log, which is kept aside.")
+    var acceptDamagedLog = false
+
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
     var config: String?
 
@@ -89,6 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports
+        settings.acceptsDamagedLog = acceptDamagedLog
         settings.socketPath = socket ?? settings.socketPath
         if let store { try settings.setStore(store) }
         if let management { try settings.setManagement(management) }

@@ -1,4 +1,5 @@
 import Delivery
+import Logging
 import MemoryStore
 import SQLiteStore
 
@@ -23,13 +24,26 @@ package enum StoreChoice: Sendable, Hashable {
     }
 
     /// Opens the store.
-    /// - Parameter log: told what leaves the mailboxes otherwise than by a removal that was asked for.
-    func open(in folder: DataFolder, log: any DeliveryLog) async throws(ServiceError) -> any Store {
+    /// - Parameters:
+    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    ///   - acceptsDamage: whether to go on without what a damaged write-ahead log has lost.
+    func open(
+        in folder: DataFolder,
+        log: any DeliveryLog,
+        acceptsDamage: Bool,
+        logger: Logger,
+    ) async throws(ServiceError) -> any Store {
         switch self {
         case .memory: return MemoryStore(log: log, clock: { .now() })
         case .sqlite:
             do {
-                return try await SQLiteStore.open(folder: folder.path, log: log, clock: { .now() })
+                let store = try await SQLiteStore.open(
+                    folder: folder.path, log: log, acceptsDamage: acceptsDamage,
+                    clock: { .now() })
+                if let loss = store.loss {
+                    logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
+                }
+                return store
             } catch {
                 throw ServiceError(.store, error.cause)
             }
