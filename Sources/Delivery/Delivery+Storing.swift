@@ -15,7 +15,7 @@ extension Delivery {
 
     /// Tells the shards what the store said, and the providers once all shards know: each connection is woken once.
     private func stored(_ batches: [StoreQueue.Batch], _ results: [Result<MailboxVersion, StoreError>]) {
-        let now = clock()
+        let now = clock.moment
         var results = results[...]
         var answers = GatheredAnswers()
         // What is not yet answered is not yet done.
@@ -57,7 +57,7 @@ extension Delivery {
     private func finish(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
-            let now = clock()
+            let now = clock.moment
             advance(shards[batch.shard], now) { $0.stored(results, now: now.uptime) }
         }
     }

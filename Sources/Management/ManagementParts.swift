@@ -18,7 +18,9 @@ package struct ManagementParts: Sendable {
     package let metrics: @Sendable () -> String
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
-    package let clock: @Sendable () -> Timestamp
+    package let clock: ServiceClock
+    /// Does what is due after the clock was advanced.
+    package let catchUp: @Sendable () async -> Void
 
     package init(
         accounts: any Accounts,
@@ -31,7 +33,8 @@ package struct ManagementParts: Sendable {
         revocationList: @escaping @Sendable () throws -> RevocationList,
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
+        catchUp: @escaping @Sendable () async -> Void,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -44,5 +47,6 @@ package struct ManagementParts: Sendable {
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock
+        self.catchUp = catchUp
     }
 }

@@ -97,7 +97,7 @@ final class ProviderConnection: HTTP2Connection {
                 return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
             }
             session?.announce(concurrentStreams: 1)
-            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
+            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
@@ -275,8 +275,8 @@ extension ProviderConnection {
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
-    /// Seconds since 1970.
-    private var now: Double { Double(gateway.clock().milliseconds) / 1000 }
+    /// Seconds since 1970, as certificates count them.
+    private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
 
     /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
     private func checkAgain(
@@ -325,7 +325,7 @@ extension ProviderConnection {
         requests[index].id = .value(id)
         let subject = requests[index].subject(id)
         gateway.deliveryLog.record(
-            DeliveryEvent(time: gateway.clock(), step: .rejected(rejection.reason), subject: subject))
+            DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
         refuse(stream, rejection)
     }
 
@@ -335,7 +335,7 @@ extension ProviderConnection {
         requests[index].isAnswered = true
         requests[index].body = []
         let id = requests[index].id.present ?? .random(using: &random)
-        let (headers, body) = response.rejected(rejection, id)
+        let (headers, body) = response.rejected(rejection, id, clock: gateway.clock)
         session?.respond(stream, headers, body: body)
     }
 

@@ -47,7 +47,7 @@ struct ProviderMemory {
         }
         let accounts = current(gateway)
         let verified = try gateway.tokens.verify(
-            value, environment: gateway.environment, accounts: accounts, now: now)
+            value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now)
         guard team == nil || team == verified.team else {
             let detail = "This connection sends for another team; one connection serves one team."
             throw Rejection(.invalidProviderToken, detail: detail)
@@ -128,7 +128,7 @@ struct ProviderMemory {
         }
         accounts = newest
         areAccountsCurrent = gateway.accounts.isCurrent
-        now = Double(gateway.clock().milliseconds) / 1000
+        now = Double(gateway.clock.time.milliseconds) / 1000
         isCurrent = true
     }
 }

@@ -1,3 +1,4 @@
+import Delivery
 import HTTP2
 import NIOCore
 import Notifications
@@ -21,7 +22,16 @@ struct ProviderResponse {
     }
 
     /// Every other status, with a JSON dictionary.
-    mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
+    /// - Parameter clock: writes the timestamp for the provider, whose clock is not the service's.
+    mutating func rejected(
+        _ rejection: Rejection,
+        _ id: NotificationID,
+        clock: ServiceClock,
+    ) -> (headers: HeaderBlock, body: ByteBuffer) {
+        var rejection = rejection
+        if let time = rejection.timestamp {
+            rejection.timestamp = clock.clientTime(of: Timestamp(milliseconds: time)).milliseconds
+        }
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
         append(id.text)

@@ -57,6 +57,13 @@ extension TextFormat {
         pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
     ) { NotificationID($0) != nil }
 
+    /// What `Duration(iso8601:)` reads, and nothing negative.
+    static let duration = TextFormat(
+        "a duration of ISO 8601 without years and months, such as PT1H, PT0.5S or P2D",
+        pattern: "^P(?=[0-9T])(?:[0-9]{1,9}W)?(?:[0-9]{1,9}D)?"
+            + "(?:T(?=[0-9])(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}(?:[.,][0-9]{1,9})?S)?)?$"
+    ) { Duration(iso8601: $0) != nil }
+
     static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
 
     /// A text of 1 to `maximum` bytes on one line. A control character in a name would reach the terminal of whoever

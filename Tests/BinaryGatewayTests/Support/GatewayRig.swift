@@ -84,7 +84,7 @@ struct GatewayRig: Sendable {
         switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), limits: options.delivery, clock: { clock.moment })
+            origin: .random(using: &random), limits: options.delivery, clock: ServiceClock { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: accounts, clock: time)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
