@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"advance":"-PT1H"}"#, "/advance"), (#"{"advance":"1 hour"}"#, "/advance"),
-        (#"{"advance":"P1Y"}"#, "/advance"), (#"{"advance":"P5300W"}"#, "/advance"), (#"{"advance":3600}"#, "/advance"),
+        (#"{"advance":"P1Y"}"#, "/advance"), (#"{"advance":"P367D"}"#, "/advance"), (#"{"advance":3600}"#, "/advance"),
         (#"{"set":"2030-01-01"}"#, "/set"),
     ])
     func `What is no way forward is refused, and nothing happens`(_ body: String, _ pointer: String) async throws {

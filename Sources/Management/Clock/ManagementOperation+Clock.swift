@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import Hummingbird
+import Matching
 import Notifications
 
 // The service's clock.
