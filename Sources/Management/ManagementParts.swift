@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+package import Rehearsals
 package import Trust
 
 /// What the API needs of the service. It knows ports, and nothing of how things are stored.
@@ -19,8 +20,10 @@ package struct ManagementParts: Sendable {
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
     package let clock: ServiceClock
-    /// Does what is due after the clock was advanced.
-    package let catchUp: @Sendable () async -> Void
+    /// Nil if the service does not serve the development environment.
+    package let rehearsals: RehearsalDirector?
+    /// Advances the clock, and does everything that is due then.
+    package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
 
     package init(
         accounts: any Accounts,
@@ -34,7 +37,8 @@ package struct ManagementParts: Sendable {
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
         clock: ServiceClock,
-        catchUp: @escaping @Sendable () async -> Void,
+        rehearsals: RehearsalDirector?,
+        advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -47,6 +51,7 @@ package struct ManagementParts: Sendable {
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock
-        self.catchUp = catchUp
+        self.rehearsals = rehearsals
+        self.advance = advance
     }
 }

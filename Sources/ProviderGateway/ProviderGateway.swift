@@ -77,6 +77,8 @@ package final class ProviderGateway: HTTP2Service {
         return identity
     }
 
+    package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
+
     package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
         ProviderConnection(gateway: self, certificate: peer, channel: channel)
     }

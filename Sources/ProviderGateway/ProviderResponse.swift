@@ -1,4 +1,3 @@
-import Delivery
 import HTTP2
 import NIOCore
 import Notifications
@@ -22,20 +21,17 @@ struct ProviderResponse {
     }
 
     /// Every other status, with a JSON dictionary.
-    /// - Parameter clock: writes the timestamp for the provider, whose clock is not the service's.
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
         _ id: NotificationID,
-        clock: ServiceClock,
+        retryAfter: Int? = nil,
     ) -> (headers: HeaderBlock, body: ByteBuffer) {
-        var rejection = rejection
-        if let time = rejection.timestamp {
-            rejection.timestamp = clock.clientTime(of: Timestamp(milliseconds: time)).milliseconds
-        }
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
         append(id.text)
         headers.append("content-type", "application/json")
+        if let retryAfter { headers.append("retry-after", String(retryAfter)) }
         return (headers, Self.body(rejection, in: environment))
     }
 

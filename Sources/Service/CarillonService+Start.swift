@@ -151,12 +151,14 @@ private struct ServiceBuilder {
             processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile,
             socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
+        let testing = settings.environments.contains(.development) ? ServiceTesting() : nil
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance,
                 environmentKeyReason: settings.environmentKeyReason, authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
+                deliveryLog: deliveryLog, watch: environment == .development ? testing?.watch : nil,
+                limits: settings.provider, limitLog: limitLog, clock: clock)
         }
         let couriers = settings.environments.map { environment in
             Courier(
@@ -172,7 +174,7 @@ private struct ServiceBuilder {
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
         let binaryListeners = try await opening.openBinary(
-            .binary, binaryGateways(secrets, delivery), providerConnects)
+            .binary, binaryGateways(secrets, delivery, testing), providerConnects)
         let feedbackListeners = try await opening.openBinary(
             .feedback, feedbackServices(secrets, delivery), providerConnects)
         let courierListeners = try await opening.open(
@@ -195,7 +197,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, delivery, state))
+        ).open(managementParts(secrets, switchboard, delivery, state, testing))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -217,6 +219,7 @@ private struct ServiceBuilder {
         _ switchboard: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
+        _ testing: ServiceTesting?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
@@ -232,21 +235,28 @@ private struct ServiceBuilder {
                 return registry.text()
             },
             unreadiness: { await state.unreadiness() }, clock: clock,
-            catchUp: { [deliveryLog] in
+            rehearsals: testing?.rehearsals,
+            advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
+                // What has happened keeps its time.
+                await deliveryLog.flush()
+                let time = try clock.advance(by: duration)
                 switchboard.tick()
                 await delivery.catchUp()
                 await deliveryLog.removeOld()
+                return time
             })
     }
 
     private func binaryGateways(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
+        _ testing: ServiceTesting?,
     ) -> [Environment: BinaryGateway] {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
-                delivery: delivery, limits: settings.binary)
+                delivery: delivery,
+                watch: certificates.environment == .development ? testing?.watch : nil, limits: settings.binary)
         }
     }
 

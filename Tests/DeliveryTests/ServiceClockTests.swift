@@ -105,6 +105,16 @@ struct ServiceClockTests {
         #expect(clock.serviceSeconds(ofClient: .nan).isNaN)
     }
 
+    @Test func `An iat in the second of an advance is one after it`() throws {
+        let clock = ServiceClock(isVirtual: true) {
+            Moment(time: Timestamp(milliseconds: 1_000_000_700), uptime: Uptime(nanoseconds: 0))
+        }
+        try clock.advance(by: .seconds(3600))
+        #expect(clock.serviceSeconds(ofClient: 1_000_000) == 1_003_600)
+        #expect(clock.serviceSeconds(ofClient: 1_000_000.5) == 1_000_000.5)
+        #expect(clock.serviceSeconds(ofClient: 999_999) == 999_999)
+    }
+
     @Test func `The oldest advances are forgotten beyond the limit`() throws {
         let clock = Machine().clock()
         for _ in 0..<(ClockHistory.maximumSteps + 5) { try clock.advance(by: .milliseconds(1)) }

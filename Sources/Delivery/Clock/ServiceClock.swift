@@ -96,10 +96,14 @@ extension ServiceClock {
         return .at(clientTime(of: Timestamp(seconds: seconds)).seconds)
     }
 
-    /// Seconds since 1970 of a client, for the service.
+    /// Seconds since 1970 of a client, for the service: the `iat` of a provider token.
+    ///
+    /// Whole seconds are a moment somewhere in that second. If the clock was advanced within it, the moment counts as one
+    /// after the advance: a token that was verified before keeps the time that it had then.
     package func serviceSeconds(ofClient seconds: Double) -> Double {
         guard isAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
-        let time = Timestamp(milliseconds: UInt64(seconds * 1000))
+        let isWhole = seconds == seconds.rounded()
+        let time = Timestamp(milliseconds: UInt64(seconds * 1000) + (isWhole ? 999 : 0))
         return seconds + Double(serviceTime(ofClient: time).milliseconds - time.milliseconds) / 1000
     }
 }

@@ -16,7 +16,7 @@ extension ManagementOperation {
         ManagementOperation(
             method: .post, path: "/v1/clock", summary: "Advance the virtual clock",
             body: Body(schema: ManagementSchemas.clockAdvance), answer: .json(ManagementSchemas.clockReading),
-            problems: [409]
+            problems: [409, 413, 415]
         ) { api, call in
             try JSONAnswer.make(try await api.advanceClock(try call.message()))
         },
@@ -29,9 +29,8 @@ extension ManagementAPI {
         guard let duration = Duration(iso8601: request.advance) else {
             throw Problem.invalid("/advance", "The value has to be \(TextFormat.duration.name).")
         }
-        let time: Timestamp
-        do {
-            time = try parts.clock.advance(by: duration)
+        do throws(ServiceClock.AdvanceError) {
+            return ManagementMessages.ClockReading(try await parts.advance(duration))
         } catch {
             switch error {
             case .isSystem:
@@ -40,8 +39,6 @@ extension ManagementAPI {
                 throw Problem.invalid("/advance", "All advances together may have 100 years of 365 days.")
             }
         }
-        await parts.catchUp()
-        return ManagementMessages.ClockReading(time)
     }
 }
 
