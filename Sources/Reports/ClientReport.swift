@@ -1,4 +1,3 @@
-package import Matching
 import Notifications
 
 /// Judges what a team's clients did by the Guide and Apple's current advice. A pure function of a recorded history.

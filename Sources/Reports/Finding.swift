@@ -1,3 +1,5 @@
+import Matching
+
 /// Something that a client does against the Guide or Apple's current advice.
 package struct Finding: Sendable, Hashable {
     /// Always the same for the same kind: `provider-token-churn`.

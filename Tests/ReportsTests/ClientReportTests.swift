@@ -206,7 +206,7 @@ struct ClientReportTests {
     }
 
     @Test func `The push type is missing`() throws {
-        try Self.expect("push-type-missing", [1]) { try $0.send(headers: ["apns-push-type": .some(nil)]) }
+        try Self.expect("push-type-missing", [1]) { try $0.send(headers: ["apns-push-type": String?.none]) }
     }
 
     @Test(arguments: [

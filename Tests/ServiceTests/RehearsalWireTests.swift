@@ -139,9 +139,9 @@ import Testing
     }
 
     @Test func `A request hangs, and those after it are answered`() async throws {
-        try await Self.run(#"{"when":{"first":1},"fault":{"hang":true}}"#) { test, headers, _ in
+        try await Self.run(#"{"match":{"apnsID":"\#(Self.id)"},"fault":{"hang":true}}"#) { test, headers, _ in
             let client = try await test.connectProvider()
-            // The first request makes the connection known, so that a second stream may be open.
+            // A good provider token opens the connection for a second stream.
             let hanging = try await client.open(headers.fields, endStream: false)
             try await hanging.write(#"{"aps":{"alert":"Hello"}}"#)
             async let hung = hanging.finish()
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `An answer is late, and others overtake it`() async throws {
-        try await Self.run(#"{"when":{"first":1},"fault":{"delay":"PT1S"}}"#) { test, headers, _ in
+        try await Self.run(#"{"match":{"apnsID":"\#(Self.id)"},"fault":{"delay":"PT1S"}}"#) { test, headers, _ in
             let order = Mutex<[String]>([])
             let client = try await test.connectProvider()
             let late = try await client.open(headers.fields, endStream: false)
