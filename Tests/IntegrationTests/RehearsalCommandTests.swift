@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 import Testing
 
 /// Rehearsals and the clock, by the commands, with curl as the provider.
