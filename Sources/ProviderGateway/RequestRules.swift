@@ -166,7 +166,7 @@ struct RequestRules: Sendable {
             id: id,
             topic: topic.name,
             pushType: request.pushType.present,
-            priority: try priority(of: request, payload),
+            priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
             payload: payload,
@@ -174,10 +174,17 @@ struct RequestRules: Sendable {
     }
 
     /// It is an error to use priority 10 for what contains only content-available (Guide, Table 8-2); a background
-    /// notification likewise. Where the header is missing the service takes such a notification as 5.
-    private func priority(of request: ProviderRequest, _ payload: Payload) throws(Rejection) -> Priority {
-        let isBackground = request.pushType.present == .background
-        guard payload.isSilent || isBackground else { return request.priority.present ?? .immediate }
+    /// notification likewise. Where the header is missing the service takes such a notification as 5. That is for the app's
+    /// own topic, if the push type is `background` or missing: a call or a complication is urgent with any payload.
+    private func priority(
+        of request: ProviderRequest,
+        to topic: AddressedTopic,
+        _ payload: Payload,
+    ) throws(Rejection) -> Priority {
+        let type = request.pushType.present
+        let isBackground = type == .background
+        let isSilent = payload.isSilent && type == nil && topic.kind == .app
+        guard isSilent || isBackground else { return request.priority.present ?? .immediate }
         switch request.priority.present {
         case .immediate:
             let detail =
