@@ -44,7 +44,7 @@ final class ProviderConnection: HTTP2Connection {
         hasCertificate = certificate != nil
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
-        response = ProviderResponse(environment: gateway.environment)
+        response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -89,12 +89,15 @@ final class ProviderConnection: HTTP2Connection {
         switch sender {
         case .token(let token):
             guard wasLookedAt else { return }
-            memory.bind(to: token.team)
+            memory.bind(to: token)
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
-            guard rejection.reason != .tooManyProviderTokenUpdates else {
-                return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            switch rejection.reason {
+            case .tooManyProviderTokenUpdates: return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            // The token is good, on another connection.
+            case .unrelatedKeyIDInToken: return
+            default: break
             }
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
@@ -226,7 +229,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func drain() {
-        session?.drain(debugData: goAwayData(.shutdown))
+        session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
     /// A request that did not end in time is answered, so that the provider knows to send it again elsewhere. What was
@@ -239,11 +242,11 @@ final class ProviderConnection: HTTP2Connection {
         guard goneAway != reason else { return }
         goneAway = reason
         if reason == .idleTimeout { gateway.limitLog.struck(.idleTimeout, peer: peer) }
-        session?.goAway(.noError, debugData: goAwayData(reason))
+        session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
     private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
-        Array(ProviderResponse.body(Rejection(reason), in: gateway.environment).readableBytesView)
+        Array(ProviderResponse.body(Rejection(reason), hasDetail: gateway.answersHaveDetail).readableBytesView)
     }
 }
 

@@ -10,6 +10,8 @@ package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
+    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
@@ -21,6 +23,7 @@ package final class ProviderGateway: HTTP2Service {
 
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
+    ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - limitLog: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
@@ -28,6 +31,7 @@ package final class ProviderGateway: HTTP2Service {
         environment: Environment,
         conformance: Conformance,
         environmentKeyReason: EnvironmentKeyReason = .documented,
+        answerDetail: Bool = true,
         authority: CertificateAuthority,
         tokens: ProviderTokens,
         tokenKeys: SharedTokenKeys,
@@ -40,6 +44,7 @@ package final class ProviderGateway: HTTP2Service {
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
+        answersHaveDetail = answerDetail && environment == .development
         rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
         self.authority = authority
         self.tokens = tokens

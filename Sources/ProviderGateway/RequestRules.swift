@@ -82,10 +82,17 @@ struct RequestRules: Sendable {
     /// Each header by itself.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
+        if conformance == .strict, let id = request.id.present, id.hasCapitals {
+            let detail = "apns-id has capital letters; its canonical form has lowercase digits (Guide, Table 8-2)."
+            throw Rejection(.badMessageID, detail: detail)
+        }
         if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }
         if case .bad(let detail) = request.priority { throw Rejection(.badPriority, detail: detail) }
         if case .bad(let detail) = request.collapseID { throw Rejection(.badCollapseID, detail: detail) }
         if case .bad(let detail) = request.pushType { throw Rejection(.invalidPushType, detail: detail) }
+        if conformance == .strict, case .absent = request.pushType {
+            throw Rejection(.invalidPushType, detail: "There is no apns-push-type; devices of today need it.")
+        }
     }
 
     /// The topic: that there is one, that it can be one, that the sender may send to it, and that the push type goes
@@ -127,7 +134,7 @@ struct RequestRules: Sendable {
                 throw Rejection(.topicDisallowed, detail: "Team \(token.team) has no app with the topic \(topic.name).")
             }
             if let bundleIDs = token.bundleIDs, !bundleIDs.contains(app.bundleID) {
-                throw Rejection(.unrelatedKeyIDInToken, detail: "Key \(token.key) is not for the app \(app.bundleID).")
+                throw Rejection(.topicDisallowed, detail: "The key \(token.key) is not for the app \(app.bundleID).")
             }
             return app
         case .certificate(let certificate):
@@ -161,6 +168,9 @@ struct RequestRules: Sendable {
         }
         if conformance == .strict, !payload.contents.contains(.aps) {
             throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
+        }
+        if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
+            throw Rejection(.payloadEmpty, detail: fault)
         }
         return Notification(
             id: id,

@@ -115,7 +115,7 @@ enum RejectionTable {
         .init("another team's app with its token", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.otherTeam.token())
         },
-        .init("a key that is for another app alone", 403, "UnrelatedKeyIdInToken") { push, situation, _ in
+        .init("a key that is for another app alone", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.restricted.token())
         },
         .init("apns-push-type", "voip", 400, "TopicDisallowed"),

@@ -132,6 +132,12 @@ extension HTTP2Session {
     }
 
     private func requestBegan(_ stream: StreamID) -> Int32 {
+        if case .answering = drain {
+            // An honest client has this many on their way, and does not know yet.
+            flood.streamOpened()
+            nghttp2_submit_rst_stream(library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
+            return Self.go
+        }
         guard concurrency.admits(openStreams: streams.count) else {
             // The client acknowledged a smaller number. It is told as for a stream that was never looked at.
             nghttp2_submit_rst_stream(

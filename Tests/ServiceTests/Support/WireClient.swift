@@ -10,6 +10,9 @@ final class WireClient: Sendable {
     private let channel: any Channel
     private let recorder: NIOLoopBound<WireRecorder>
 
+    /// As the value of `apns-collapse-id`: two bytes that are not UTF-8.
+    static let notText = "not UTF-8"
+
     /// What became of one request.
     struct Answer: Sendable {
         var status = 0
@@ -244,7 +247,13 @@ final class WireRecorder: HTTP2Application {
         promise: EventLoopPromise<WireClient.Answer>,
     ) -> EventLoopFuture<WireClient.Answer> {
         var block = HeaderBlock()
-        for (name, value) in headers { block.append(name: name, value: value) }
+        for (name, value) in headers {
+            if value == WireClient.notText {
+                block.append("apns-collapse-id", [0xff, 0xfe].span)
+            } else {
+                block.append(name: name, value: value)
+            }
+        }
         do {
             guard let session else { throw HTTP2Error(.notActive) }
             let stream = try session.request(block, body: ByteBuffer(string: body))
