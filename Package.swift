@@ -67,6 +67,7 @@ let package = Package(
             dependencies: ["Notifications", crypto, cryptoExtras, x509, asn1],
             swiftSettings: settings,
         ),
+        .target(name: "Matching", dependencies: ["Notifications"], swiftSettings: settings),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
         .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
@@ -91,14 +92,15 @@ let package = Package(
         .target(
             name: "ProviderGateway",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, crypto, deque,
+                "Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore, crypto,
+                deque,
             ],
             swiftSettings: settings,
         ),
         .target(
             name: "BinaryGateway",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", nioCore, nioSSL, deque,
+                "Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque,
             ],
             swiftSettings: settings,
         ),
@@ -181,6 +183,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
+        .testTarget(name: "MatchingTests", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .testTarget(
             name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
         .testTarget(

@@ -1,6 +1,7 @@
 import Connections
 import DequeModule
 import Delivery
+import Matching
 import NIOCore
 import Notifications
 import Rates
@@ -23,6 +24,8 @@ final class BinaryConnection: CertifiedConnection {
     private var batch: [Submission] = []
     /// Waits for the key of its device token to be looked for. Nothing is read meanwhile, so nothing overtakes it.
     private var keyless: BinaryNotification?
+    /// Nil where nobody may observe what comes.
+    private let watched: WatchedConnection?
     private var random: IdentifierRandom
     private var isProcessing = false
     private var second = NIODeadline.now()
@@ -43,6 +46,7 @@ final class BinaryConnection: CertifiedConnection {
         eventLoop = channel.eventLoop
         topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
         exchange = BinaryExchange(limit: gateway.limits.unanswered)
+        watched = gateway.watch.map { WatchedConnection(identity, gateway, $0) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -111,7 +115,7 @@ extension BinaryConnection {
     private func read(_ bytes: Span<UInt8>, _ position: inout Int) -> BinaryFault? {
         while hasRoom {
             do throws(BinaryFault) {
-                guard let notification = try decoder.next(bytes, &position) else {
+                guard let notification = try next(bytes, &position) else {
                     if decoder.isPartial, partialSince == nil { partialSince = second }
                     return nil
                 }
@@ -128,13 +132,27 @@ extension BinaryConnection {
         return nil
     }
 
+    private func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(BinaryFault) -> BinaryNotification? {
+        do throws(BinaryFault) {
+            return try decoder.next(bytes, &position)
+        } catch {
+            watched?.refused(nil, error.status, topic, id: .random(using: &random))
+            throw error
+        }
+    }
+
     private func take(_ notification: BinaryNotification) throws(BinaryFault) {
+        let id = NotificationID.random(using: &random)
         do throws(BinaryStatus) {
             let submission = try gateway.rules.submission(
-                notification, to: topic, id: .random(using: &random), ticket: exchange.nextTicket)
+                notification, to: topic, id: id, ticket: exchange.nextTicket)
+            switch watched?.taken(notification, submission) {
+            case .proceed?, nil: break
+            }
             exchange.take(notification.command, notification.identifier)
             batch.append(submission)
         } catch {
+            watched?.refused(notification, error, topic, id: id)
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
     }
@@ -163,6 +181,7 @@ extension BinaryConnection {
         keyless = nil
         do throws(BinaryFault) {
             if !isAnswered, gateway.rules.lacksKey(notification) {
+                watched?.refused(notification, .processingError, topic, id: .random(using: &random))
                 throw BinaryFault(
                     status: .processingError, identifier: notification.identifier, command: notification.command)
             }
@@ -227,9 +246,11 @@ extension BinaryConnection {
     private func answer(_ ticket: UInt64, _ outcome: Outcome) {
         switch outcome {
         case .accepted:
+            watched?.answered(ticket, .noErrors)
             perform(exchange.accepted(ticket))
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { channel.struck(.tokenRate) }
+            watched?.answered(ticket, rejection.binaryStatus ?? .noErrors)
             guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
             hasFailed.store(true, ordering: .releasing)
             perform(exchange.rejected(ticket, status))

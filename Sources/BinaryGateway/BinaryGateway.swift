@@ -1,5 +1,6 @@
 import Connections
 package import Delivery
+package import Matching
 package import Notifications
 package import Trust
 
@@ -8,19 +9,24 @@ package final class BinaryGateway: CertifiedService {
     package let certificates: ProviderCertificates
     let rules: BinaryRules
     let delivery: Delivery
+    /// Nil where nobody may observe notifications.
+    let watch: RequestWatch?
     package let limits: BinaryLimits
 
+    /// - Parameter watch: shows notifications to tests; nil outside the development environment.
     package init(
         certificates: ProviderCertificates,
         conformance: Conformance,
         tokenKeys: SharedTokenKeys,
         delivery: Delivery,
+        watch: RequestWatch? = nil,
         limits: BinaryLimits = BinaryLimits(),
     ) {
         self.certificates = certificates
         rules = BinaryRules(
             environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys)
         self.delivery = delivery
+        self.watch = watch
         self.limits = limits
     }
 

@@ -47,6 +47,9 @@ struct BinaryRules: Sendable {
         tokenKeys.mayLackKeys && open(notification) == nil
     }
 
+    /// The device that a notification's token names; nil if no known key opens it.
+    func device(of notification: BinaryNotification) -> DeviceID? { open(notification)?.device }
+
     /// It is an error to use priority 10 for what contains only content-available (Guide, Table A-3). Where the provider
     /// did not say, and the older formats cannot, the service takes such a notification as 5.
     private func priority(of notification: BinaryNotification) throws(BinaryStatus) -> Priority {

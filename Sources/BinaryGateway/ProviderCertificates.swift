@@ -7,7 +7,7 @@ package struct ProviderCertificates: Sendable {
     package let environment: Environment
     private let authority: CertificateAuthority
     let accounts: any Accounts
-    private let clock: @Sendable () -> Timestamp
+    let clock: @Sendable () -> Timestamp
 
     package init(
         environment: Environment,

@@ -1,6 +1,7 @@
 import Connections
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 import Rates
@@ -18,6 +19,10 @@ final class ProviderConnection: HTTP2Connection {
     private let certificate: ProviderIdentity?
     private let hasCertificate: Bool
     private let peer: String
+    /// As observers count connections; 0 where there are none.
+    private let number: UInt64
+    /// Whether the request whose headers come now is observed.
+    private var isWatching = false
     private var session: HTTP2Session?
     private var requests = StreamTable<ProviderRequest>()
     private var batch: [Submission] = []
@@ -44,6 +49,7 @@ final class ProviderConnection: HTTP2Connection {
         hasCertificate = certificate != nil
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
+        number = gateway.watch?.observer.connectionOpened() ?? 0
         response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
@@ -55,10 +61,16 @@ final class ProviderConnection: HTTP2Connection {
 
     func headersBegan(_ stream: StreamID) {
         lastRequest = second
-        requests.append(stream, ProviderRequest(began: second))
+        var request = ProviderRequest(began: second)
+        isWatching = gateway.watch?.isActive ?? false
+        if isWatching { request.watched = WatchedRequest() }
+        requests.append(stream, request)
     }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        if isWatching, let index = requests.index(of: stream) {
+            requests[index].watched?.append(name: name, value: value)
+        }
         guard let header = RequestHeader(name: name) else { return }
         if header == .authorization, hasCertificate { return }
         // In one go: this is the place where most of a request's time goes.
@@ -127,7 +139,8 @@ final class ProviderConnection: HTTP2Connection {
             limit = requests[index].topic.present?.payloadLimit ?? 0
         case .failure(let rejection):
             // Not kept, and not waited for beyond what any payload may have.
-            if requests[index].received > Payload.maximumVoIPBytes { reject(stream, rejection) }
+            if requests[index].received > Payload.maximumVoIPBytes { return reject(stream, rejection) }
+            requests[index].watched?.append(bytes)
             return
         case nil:
             return
@@ -153,13 +166,21 @@ final class ProviderConnection: HTTP2Connection {
     private func submit(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         do throws(Rejection) {
-            batch.append(try submission(stream, &requests[index]))
+            let submission = try submission(stream, &requests[index])
+            switch decision(index, submission, nil) {
+            case .proceed?, nil: batch.append(submission)
+            }
         } catch {
             reject(stream, error)
         }
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        if let index = requests.index(of: stream), let number = requests[index].watched?.number,
+            !requests[index].isAnswered
+        {
+            gateway.watch?.observer.unanswered(number, isDiscarded: false)
+        }
         requests.remove(stream)
     }
 
@@ -326,6 +347,9 @@ extension ProviderConnection {
         guard let index = requests.index(of: stream) else { return }
         let id = requests[index].id.present ?? .random(using: &random)
         requests[index].id = .value(id)
+        switch decision(index, nil, rejection) {
+        case .proceed?, nil: break
+        }
         let subject = requests[index].subject(id)
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock(), step: .rejected(rejection.reason), subject: subject))
@@ -339,7 +363,9 @@ extension ProviderConnection {
         requests[index].body = []
         let id = requests[index].id.present ?? .random(using: &random)
         let (headers, body) = response.rejected(rejection, id)
+        let watched = requests[index].watched
         session?.respond(stream, headers, body: body)
+        if let watched { answered(watched, RequestAnswer(rejection)) }
     }
 
     private func answer(_ stream: StreamID, _ outcome: Outcome) {
@@ -349,7 +375,9 @@ extension ProviderConnection {
         case .accepted:
             guard let id = requests[index].id.present else { return }
             requests[index].isAnswered = true
+            let watched = requests[index].watched
             session?.respond(stream, response.accepted(id), body: nil)
+            if let watched { answered(watched, RequestAnswer(status: 200)) }
         case .rejected(let rejection):
             if rejection.reason == .tooManyRequests { gateway.limitLog.struck(.tokenRate, peer: peer) }
             refuse(stream, rejection)
@@ -364,6 +392,28 @@ extension ProviderConnection {
             return late
         }
         for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
+    }
+}
+
+// What observers are shown.
+extension ProviderConnection {
+    /// Tells the observer what was decided about a request.
+    /// - Parameter submission: what is about to be handed over; nil if the request is rejected.
+    /// - Returns: what is to be done; nil if nobody observes the request.
+    private func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
+        guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
+        guard let id = requests[index].id.present else { return nil }
+        let facts = requests[index].facts(
+            watched, submission, rejection, id: id, connection: number, at: gateway.clock(), by: gateway.rules,
+            memory.current(gateway))
+        let decision = watch.observer.decided(facts)
+        watched.number = decision.number
+        return decision
+    }
+
+    private func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
+        guard let number = watched.number else { return }
+        gateway.watch?.observer.answered(number, answer)
     }
 }
 

@@ -1,6 +1,7 @@
 package import Connections
 package import Delivery
 package import HTTP2
+package import Matching
 package import NIOCore
 package import Notifications
 package import Trust
@@ -17,6 +18,8 @@ package final class ProviderGateway: HTTP2Service {
     let accounts: any Accounts
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
+    /// Nil where nobody may observe requests.
+    let watch: RequestWatch?
     let limits: ProviderLimits
     let limitLog: LimitLog
     let clock: @Sendable () -> Timestamp
@@ -25,6 +28,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
     package init(
@@ -38,6 +42,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
+        watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
         clock: @escaping @Sendable () -> Timestamp,
@@ -51,6 +56,7 @@ package final class ProviderGateway: HTTP2Service {
         self.accounts = accounts
         self.delivery = delivery
         self.deliveryLog = deliveryLog
+        self.watch = watch
         self.limits = limits
         self.limitLog = limitLog
         self.clock = clock

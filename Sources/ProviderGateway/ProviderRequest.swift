@@ -56,6 +56,8 @@ struct ProviderRequest {
     /// It has been answered, or handed over to be answered.
     var isSettled = false
     var isAnswered = false
+    /// Nil unless somebody observes.
+    var watched: WatchedRequest?
 
     private var seen: UInt16 = 0
 

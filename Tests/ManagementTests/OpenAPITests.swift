@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Notifications
 import Testing
 
 @testable import Management

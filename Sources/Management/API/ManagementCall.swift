@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Notifications
 
 /// A request that has passed the checks of its operation.
 struct ManagementCall: Sendable {

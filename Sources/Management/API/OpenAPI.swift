@@ -1,4 +1,5 @@
 import HTTPTypes
+import Notifications
 
 /// The API's description in OpenAPI 3.1, made of the operations themselves.
 enum OpenAPI {

@@ -1,3 +1,5 @@
+import Notifications
+
 /// What a JSON value in a request or an answer looks like.
 ///
 /// One description serves twice: it checks the bodies that arrive, with a pointer to what is wrong, and `/openapi.json`

@@ -1,6 +1,5 @@
-import Foundation
-
-/// Any JSON value: what a request's body is before its schema has been checked, and what the API's description is made of.
+/// Any JSON value: the body of a management request before its schema is checked, a document that a test sends, a payload
+/// that is compared with what a test expects.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -11,7 +10,7 @@ package enum JSONValue: Sendable, Hashable {
     case object([String: JSONValue])
 
     /// The name of its type in JSON Schema.
-    var typeName: String {
+    package var typeName: String {
         switch self {
         case .null: "null"
         case .bool: "boolean"

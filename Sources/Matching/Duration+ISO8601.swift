@@ -1,0 +1,56 @@
+// Durations in the documents of the management API: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
+extension Duration {
+    /// No test waits longer, and no virtual clock has to go further at a time.
+    package static let longestInDocuments = Duration.seconds(366 * 86_400)
+
+    /// Reads a duration of ISO 8601: days, hours, minutes and seconds, the seconds with up to nine decimal places.
+    /// - Returns: nil for anything else, years, months and weeks among it, and for more than ``longestInDocuments``.
+    package init?(iso8601 text: String) {
+        guard text.utf8.first == UInt8(ascii: "P") else { return nil }
+        let parts = text.dropFirst().split(separator: "T", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let days = Self.seconds(parts[0], units: [("D", 86_400)]) else { return nil }
+        var (sum, isThere) = (days.duration, days.isThere)
+        if parts.count == 2 {
+            let units: [(unit: Character, seconds: Int64)] = [("H", 3600), ("M", 60), ("S", 1)]
+            guard let time = Self.seconds(parts[1], units: units), time.isThere else { return nil }
+            sum += time.duration
+            isThere = true
+        }
+        guard isThere, sum <= Self.longestInDocuments else { return nil }
+        self = sum
+    }
+
+    /// Numbers with their units, each at most once and in this order.
+    private static func seconds(
+        _ text: Substring,
+        units: [(unit: Character, seconds: Int64)],
+    ) -> (duration: Duration, isThere: Bool)? {
+        var rest = text
+        var sum = Duration.zero
+        for (unit, seconds) in units {
+            let digits = rest.prefix { $0 != unit }
+            guard digits.count < rest.count else { continue }
+            guard let amount = amount(digits, seconds) else { return nil }
+            sum += amount
+            rest = rest.dropFirst(digits.count + 1)
+        }
+        return rest.isEmpty ? (sum, !text.isEmpty) : nil
+    }
+
+    /// At most nine digits on each side, so that nothing overflows; a fraction of seconds alone.
+    private static func amount(_ digits: Substring, _ seconds: Int64) -> Duration? {
+        let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = number(parts[0]) else { return nil }
+        guard parts.count == 2 else { return .seconds(whole * seconds) }
+        guard seconds == 1, let fraction = number(parts[1]) else { return nil }
+        let scale = (parts[1].count..<9).reduce(Int64(1)) { scale, _ in scale * 10 }
+        return .seconds(whole) + .nanoseconds(fraction * scale)
+    }
+
+    private static func number(_ digits: Substring) -> Int64? {
+        guard (1...9).contains(digits.utf8.count),
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int64(digits)
+    }
+}

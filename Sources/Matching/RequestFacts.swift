@@ -1,0 +1,120 @@
+package import Notifications
+
+/// A provider's request as tests see it: what came, who sent it, and what the gateway decided.
+package struct RequestFacts: Sendable {
+    /// Counts the requests of the service from 1; 0 until it has one.
+    package var number: UInt64 = 0
+    /// When the gateway decided.
+    package var time: Timestamp
+    /// Counts the connections of providers from 1.
+    package var connection: UInt64
+    package var environment: Environment
+    package var interface: ProviderInterface
+    /// Whose request it is: the sender's team. If no team could be recognised, the one whose app the topic names.
+    package var team: TeamID?
+    /// Who sent it; nil if that could not be verified.
+    package var sender: Sender?
+    /// In their order, pseudo-headers too, and `authorization` without its signature.
+    package var headers: [Header]
+    /// The device token as the provider wrote it, in lower-case hexadecimal digits; nil if there was none.
+    package var token: String?
+    /// The device that the token names.
+    package var device: DeviceID?
+    package var topic: String?
+    package var pushType: String?
+    /// The identifier that the answer has, whoever chose it.
+    package var apnsID: NotificationID
+    package var collapseID: String?
+    /// As it counts; nil if the request came without and was rejected.
+    package var priority: Priority?
+    /// The bytes of the payload, whether they are JSON or not.
+    package var body: [UInt8]
+    /// What was decided. 200 for what is handed over; the binary API's numbers are those of its error packet.
+    package var status: Int
+    package var reason: String?
+    package var outcome: RequestOutcome
+
+    package enum Sender: Sendable, Hashable {
+        case key(KeyID)
+        case certificate(CertificateSerial)
+    }
+
+    package struct Header: Sendable, Hashable {
+        package var name: String
+        package var value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(
+        time: Timestamp,
+        connection: UInt64,
+        environment: Environment,
+        interface: ProviderInterface,
+        team: TeamID? = nil,
+        sender: Sender? = nil,
+        headers: [Header] = [],
+        token: String? = nil,
+        device: DeviceID? = nil,
+        topic: String? = nil,
+        pushType: String? = nil,
+        apnsID: NotificationID,
+        collapseID: String? = nil,
+        priority: Priority? = nil,
+        body: [UInt8] = [],
+        status: Int = 200,
+        reason: String? = nil,
+    ) {
+        self.time = time
+        self.connection = connection
+        self.environment = environment
+        self.interface = interface
+        self.team = team
+        self.sender = sender
+        self.headers = headers
+        self.token = token
+        self.device = device
+        self.topic = topic
+        self.pushType = pushType
+        self.apnsID = apnsID
+        self.collapseID = collapseID
+        self.priority = priority
+        self.body = body
+        self.status = status
+        self.reason = reason
+        outcome = status == 200 ? .pending : .rejected
+    }
+
+    /// The payload; nil if the body is not a JSON dictionary. It is read each time: most requests are never compared by it.
+    package var payload: JSONValue? { JSONValue(body) }
+}
+
+/// Which of the provider's interfaces a request came by.
+package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
+    /// The HTTP/2 API (Guide, 2.3).
+    case http2 = "h2"
+    /// The binary API (Guide, 3.1 and 3.2).
+    case binary
+}
+
+/// What became of a request's notification.
+package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
+    /// Accepted, or about to be; nothing more is known yet.
+    case pending
+    /// The device has acknowledged it.
+    case delivered
+    /// It waits in its mailbox.
+    case stored
+    /// A newer notification took its place.
+    case replaced
+    case expired
+    /// It was given up: one attempt that failed, or the app is gone.
+    case dropped
+    /// It was refused.
+    case rejected
+    /// A rehearsal lost it: 200, and never delivered.
+    case lost
+}

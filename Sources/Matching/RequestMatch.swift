@@ -1,0 +1,92 @@
+package import Notifications
+
+/// Which requests a test means. The same document everywhere: in the journal, in a wait and in a rehearsal's rule.
+///
+/// Everything that the document names has to be so; a document without keys matches every request.
+package struct RequestMatch: Sendable {
+    package var team: TeamID?
+    package var topic: String?
+    /// In lower-case hexadecimal digits.
+    package var token: String?
+    package var device: DeviceID?
+    package var environment: Environment?
+    package var interface: ProviderInterface?
+    package var pushType: String?
+    package var apnsID: NotificationID?
+    package var collapseID: String?
+    package var status: Int?
+    package var reason: String?
+    /// Matches by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
+    package var payload: JSONValue?
+    package var outcome: RequestOutcome?
+    /// Only requests with a greater number.
+    package var after: UInt64?
+
+    /// Matches every request.
+    package init() {}
+
+    /// Whether a request is meant.
+    package func matches(_ facts: RequestFacts) -> Bool {
+        // The cheap comparisons first: a payload is read for each request that comes as far as it.
+        if let team, facts.team != team { return false }
+        if let topic, facts.topic != topic { return false }
+        if let token, facts.token != token { return false }
+        if let device, facts.device != device { return false }
+        if let environment, facts.environment != environment { return false }
+        if let interface, facts.interface != interface { return false }
+        if let pushType, facts.pushType != pushType { return false }
+        if let apnsID, facts.apnsID != apnsID { return false }
+        if let collapseID, facts.collapseID != collapseID { return false }
+        if let status, facts.status != status { return false }
+        if let reason, facts.reason != reason { return false }
+        if let outcome, facts.outcome != outcome { return false }
+        if let after, facts.number <= after { return false }
+        return matchesPayload(of: facts)
+    }
+
+    /// The keys of the document that keep a request from being meant; none if it is meant.
+    package func differences(from facts: RequestFacts) -> [String] {
+        var keys: [String] = []
+        func compare(_ key: Key, _ isDifferent: Bool) {
+            if isDifferent { keys.append(key.rawValue) }
+        }
+        compare(.team, team != nil && facts.team != team)
+        compare(.topic, topic != nil && facts.topic != topic)
+        compare(.token, token != nil && facts.token != token)
+        compare(.device, device != nil && facts.device != device)
+        compare(.environment, environment != nil && facts.environment != environment)
+        compare(.protocol, interface != nil && facts.interface != interface)
+        compare(.pushType, pushType != nil && facts.pushType != pushType)
+        compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
+        compare(.collapseID, collapseID != nil && facts.collapseID != collapseID)
+        compare(.status, status != nil && facts.status != status)
+        compare(.reason, reason != nil && facts.reason != reason)
+        compare(.payload, !matchesPayload(of: facts))
+        compare(.outcome, outcome != nil && facts.outcome != outcome)
+        compare(.after, after.map { facts.number <= $0 } ?? false)
+        return keys
+    }
+
+    private func matchesPayload(of facts: RequestFacts) -> Bool {
+        guard let payload else { return true }
+        return facts.payload.map(payload.matches) ?? false
+    }
+
+    /// The keys of the document.
+    package enum Key: String, CaseIterable {
+        case team
+        case topic
+        case token
+        case device
+        case environment
+        case `protocol`
+        case pushType
+        case apnsID
+        case collapseID
+        case status
+        case reason
+        case payload
+        case outcome
+        case after
+    }
+}

@@ -1,0 +1,148 @@
+extension JSONValue {
+    /// Reads a JSON text (RFC 8259) whose outermost value is a dictionary.
+    ///
+    /// Of a key that stands twice, the last value counts, as with most readers. A number that neither 64 bits nor a
+    /// `Double` can hold makes the text unreadable.
+    /// - Parameter maximumDepth: how many levels of dictionaries and arrays there may be. The reader recurses.
+    /// - Returns: nil if the text is anything else.
+    package init?(_ text: [UInt8], maximumDepth: Int = Payload.maximumDepth) {
+        // The one reader that checks everything comes first, so that the rest can rely on the grammar and the depth.
+        var scanner = PayloadScanner(maximumDepth: maximumDepth)
+        guard scanner.scan(text.span) == nil else { return nil }
+        var reader = Reader(text: text)
+        guard let value = reader.value() else { return nil }
+        self = value
+    }
+
+    /// Reads a text that has been checked.
+    private struct Reader {
+        let text: [UInt8]
+        private var index = 0
+
+        init(text: [UInt8]) { self.text = text }
+
+        mutating func value() -> JSONValue? {
+            skipSpace()
+            guard index < text.count else { return nil }
+            switch text[index] {
+            case UInt8(ascii: "{"): return dictionary()
+            case UInt8(ascii: "["): return array()
+            case UInt8(ascii: "\""): return string().map(JSONValue.string)
+            case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): return word()
+            default: return number()
+            }
+        }
+
+        /// Moves past what a function of the grammar recognises.
+        private mutating func scan<Result>(_ recognise: (Span<UInt8>, inout Int) -> Result) -> Result {
+            var position = index
+            defer { index = position }
+            return recognise(text.span, &position)
+        }
+
+        private mutating func skipSpace() {
+            while index < text.count, JSONText.isSpace(text[index]) { index += 1 }
+        }
+
+        /// Moves past spaces and one byte that is expected; false if another stands there.
+        private mutating func take(_ byte: Character) -> Bool {
+            skipSpace()
+            guard index < text.count, text[index] == byte.asciiValue else { return false }
+            index += 1
+            return true
+        }
+
+        private mutating func dictionary() -> JSONValue? {
+            var members: [String: JSONValue] = [:]
+            index += 1
+            if take("}") { return .object(members) }
+            repeat {
+                skipSpace()
+                guard let key = string(), take(":"), let value = value() else { return nil }
+                members[key] = value
+            } while take(",")
+            return take("}") ? .object(members) : nil
+        }
+
+        private mutating func array() -> JSONValue? {
+            var elements: [JSONValue] = []
+            index += 1
+            if take("]") { return .array(elements) }
+            repeat {
+                guard let value = value() else { return nil }
+                elements.append(value)
+            } while take(",")
+            return take("]") ? .array(elements) : nil
+        }
+
+        private mutating func string() -> String? {
+            guard index < text.count, text[index] == UInt8(ascii: "\"") else { return nil }
+            guard let characters = scan(JSONText.skipString) else { return nil }
+            return JSONText.unescaped(text.span, characters)
+        }
+
+        private mutating func word() -> JSONValue? {
+            let first = text[index]
+            guard scan(JSONText.skipWord) else { return nil }
+            switch first {
+            case UInt8(ascii: "t"): return .bool(true)
+            case UInt8(ascii: "f"): return .bool(false)
+            default: return .null
+            }
+        }
+
+        private mutating func number() -> JSONValue? {
+            let start = index
+            guard scan(JSONText.skipNumber) else { return nil }
+            let digits = String(decoding: text[start..<index], as: UTF8.self)
+            if let integer = Int64(digits) { return .integer(integer) }
+            guard let number = Double(digits), number.isFinite else { return nil }
+            return .number(number)
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether a value has all that this one asks for: a dictionary matches by its keys, recursively, and may have more of
+    /// them; everything else has to be equal. 1 and 1.0 are the same number.
+    package func matches(_ other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.object(let wanted), .object(let present)):
+            return wanted.allSatisfy { key, value in present[key].map(value.matches) ?? false }
+        case (.array(let wanted), .array(let present)):
+            return wanted.count == present.count
+                && zip(wanted, present).allSatisfy { $0.isEqual(to: $1) }
+        default: return isEqual(to: other)
+        }
+    }
+
+    /// Equality as JSON has it: a number is the same however it is written.
+    private func isEqual(to other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.integer(let one), .number(let two)), (.number(let two), .integer(let one)): return Double(one) == two
+        case (.array(let one), .array(let two)):
+            return one.count == two.count && zip(one, two).allSatisfy { $0.isEqual(to: $1) }
+        case (.object(let one), .object(let two)):
+            return one.count == two.count
+                && one.allSatisfy { key, value in two[key].map(value.isEqual) ?? false }
+        default: return self == other
+        }
+    }
+
+    /// The text of the value without white space, the keys in the order of the alphabet. A number that JSON cannot write is
+    /// null.
+    package var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .integer(let value): String(value)
+        case .number(let value): value.isFinite ? "\(value)" : "null"
+        case .string(let value): JSONString.quoted(value)
+        case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .object(let values):
+            "{"
+                + values.sorted { $0.key < $1.key }.map { JSONString.quoted($0.key) + ":" + $0.value.text }
+                .joined(separator: ",") + "}"
+        }
+    }
+}

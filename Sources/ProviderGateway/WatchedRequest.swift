@@ -1,0 +1,101 @@
+import Delivery
+import Matching
+import Notifications
+import Trust
+
+/// What is kept of a request while somebody observes: its headers as they came, and the body of one that the headers
+/// alone refuse.
+final class WatchedRequest {
+    /// Once the gateway has decided and the observer was told.
+    var number: UInt64?
+    private(set) var headers: [RequestFacts.Header] = []
+    /// Bounded by the connection, which rejects a body that is longer than any may be.
+    private(set) var refusedBody: [UInt8] = []
+
+    /// The session bounds how much the headers of a request may be.
+    func append(name: Span<UInt8>, value: Span<UInt8>) {
+        let text = value.text
+        headers.append(
+            RequestFacts.Header(
+                name: name.text, value: name.isEqual(to: "authorization") ? Self.withoutSignature(text) : text))
+    }
+
+    func append(_ bytes: Span<UInt8>) { refusedBody.append(bytes) }
+
+    /// The value of the first header with this name.
+    func value(_ name: RequestHeader) -> String? {
+        let name = "\(name.name)"
+        return headers.first { $0.name == name }?.value
+    }
+
+    /// Whoever reads the journal must not be able to send as the provider: the token without its third part (RFC 7515,
+    /// 7.1), or of anything else the scheme alone.
+    static func withoutSignature(_ authorization: String) -> String {
+        let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return String(authorization.prefix { $0 != " " }) }
+        return "\(parts[0]).\(parts[1])."
+    }
+}
+
+extension ProviderRequest {
+    /// The request as tests see it.
+    /// - Parameters:
+    ///   - submission: what is handed over; nil if the request is rejected.
+    ///   - rejection: why it is.
+    func facts(
+        _ watched: WatchedRequest,
+        _ submission: Submission?,
+        _ rejection: Rejection?,
+        id: NotificationID,
+        connection: UInt64,
+        at time: Timestamp,
+        by rules: RequestRules,
+        _ accounts: AccountsSnapshot,
+    ) -> RequestFacts {
+        let topic = topic.present?.name ?? watched.value(.topic)
+        let (team, sender) = sender(in: accounts)
+        return RequestFacts(
+            time: time,
+            connection: connection,
+            environment: rules.environment,
+            interface: .http2,
+            team: team ?? topic.flatMap { accounts.app(forTopic: $0)?.app.team },
+            sender: sender,
+            headers: watched.headers,
+            token: Self.writtenToken(watched),
+            device: submission?.destination.device ?? device(by: rules),
+            topic: topic,
+            pushType: pushType.present?.rawValue ?? watched.value(.pushType),
+            apnsID: id,
+            collapseID: collapseID.present?.rawValue ?? watched.value(.collapseID),
+            priority: submission?.notification.priority ?? priority.present,
+            body: submission?.notification.payload.json ?? (body.isEmpty ? watched.refusedBody : body),
+            status: rejection?.reason.status ?? 200,
+            reason: rejection?.reason.rawValue,
+        )
+    }
+
+    private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
+        switch sender {
+        case .token(let token): (token.team, .key(token.key))
+        case .certificate(let certificate):
+            (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
+        case .unknown, .rejected, .undecided: (nil, nil)
+        }
+    }
+
+    /// The device that the token of a rejected request names.
+    private func device(by rules: RequestRules) -> DeviceID? {
+        guard case .deviceToken(let token) = path else { return nil }
+        return rules.tokenKeys.open(token, environment: rules.environment)?.device
+    }
+
+    /// What stands in the place of the device token, be it one or not.
+    private static func writtenToken(_ watched: WatchedRequest) -> String? {
+        let prefix = "/3/device/"
+        guard let path = watched.value(.path), path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else {
+            return nil
+        }
+        return path.dropFirst(prefix.count).lowercased()
+    }
+}

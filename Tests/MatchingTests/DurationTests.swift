@@ -1,0 +1,24 @@
+import Matching
+import Testing
+
+/// Durations as documents write them.
+struct DurationTests {
+    @Test(arguments: [
+        ("PT0S", Duration.zero), ("PT5S", .seconds(5)), ("PT0.5S", .milliseconds(500)),
+        ("PT0.000000001S", .nanoseconds(1)), ("PT1.25S", .milliseconds(1250)), ("PT2M", .seconds(120)),
+        ("PT1H", .seconds(3600)), ("PT1H2M3S", .seconds(3723)), ("P1D", .seconds(86_400)),
+        ("P1DT1S", .seconds(86_401)), ("P366D", .longestInDocuments),
+    ])
+    func `A duration is read`(text: String, duration: Duration) {
+        #expect(Duration(iso8601: text) == duration)
+    }
+
+    @Test(arguments: [
+        "", "P", "PT", "5S", "P5S", "PT5", "PTS", "PT-1S", "PT+1S", "PT1.S", "PT.5S", "PT1.5M", "PT1S1M", "PT1S1S",
+        "P1Y", "P1M", "P1W", "P1DT", "pt5s", "PT5S ", "PT1,5S", "P367D", "PT9999999999S", "PT0.0000000001S",
+        "PT999999999H", "PT１S",
+    ])
+    func `Anything else is none`(text: String) {
+        #expect(Duration(iso8601: text) == nil)
+    }
+}

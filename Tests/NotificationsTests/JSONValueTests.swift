@@ -1,0 +1,37 @@
+import Foundation
+import Notifications
+import Testing
+
+/// The reader of JSON values.
+struct JSONValueTests {
+    @Test(arguments: [
+        "{}", #" { "a" : [ ] , "b" : { } } "#, #"{"n":[0,-1,1.5,1.25e-3,-0,9223372036854775807,9223372036854775808]}"#,
+        #"{"s":["","\"\\\/\b\f\n\r\t","\u00e4\ud83d\ude00","äöü"]}"#, #"{"w":[true,false,null]}"#,
+        #"{"deep":[[[[{"x":[{}]}]]]]}"#,
+    ])
+    func `It reads what the other readers of this machine read`(text: String) throws {
+        let value = try #require(JSONValue(Array(text.utf8)))
+        #expect(value == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
+        // What it writes is the same value.
+        #expect(JSONValue(Array(value.text.utf8)) == value)
+    }
+
+    @Test(arguments: ["", "[]", "1", #"{"a"}"#, #"{"a":1,}"#, #"{"a":1}x"#, #"{"a":"\ud800"}"#, #"{"a":1e999}"#])
+    func `It refuses everything else`(text: String) {
+        #expect(JSONValue(Array(text.utf8)) == nil)
+    }
+
+    @Test func `It refuses what is too deep`() {
+        func text(_ levels: Int) -> [UInt8] {
+            Array(
+                (#"{"a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1) + "}")
+                    .utf8)
+        }
+        #expect(JSONValue(text(64)) != nil)
+        #expect(JSONValue(text(65)) == nil)
+    }
+
+    @Test func `Of a key that stands twice the last value counts`() {
+        #expect(JSONValue(Array(#"{"a":1,"a":2}"#.utf8)) == ["a": 2])
+    }
+}
