@@ -24,7 +24,9 @@ final class ProviderConnection: HTTP2Connection {
     /// Whether the request whose headers come now is observed.
     private var isWatching = false
     private var session: HTTP2Session?
-    private var requests = StreamTable<ProviderRequest>()
+    var requests = StreamTable<ProviderRequest>()
+    /// What `strict` finds in how the client encodes its requests.
+    var practice = EncodingPractice()
     private var batch: [Submission] = []
     /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
     /// well, so that all are accepted in their order.
@@ -89,6 +91,7 @@ final class ProviderConnection: HTTP2Connection {
         if let certificate { identify(&requests[index], by: certificate) }
         if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(gateway)
+        if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
     }

@@ -81,6 +81,10 @@ struct RequestRules: Sendable {
 
     /// Each header by itself.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
+        // No reason of the table is about this; the nearest says that it is not allowed.
+        if conformance == .strict, let fault = request.encodingFault {
+            throw Rejection(.forbidden, detail: fault.text)
+        }
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
         if conformance == .strict, let id = request.id.present, id.hasCapitals {
             let detail = "apns-id has capital letters; its canonical form has lowercase digits (Guide, Table 8-2)."

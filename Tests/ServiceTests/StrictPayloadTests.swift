@@ -1,4 +1,5 @@
 import Delivery
+import Notifications
 import ProviderGateway
 import Rates
 import Service
