@@ -238,7 +238,24 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == (1...3).map { .send($0, notification: $0) })
         rig.now = rig.now.advanced(by: .seconds(1200))
         #expect(rig.tick() == [.read])
-        #expect(rig.read([Self.stored(4, isSilent: true)]) == [.send(4, notification: 4)])
+        // The device still sleeps.
+        #expect(rig.read([Self.stored(4, isSilent: true)]) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(4, notification: 4)])
+    }
+
+    @Test("what is deferred takes the room that a mailbox is read for, until some is free")
+    func noRoomToReadFor() {
+        var rig = LineRig.open(limit: 4)
+        for number in 1...2 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        for number in 3...4 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number, .low)) }
+        #expect(rig.offer(5).answer == .returned)
+        #expect(rig.stored(Self.stored(5, .immediate)) == [])
+        #expect(rig.mayHaveMissed() == [.read])
+        #expect(rig.read([Self.stored(5, .immediate)]) == [])
+        #expect(rig.acknowledged(1) == [.acknowledged(1), .read])
+        #expect(
+            rig.read([Self.stored(5, .immediate)]) == [3, 4, 5].map { .send($0, notification: $0) })
     }
 
     @Test("what replaced a silent one that is too many is sent in its place")

@@ -136,8 +136,7 @@ struct DeviceLineTests {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(2, version: 20, priority: .considerate)) == [])
         #expect(rig.stored(Example.stored(1, version: 10)) == [])
-        #expect(rig.changed(.awake) == [.read])
-        #expect(rig.read([Example.stored(2, version: 20)]) == [.send(1, notification: 2)])
+        #expect(rig.changed(.awake) == [.send(1, notification: 2)])
     }
 
     @Test("a line that may have missed something reads again, at once or when the present reading has ended")

@@ -200,7 +200,9 @@ extension DeviceLine {
     /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
     /// cost a reading each.
     mutating func readForRoom() -> Action? {
-        guard case .open = phase, underWay.count <= limit / 2, waiting.values.contains(where: { $0.reason == .room })
+        // What is deferred takes room as well: without any there is nothing to read for.
+        guard case .open = phase, hasRoom, underWay.count <= limit / 2,
+            waiting.values.contains(where: { $0.reason == .room })
         else { return nil }
         return readAgain(releases: false)
     }
