@@ -57,8 +57,24 @@ extension CarillonService {
         in folder: DataFolder,
         _ logger: Logger,
     ) async throws(ServiceError) -> CarillonService {
+        let before = folder.before()
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
+        let isFresh = folder.isFresh
+        do throws(ServiceError) {
+            return try await start(settings, in: folder, lock, logger)
+        } catch {
+            if isFresh { folder.removeHalfMade(before) }
+            throw error
+        }
+    }
+
+    private static func start(
+        _ settings: Settings,
+        in folder: DataFolder,
+        _ lock: DataFolderLock,
+        _ logger: Logger,
+    ) async throws(ServiceError) -> CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
         let signal = LogSignal()

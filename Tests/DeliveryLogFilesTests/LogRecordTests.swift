@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Testing
@@ -80,7 +81,7 @@ struct LogRecordTests {
 
     @Test("bytes of any kind do no harm")
     func garbage() {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in
                 UInt8.random(in: 0...20, using: &random)

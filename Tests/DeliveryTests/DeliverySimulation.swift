@@ -213,7 +213,7 @@ final class DeliverySimulation {
         switch work {
         case .acceptance(.answer(_, let ticket, let outcome)):
             answer(ticket, outcome)
-        case .acceptance(.store(let entries)):
+        case .store(let entries):
             if fault == .answersBeforeCommit {
                 for entry in entries { answer(entry.notification.number, .accepted) }
             }
