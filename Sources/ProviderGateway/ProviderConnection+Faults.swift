@@ -75,7 +75,8 @@ extension ProviderConnection {
     private func change(by kind: RequestFault.Kind) {
         switch kind {
         case .goAway(let reason, let left):
-            rehearsed?.plan(reason, after: left)
+            // The request itself has its answer first, and does not count.
+            rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
             if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
         case .settings(let streams):
             rehearsed?.concurrentStreams = streams
