@@ -63,7 +63,7 @@ import Testing
         try await Self.run(fault) { test, headers, _ in
             let client = try await test.connectProvider()
             #expect(try await client.send(headers.fields).status == 500)
-            #expect(try await Self.events(test).contains("stored"))
+            #expect(try await Self.events(test).contains("accepted"))
             await client.close()
         }
     }
