@@ -196,8 +196,8 @@ struct ConnectionPlan {
 }
 
 extension GrowingDelay {
-    /// The delays between attempts to connect: "APNs treats rapid connection and disconnection as a denial-of-service
-    /// attack" (Guide, 2.3.3.1). A service that restarts is back after about a second, so the first delays are short. In
-    /// an outage, one attempt in half a minute does no harm.
+    /// The delays between attempts to connect: "APNs treats rapid connection and disconnection as a
+    /// denial-of-service attack" (Guide, 2.3.3.1). A service that restarts is back after about a second, so the
+    /// first delays are short. In an outage, one attempt in half a minute does no harm.
     static let connecting = GrowingDelay(first: .milliseconds(200), longest: .seconds(30))
 }
