@@ -166,7 +166,8 @@ private struct ServiceBuilder {
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance,
-                environmentKeyReason: settings.environmentKeyReason, authority: secrets.authority,
+                environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
+                authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
         }
