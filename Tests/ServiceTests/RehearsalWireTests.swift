@@ -22,10 +22,13 @@ import Testing
         return rehearsal.rules
     }
 
-    /// What the delivery log says of a notification.
+    /// What the delivery log says of a notification that was accepted, once it says so.
     private static func events(of id: String = id, _ test: TestService) async throws -> [String] {
-        let text = try await test.ask("GET", "/v1/log?id=\(id)").text
-        return text.matches(of: /"event":"(\w+)"/).map { String($0.1) }
+        while true {
+            let text = try await test.ask("GET", "/v1/log?id=\(id)").text
+            let events = text.matches(of: /"event":"(\w+)"/).map { String($0.1) }
+            if events.contains("accepted") { return events }
+        }
     }
 
     /// A service, a device that is offline, and the headers of a push to it.
