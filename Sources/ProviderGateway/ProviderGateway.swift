@@ -11,6 +11,8 @@ package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
+    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
@@ -20,18 +22,19 @@ package final class ProviderGateway: HTTP2Service {
     let watch: RequestWatch?
     let limits: ProviderLimits
     let limitLog: LimitLog
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
 
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
+    ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
-    ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         conformance: Conformance,
         environmentKeyReason: EnvironmentKeyReason = .documented,
+        answerDetail: Bool = true,
         authority: CertificateAuthority,
         tokens: ProviderTokens,
         tokenKeys: SharedTokenKeys,
@@ -41,10 +44,11 @@ package final class ProviderGateway: HTTP2Service {
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
+        answersHaveDetail = answerDetail && environment == .development
         rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
         self.authority = authority
         self.tokens = tokens
@@ -64,19 +68,22 @@ package final class ProviderGateway: HTTP2Service {
         configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
+        configuration.observesEncoding = rules.conformance == .strict
         return configuration
     }
 
     /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
     /// provider hears why.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
-        let now = Double(clock().milliseconds) / 1000
+        let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)
         guard accounts.current.trusts(identity.serial) else {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
     }
+
+    package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
         ProviderConnection(gateway: self, certificate: peer, channel: channel)

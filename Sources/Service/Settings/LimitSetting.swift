@@ -111,6 +111,9 @@ package struct LimitSetting: Sendable {
         LimitSetting("unacknowledged", "unacknowledged notifications to one connected device", 1...100_000) {
             $0.delivery.unacknowledgedPerDevice = Int($1)
         },
+        LimitSetting("deferred", "notifications that wait for a connected device whose power is low", 0...100_000) {
+            $0.delivery.deferredPerDevice = Int($1)
+        },
         LimitSetting("acknowledgement-grace", "milliseconds before a notification is stored as well", 1...10_000) {
             $0.delivery.acknowledgementGrace = .milliseconds(Int($1))
         },

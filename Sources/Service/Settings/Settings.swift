@@ -27,8 +27,11 @@ package struct Settings: Sendable {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
+    package var clock = ClockChoice.system
     /// How the reason for a key of the other environment is spelt.
     package var environmentKeyReason = EnvironmentKeyReason.documented
+    /// Whether the provider API's answers in development have the key `detail`.
+    package var answerDetail = true
     package var ports = PortPlan.standard
     /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
     /// option of the command sets it: nobody should have it set for every start.
@@ -86,8 +89,12 @@ package struct Settings: Sendable {
             environmentKeyReason = try Self.value(
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
+        answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
+        }
+        if let name = reader.string(forKey: "clock") {
+            clock = try Self.value(name, of: "clock", ClockChoice.init(rawValue:), ClockChoice.allCases)
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops
@@ -116,6 +123,15 @@ package struct Settings: Sendable {
     private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
         reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.double(forKey: key).map { String($0) }
+    }
+
+    /// `true` or `false`: environment variables hold text, a JSON file holds either.
+    private static func flag(_ reader: ConfigReader, _ key: ConfigKey) throws(ServiceError) -> Bool? {
+        guard let text = reader.string(forKey: key) ?? reader.bool(forKey: key).map({ "\($0)" }) else { return nil }
+        guard let flag = Bool(text) else {
+            throw ServiceError(.badSetting, "The setting \(key) is \(text); it takes true or false.")
+        }
+        return flag
     }
 
     private static func number(

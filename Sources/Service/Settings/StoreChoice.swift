@@ -31,15 +31,16 @@ package enum StoreChoice: Sendable, Hashable {
         in folder: DataFolder,
         log: any DeliveryLog,
         acceptsDamage: Bool,
+        clock: ServiceClock,
         logger: Logger,
     ) async throws(ServiceError) -> any Store {
         switch self {
-        case .memory: return MemoryStore(log: log, clock: { .now() })
+        case .memory: return MemoryStore(log: log, clock: { clock.time })
         case .sqlite:
             do {
                 let store = try await SQLiteStore.open(
                     folder: folder.path, log: log, acceptsDamage: acceptsDamage,
-                    clock: { .now() })
+                    clock: { clock.time })
                 if let loss = store.loss {
                     logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
                 }

@@ -118,6 +118,13 @@ final class ServerCertificate: Sendable {
         tls.trustRoots = .certificates([])
         // The guide asks for TLS 1.2 or higher (2.3.3).
         tls.minimumTLSVersion = .tlsv12
+        // What HTTP/2 allows with TLS 1.2: a key of its own for each connection, and authenticated encryption (RFC 9113,
+        // 9.2.2). All suites of TLS 1.3 are such.
+        tls.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
         tls.applicationProtocols = ["h2"]
         // A peer that has been told why its connection ends has no more to say; the five seconds that TLS would wait
         // for its goodbye are long for one that goes on sending.
@@ -126,6 +133,8 @@ final class ServerCertificate: Sendable {
         // activated yet has nothing.
         tls.certificateVerification = .optionalVerification
         var binary = tls
+        // Clients of the binary API are old.
+        binary.cipherSuites = defaultCipherSuites
         binary.applicationProtocols = []
         // The certificate alone says who is there (Guide, 3.1.1).
         binary.certificateVerification = .noHostnameVerification
