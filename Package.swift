@@ -38,6 +38,7 @@ let package = Package(
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "APNSDevice", targets: ["APNSDevice"]),
         .library(name: "APNSProvider", targets: ["APNSProvider"]),
+        .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -175,6 +176,18 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "CarillonTesting",
+            dependencies: [
+                "APNSProvider", "Service", nioCore, logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "CarillonTestingTests", dependencies: ["APNSProvider", "CarillonTesting"], swiftSettings: settings),
         .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
