@@ -240,7 +240,10 @@ extension DeliverySimulation {
                             false
                         }
                     }
-                    || node.lines.values.contains { $0.line.held.contains { $0.offer.notification.number == number } }
+                    || node.lines.values.contains { attached in
+                        attached.line.held.contains { $0.offer.notification.number == number }
+                            || attached.line.deferred.contains { $0.notification.number == number }
+                    }
             }
     }
 }

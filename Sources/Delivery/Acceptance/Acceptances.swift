@@ -134,6 +134,7 @@ struct Acceptances: ~Copyable {
         switch answer {
         case .taken:
             offered.append(Offered(offer: offer, destination: submission.destination, accepted: now))
+        case .held: store(acceptance, isOut: true, &actions)
         case .returned: store(acceptance, isOut: false, &actions)
         }
         return actions
