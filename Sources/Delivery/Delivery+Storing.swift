@@ -34,7 +34,7 @@ extension Delivery {
     /// Hands the store's results to the shards, then the answers to the providers when all shards have their
     /// results, so that each connection wakes once.
     private func stored(_ batches: [Batch], _ results: [Result<MailboxVersion, StoreError>]) {
-        let now = clock()
+        let now = clock.moment
         var results = results[...]
         var answers = GatheredAnswers()
         // A shard is busy until its answers were given.
@@ -75,7 +75,7 @@ extension Delivery {
     private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
-            let now = clock()
+            let now = clock.moment
             advance(batch.shard, now) { $0.stored(results, now: now.uptime) }
         }
     }
