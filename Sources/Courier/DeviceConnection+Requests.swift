@@ -4,7 +4,7 @@ import NIOCore
 import Notifications
 import Trust
 
-// What a device may ask for (docs/device-protocol.md).
+// The requests of the device protocol (docs/device-protocol.md).
 extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
@@ -23,8 +23,8 @@ extension DeviceConnection {
         }
     }
 
-    /// The device that the connection's certificate names. A device of the other environment is told so, and the
-    /// connection ends.
+    /// Returns the device of the connection's certificate. If it belongs to the other environment, the connection
+    /// ends with this reason.
     func authorizedDevice() throws(Rejection) -> DeviceKey {
         guard let identity, let device = deviceKey else {
             throw Rejection(
@@ -52,7 +52,7 @@ extension DeviceConnection {
         answer(stream) {
             do throws(StoreError) {
                 let registration = try await courier.registrations.register(
-                    destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
+                    destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
                 return await courier.answer(registration, at: destination)
             } catch {
                 return DeviceAnswer(error)
@@ -65,7 +65,7 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             do throws(StoreError) {
-                let ended = try await courier.registrations.end(destination, at: courier.clock())
+                let ended = try await courier.registrations.end(destination, at: courier.clock.time)
                 guard let ended else { return DeviceAnswer(status: 204) }
                 return await courier.answer(ended, at: destination)
             } catch {
@@ -85,7 +85,7 @@ extension DeviceConnection {
 }
 
 extension Courier {
-    /// The device token of a registration, as the device gets it.
+    /// Returns the answer with the device token of a registration.
     fileprivate func answer(_ registration: Registration, at destination: Destination) async -> DeviceAnswer {
         let contents = DeviceTokenContents(
             device: destination.device, app: destination.app, generation: registration.generation)

@@ -6,23 +6,23 @@ package import NIOCore
 package import Notifications
 package import Trust
 
-/// The provider API of one environment (Guide, 2.3): what stands behind its listener.
+/// The provider API of one environment (Guide, 2.3).
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
-    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    /// Whether answers have the key `detail`: in the development environment, unless it was switched off.
     let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
-    /// Nil where nobody may observe requests.
+    /// The observer of requests; nil if requests must not be observed.
     let watch: RequestWatch?
     let limits: ProviderLimits
     let limitLog: LimitLog
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
 
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
@@ -30,7 +30,6 @@ package final class ProviderGateway: HTTP2Service {
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
-    ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         conformance: Conformance,
@@ -45,7 +44,7 @@ package final class ProviderGateway: HTTP2Service {
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
@@ -73,16 +72,18 @@ package final class ProviderGateway: HTTP2Service {
         return configuration
     }
 
-    /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
-    /// provider hears why.
+    /// Admits only providers with a certificate of this service that was not revoked. The environment is checked
+    /// later, so that the provider gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
-        let now = Double(clock().milliseconds) / 1000
+        let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)
         guard accounts.current.trusts(identity.serial) else {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
     }
+
+    package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
         ProviderConnection(gateway: self, certificate: peer, channel: channel)

@@ -1,0 +1,53 @@
+import Notifications
+
+/// The offsets of a virtual clock, with the time of the machine's clock from which each is in force. All numbers are
+/// milliseconds.
+struct ClockHistory {
+    /// The largest number of advances. A test advances the clock some dozen times. Beyond the limit the oldest are
+    /// forgotten, and earlier times use the first offset that is still known.
+    static let maximumSteps = 10_000
+
+    private struct Step {
+        /// The time of the advance, by the machine's clock.
+        var since: UInt64
+        /// The offset from that time on.
+        var offset: UInt64
+    }
+
+    private var steps: [Step] = []
+    /// The offset before the first step.
+    private var initial: UInt64 = 0
+
+    /// The current offset.
+    var offset: UInt64 { steps.last?.offset ?? initial }
+
+    mutating func advance(by milliseconds: UInt64, at now: Timestamp) {
+        if steps.count >= Self.maximumSteps { initial = steps.removeFirst().offset }
+        // The machine's clock may have been set back; the steps stay in order.
+        let since = max(now.milliseconds, steps.last?.since ?? 0)
+        let (sum, overflow) = offset.addingReportingOverflow(milliseconds)
+        steps.append(Step(since: since, offset: overflow ? .max : sum))
+    }
+
+    func serviceTime(ofClient time: Timestamp) -> Timestamp {
+        let offset = steps.last { $0.since <= time.milliseconds }?.offset ?? initial
+        let (sum, overflow) = time.milliseconds.addingReportingOverflow(offset)
+        return Timestamp(milliseconds: overflow ? .max : sum)
+    }
+
+    func clientTime(of time: Timestamp) -> Timestamp {
+        var offset = initial
+        // The end of the span in which the offset was in force.
+        var end = UInt64.max
+        for step in steps.reversed() {
+            let (first, overflow) = step.since.addingReportingOverflow(step.offset)
+            if !overflow, time.milliseconds >= first {
+                offset = step.offset
+                break
+            }
+            end = step.since
+        }
+        let back = time.milliseconds > offset ? time.milliseconds - offset : 0
+        return Timestamp(milliseconds: min(back, end))
+    }
+}

@@ -1,0 +1,110 @@
+package import Notifications
+import Synchronization
+
+/// The service's clock: the machine's clock with an offset that a test may increase. It only moves forward.
+///
+/// Clients do not know the offset, so their times are the machine's: ``serviceTime(ofClient:)`` reads them, and
+/// ``clientTime(of:)`` writes the service's times for them. Certificates go by ``machineTime``, because TLS does.
+package final class ServiceClock: Sendable {
+    /// The largest sum of all advances: a century. It prevents overflows in times that are computed from the clock.
+    package static let maximumOffset = Duration.seconds(100 * 365 * 86_400)
+
+    /// The reason why the clock was not advanced.
+    package enum AdvanceError: Error, Hashable {
+        /// The clock is the system's.
+        case isSystem
+        /// The duration is negative, or the advances together exceed ``maximumOffset``.
+        case tooFar
+    }
+
+    /// Whether the clock can be advanced.
+    package let isVirtual: Bool
+    private let machine: @Sendable () -> Moment
+    /// The offset in milliseconds. It is outside the lock, because each request reads it.
+    private let offset = Atomic<UInt64>(0)
+    private let history = Mutex(ClockHistory())
+
+    /// - Parameter machine: returns the machine's clocks.
+    package init(isVirtual: Bool = false, machine: @escaping @Sendable () -> Moment) {
+        self.isVirtual = isVirtual
+        self.machine = machine
+    }
+
+    /// Whether the clock differs from the machine's.
+    package var isAdvanced: Bool { offset.load(ordering: .relaxed) > 0 }
+
+    /// The service's time.
+    package var time: Timestamp { moment.time }
+
+    /// The time of both clocks. The uptime advances with the time of day, so that rates and deadlines do too.
+    package var moment: Moment {
+        let now = machine()
+        let offset = offset.load(ordering: .relaxed)
+        guard offset > 0 else { return now }
+        let duration = Duration.milliseconds(Int64(clamping: offset))
+        return Moment(time: now.time.advanced(by: duration), uptime: now.uptime.advanced(by: duration))
+    }
+
+    /// The machine's time, which is never advanced.
+    package var machineTime: Timestamp { machine().time }
+
+    /// Increases the offset.
+    /// - Returns: The service's time afterwards.
+    /// - Throws: ``AdvanceError``.
+    @discardableResult
+    package func advance(by duration: Duration) throws(AdvanceError) -> Timestamp {
+        guard isVirtual else { throw .isSystem }
+        let now = machine()
+        let isAdvanced = history.withLock { history in
+            let milliseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000_000_000)
+            let limit = UInt64(Self.maximumOffset.components.seconds) * 1000
+            guard duration >= .zero, milliseconds <= limit - history.offset else { return false }
+            history.advance(by: milliseconds, at: now.time)
+            offset.store(history.offset, ordering: .relaxed)
+            return true
+        }
+        guard isAdvanced else { throw .tooFar }
+        return time
+    }
+
+    /// Converts a client's time to the service's: adds the offset that was in force at that time, or the current
+    /// offset for a future time.
+    package func serviceTime(ofClient time: Timestamp) -> Timestamp {
+        guard isAdvanced else { return time }
+        return history.withLock { $0.serviceTime(ofClient: time) }
+    }
+
+    /// Converts a time of the service to the clients'. The time span of an advance becomes the moment of the
+    /// advance.
+    package func clientTime(of time: Timestamp) -> Timestamp {
+        guard isAdvanced else { return time }
+        return history.withLock { $0.clientTime(of: time) }
+    }
+}
+
+extension ServiceClock {
+    /// Converts a client's expiration to the service's time. It is rounded up to whole seconds, so that
+    /// ``clientExpiration(of:)`` returns the client's value.
+    package func serviceExpiration(ofClient expiration: Expiration) -> Expiration {
+        guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
+        let time = serviceTime(ofClient: Timestamp(seconds: seconds))
+        return .at(time.advanced(by: .milliseconds(999)).seconds)
+    }
+
+    /// Converts the service's expiration back to the client's; see ``serviceExpiration(ofClient:)``.
+    package func clientExpiration(of expiration: Expiration) -> Expiration {
+        guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
+        return .at(clientTime(of: Timestamp(seconds: seconds)).seconds)
+    }
+
+    /// Converts a client's seconds since 1970 to the service's time, for the `iat` of a provider token.
+    ///
+    /// Whole seconds may mean any moment in that second. If the clock was advanced within it, the moment counts as
+    /// after the advance. A token that was verified before keeps its earlier time.
+    package func serviceSeconds(ofClient seconds: Double) -> Double {
+        guard isAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
+        let isWhole = seconds == seconds.rounded()
+        let time = Timestamp(milliseconds: UInt64(seconds * 1000) + (isWhole ? 999 : 0))
+        return seconds + Double(serviceTime(ofClient: time).milliseconds - time.milliseconds) / 1000
+    }
+}
