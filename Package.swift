@@ -68,6 +68,11 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(name: "Matching", dependencies: ["Notifications"], swiftSettings: settings),
+        .target(
+            name: "Journal", dependencies: ["Notifications", "Delivery", "Matching", deque], swiftSettings: settings),
+        .target(
+            name: "VirtualDevices", dependencies: ["Notifications", "Trust", "Delivery", heap],
+            swiftSettings: settings),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
         .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
@@ -139,7 +144,8 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Connections", nioCore, nioPosix,
                 nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -151,7 +157,8 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Connections", "HTTP2",
                 "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
@@ -162,7 +169,10 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Management", "Service", "APNSProvider",
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
+                "Management",
+                "Service",
+                "APNSProvider",
                 "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -183,6 +193,9 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
+        .testTarget(
+            name: "JournalTests", dependencies: ["Notifications", "Delivery", "Matching", "Journal"],
+            swiftSettings: settings),
         .testTarget(name: "MatchingTests", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .testTarget(
             name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),

@@ -14,6 +14,7 @@ package final class Delivery: OfferOutcomes {
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
     private let struck: @Sendable (Limit) -> Void
+    private let isExpired: @Sendable (Destination) -> Bool
     let clock: @Sendable () -> Moment
     let shards: [Shard]
     let storeQueue = StoreQueue()
@@ -27,6 +28,7 @@ package final class Delivery: OfferOutcomes {
     /// - Parameters:
     ///   - origin: one that no process has had, for the names of offers.
     ///   - struck: told of bounds that turn a notification away, on any thread.
+    ///   - isExpired: whether a device token that leads nowhere counts as expired. Only tests can want that.
     ///   - clock: tells the time.
     package init(
         accounts: any Accounts,
@@ -38,6 +40,7 @@ package final class Delivery: OfferOutcomes {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        isExpired: @escaping @Sendable (Destination) -> Bool = { _ in false },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.accounts = accounts
@@ -48,6 +51,7 @@ package final class Delivery: OfferOutcomes {
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
         self.struck = struck
+        self.isExpired = isExpired
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map {
             Shard(number: $0, limits: limits, origin: origin, isShared: mailboxes.isShared)
@@ -194,7 +198,13 @@ extension Delivery {
         guard let registration else {
             return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
         }
-        if let rejection = registration.rejection(ofGeneration: submission.generation) { return rejection }
+        if var rejection = registration.rejection(ofGeneration: submission.generation) {
+            if rejection.reason == .unregistered, isExpired(submission.destination) {
+                rejection.reason = .expiredToken
+                rejection.detail = "The device token has expired."
+            }
+            return rejection
+        }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
         }

@@ -19,6 +19,8 @@ package struct ManagementParts: Sendable {
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
     package let clock: @Sendable () -> Timestamp
+    /// Nil if the service does not serve the development environment.
+    package let testing: ManagementTesting?
 
     package init(
         accounts: any Accounts,
@@ -32,6 +34,7 @@ package struct ManagementParts: Sendable {
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
         clock: @escaping @Sendable () -> Timestamp,
+        testing: ManagementTesting? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -44,5 +47,6 @@ package struct ManagementParts: Sendable {
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock
+        self.testing = testing
     }
 }

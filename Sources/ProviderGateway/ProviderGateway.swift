@@ -25,6 +25,7 @@ package final class ProviderGateway: HTTP2Service {
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
     ///   - clock: tells the time, in milliseconds since 1970.
@@ -38,6 +39,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
+        names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -45,7 +47,8 @@ package final class ProviderGateway: HTTP2Service {
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
-        rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
+        rules = RequestRules(
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts

@@ -80,14 +80,21 @@ extension ProviderRequest {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
             (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
-        case .unknown, .rejected, .undecided: (nil, nil)
+        case .management, .unknown, .rejected, .undecided: (nil, nil)
         }
     }
 
     /// The device that the token of a rejected request names.
     private func device(by rules: RequestRules) -> DeviceID? {
-        guard case .deviceToken(let token) = path else { return nil }
-        return rules.tokenKeys.open(token, environment: rules.environment)?.device
+        let app = topic.present?.app?.id
+        switch path {
+        case .deviceToken(let token):
+            return
+                (rules.tokenKeys.open(token, environment: rules.environment)
+                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
+        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        }
     }
 
     /// What stands in the place of the device token, be it one or not.
