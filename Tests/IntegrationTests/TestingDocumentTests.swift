@@ -64,7 +64,7 @@ import Testing
             let changed = try await BuiltCommand.run([
                 "device", "behave", device, "removed", "--since", "1700000000000", "--json", "--data", service.data,
             ])
-            #expect(try JSONValue(changed.output)["connected"] == false, "\(changed.errors)")
+            #expect(try JSONValue(changed.output)["connected"] == .bool(false), "\(changed.errors)")
             let deleted = try await BuiltCommand.run([
                 "fixture", "delete", "ABCDE12345", "--json", "--data", service.data,
             ])
