@@ -311,6 +311,7 @@ let package = Package(
                 "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service", "APNSProvider",
                 "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioSSL, crypto,
                 x509, asn1, logging,
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

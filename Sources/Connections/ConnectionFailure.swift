@@ -3,22 +3,24 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Why a connection failed, in words for a person: without the libraries' own types and file names.
+/// Why a connection failed, or could not be prepared, in words for a person: without the libraries' own types and file names.
 package enum ConnectionFailure {
     package static func cause(of error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError:
             if let first = error.connectionErrors.first { return cause(of: first.error) }
             return "the name \(error.host) is not known"
+        case let error as SocketAddressError.UnknownHost:
+            return "the name \(error.host) is not known"
         case let error as IOError:
             return String(cString: strerror(error.errnoCode))
         case let error as ChannelError:
             if case .connectTimeout = error { return "it did not answer in time" }
             return "\(error)"
-        case let error as NIOSSLError:
-            return tls("\(error)")
-        case let error as BoringSSLError:
-            return tls("\(error)")
+        case NIOSSLError.failedToLoadCertificate:
+            return "there is no certificate in PEM"
+        case NIOSSLError.failedToLoadPrivateKey:
+            return "there is no private key in PEM that can be used"
         default:
             return tls("\(error)")
         }
@@ -26,7 +28,9 @@ package enum ConnectionFailure {
 
     /// BoringSSL's own word for what went wrong, such as CERTIFICATE_VERIFY_FAILED, without the place in its source.
     private static func tls(_ text: String) -> String {
-        guard let start = text.range(of: "OPENSSL_internal:") else { return text }
+        guard let start = text.range(of: "OPENSSL_internal:") else {
+            return text.contains("unknownError([])") ? "TLS: no reason given" : text
+        }
         let word = text[start.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
         return "TLS: \(word)"
     }

@@ -19,7 +19,7 @@ final class DeviceConnection: HTTP2Connection {
     /// The newest request with acknowledgements whose body goes on.
     var acknowledging: StreamID?
     /// What the device has said of its power on this connection; a stream that begins here begins with it.
-    var power = DevicePower.low
+    var power = DevicePower.awake
     private var response = DeviceResponse()
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?

@@ -2,24 +2,42 @@ import Synchronization
 
 // What goes to the mailboxes, and what becomes of it there.
 extension Delivery {
-    func store(_ batch: StoreQueue.Batch) {
-        guard storeQueue.add(batch) else { return }
+    /// What a shard wants stored.
+    private struct Batch: Sendable {
+        let shard: Shard
+        let entries: [MailboxEntry]
+    }
+
+    /// Stores what waits in all shards. All that comes while the store is busy is its next batch: one transaction, one task
+    /// and one wake-up for each connection are enough for all of it.
+    func storeWhatWaits() {
+        guard storingTurn.withLock({ $0.take() }) else { return }
         Task {
-            while true {
-                let batches = storeQueue.next()
-                guard !batches.isEmpty else { break }
+            while storingTurn.withLock({ $0.goOn() }) {
+                let batches = shards.compactMap(nextBatch)
+                guard !batches.isEmpty else { continue }
                 stored(batches, await mailboxes.store(batches.flatMap(\.entries)))
             }
         }
     }
 
+    private func nextBatch(of shard: Shard) -> Batch? {
+        let (entries, actions) = shard.acceptances.withLock { acceptances in
+            shard.performing.add(1, ordering: .relaxed)
+            return acceptances.nextBatch()
+        }
+        defer { shard.performing.subtract(1, ordering: .releasing) }
+        for action in actions { perform(action, nil) }
+        return entries.isEmpty ? nil : Batch(shard: shard, entries: entries)
+    }
+
     /// Tells the shards what the store said, and the providers once all shards know: each connection is woken once.
-    private func stored(_ batches: [StoreQueue.Batch], _ results: [Result<MailboxVersion, StoreError>]) {
+    private func stored(_ batches: [Batch], _ results: [Result<MailboxVersion, StoreError>]) {
         let now = clock()
         var results = results[...]
         var answers = GatheredAnswers()
         // What is not yet answered is not yet done.
-        for batch in batches { shards[batch.shard].performing.add(1, ordering: .relaxed) }
+        for batch in batches { batch.shard.performing.add(1, ordering: .relaxed) }
         for batch in batches {
             let batchResults = Array(results.prefix(batch.entries.count))
             results = results.dropFirst(batch.entries.count)
@@ -30,35 +48,34 @@ extension Delivery {
             }
         }
         answers.give()
-        for batch in batches { shards[batch.shard].performing.subtract(1, ordering: .releasing) }
+        for batch in batches { batch.shard.performing.subtract(1, ordering: .releasing) }
     }
 
     private func stored(
-        _ batch: StoreQueue.Batch,
+        _ batch: Batch,
         _ results: [Result<MailboxVersion, StoreError>],
         _ now: Moment,
         _ answers: inout GatheredAnswers,
     ) {
-        let shard = shards[batch.shard]
-        let (actions, next) = shard.acceptances.withLock { acceptances in
-            (acceptances.stored(results, now: now.uptime), acceptances.nextBatch())
+        let (actions, hasBatch) = batch.shard.acceptances.withLock { acceptances in
+            (acceptances.stored(results, now: now.uptime), acceptances.hasBatch)
         }
         for action in actions {
             if case .answer(let receiver, let ticket, let outcome) = action {
                 answers.append((ticket, outcome), for: receiver)
             } else {
-                perform(action, of: shard, now)
+                perform(action, now)
             }
         }
-        for action in next { perform(action, of: shard, now) }
+        if hasBatch { storeWhatWaits() }
     }
 
     /// In a task of its own, since it may take as long as the disk is out of order.
-    private func finish(_ batch: StoreQueue.Batch, _ results: [Result<MailboxVersion, StoreError>]) {
+    private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
             let now = clock()
-            advance(shards[batch.shard], now) { $0.stored(results, now: now.uptime) }
+            advance(batch.shard, now) { $0.stored(results, now: now.uptime) }
         }
     }
 

@@ -17,7 +17,7 @@ package final class Delivery: OfferOutcomes {
     private let isExpired: @Sendable (Destination) -> Bool
     let clock: @Sendable () -> Moment
     let shards: [Shard]
-    let storeQueue = StoreQueue()
+    let storingTurn = Mutex(StoringTurn())
     let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     /// What waits for its registrations.
@@ -54,22 +54,20 @@ package final class Delivery: OfferOutcomes {
         self.isExpired = isExpired
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map {
-            Shard(number: $0, limits: limits, origin: origin, isShared: mailboxes.isShared)
+            let names = OfferNames(origin: origin, part: $0, of: DeliveryLimits.shards)
+            return Shard(limits: limits, names: names, isShared: mailboxes.isShared)
         }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         switchboard.report(to: self)
     }
 
     final class Shard: Sendable {
-        let number: Int
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
         /// How many threads carry out what was decided, which they do once they have given the lock back.
         let performing = Atomic(0)
 
-        init(number: Int, limits: DeliveryLimits, origin: OfferOrigin, isShared: Bool) {
-            self.number = number
-            let names = OfferNames(origin: origin, part: number, of: DeliveryLimits.shards)
+        init(limits: DeliveryLimits, names: OfferNames, isShared: Bool) {
             acceptances = Mutex(Acceptances(limits: limits, names: names, isShared: isShared))
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
@@ -254,23 +252,22 @@ extension Delivery {
         _ now: Moment? = nil,
         _ event: (inout Acceptances) -> [Acceptances.Action],
     ) {
-        let (actions, batch) = shard.acceptances.withLock { acceptances in
+        let (actions, hasBatch) = shard.acceptances.withLock { acceptances in
             shard.performing.add(1, ordering: .relaxed)
-            return (event(&acceptances), acceptances.nextBatch())
+            return (event(&acceptances), acceptances.hasBatch)
         }
         defer { shard.performing.subtract(1, ordering: .releasing) }
-        for action in actions { perform(action, of: shard, now) }
-        for action in batch { perform(action, of: shard, now) }
+        for action in actions { perform(action, now) }
+        if hasBatch { storeWhatWaits() }
     }
 
     /// In one place, though the compiler would have it in six: at less than full load a push waits for its code.
     @inline(never)
-    func perform(_ action: Acceptances.Action, of shard: Shard, _ now: Moment?) {
+    func perform(_ action: Acceptances.Action, _ now: Moment?) {
         switch action {
         case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
         case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
         case .remove(let reference): remove([reference])
-        case .store(let entries): store(StoreQueue.Batch(shard: shard.number, entries: entries))
         case .struck(let limit): struck(limit)
         case .note(let step, let subject):
             let time = now?.time ?? clock().time

@@ -14,6 +14,11 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// each app waits in the mailbox.
     package var unacknowledgedPerDevice: Int
 
+    /// How many notifications of priority 5 or less may wait for a connected device whose power is low: more than anybody
+    /// reads in a burst, and 400 KB for a device at most. Half of ``unacknowledgedPerDevice`` if that is less. Beyond it the
+    /// newest of each app waits in the mailbox.
+    package var deferredPerDevice = 100
+
     /// How often one device token may be sent to: a person does not read more, and a device's battery is not to be
     /// emptied by a provider's mistake.
     package var requestsPerDeviceToken = Rate(burst: 1000, perSecond: 100)

@@ -8,8 +8,10 @@ extension Limit {
     package static let pendingStores = Limit("pending-stores")
     /// ``DeliveryLimits/unacknowledgedPerDevice``: the newest for each app waits in its mailbox.
     package static let unacknowledged = Limit("unacknowledged")
+    /// ``DeliveryLimits/deferredPerDevice``: the newest for each app waits in its mailbox.
+    package static let deferred = Limit("deferred")
     /// ``DeliveryLimits/silentsPerApp``: the newest waits in its mailbox.
     package static let silentRate = Limit("silent-rate")
 
-    package static let ofDelivery: [Limit] = [.tokenRate, .pendingStores, .unacknowledged, .silentRate]
+    package static let ofDelivery: [Limit] = [.tokenRate, .pendingStores, .unacknowledged, .deferred, .silentRate]
 }

@@ -20,15 +20,22 @@ extension Notification {
         }
     }
 
-    /// Whether it only wakes the app, and counts against what an app may have of these.
-    package var isSilent: Bool { payload.isSilent || pushType == .background }
+    /// Whether it only wakes the app, and counts against what an app may have of these (Guide, 2.2.2). That is a matter of
+    /// the app's own topic: VoIP, complications and other services of an app are woken by whatever is sent to them.
+    package var isSilent: Bool {
+        switch pushType {
+        case PushType.background: true
+        case nil: payload.isSilent && !TopicKind.isOfService(topic)
+        default: false
+        }
+    }
 }
 
 /// What a device says of its power (docs/device-protocol.md).
 package enum DevicePower: Sendable, Hashable, CaseIterable {
-    /// Asleep, or saving power: what can wait waits. A device that has said nothing counts as this.
+    /// Asleep, or saving power: what can wait waits.
     case low
-    /// In use: nothing has to wait.
+    /// In use: nothing has to wait. A device that has said nothing counts as this: it may well be on mains.
     case awake
     /// On a charger: likewise.
     case charging

@@ -48,7 +48,7 @@ package struct LogEntry: Sendable, Hashable {
     /// left out if its value is not known.
     package var json: String {
         var text = #"{"time":\#(time.milliseconds),"event":"\#(event)""#
-        if let notification { text += #","id":"\#(notification)""# }
+        if let notification { text += #","id":"\#(notification.textAsSent.span.text)""# }
         if let token { text += #","token":"\#(token)""# }
         if !topic.isEmpty { text += #","topic":\#(JSONString.quoted(topic))"# }
         if let detail { text += #","\#(detail.name)":"\#(detail.value)""# }

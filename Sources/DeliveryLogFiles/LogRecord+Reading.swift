@@ -18,9 +18,13 @@ extension LogRecord {
 
     private init?(_ reader: inout ByteReader, base: UInt64, topic lastTopic: inout String) {
         guard let code = reader.byte(), let flags = reader.byte(),
-            let addressCode = AddressCode(rawValue: flags & ~AddressCode.repeatsTopic),
-            let time = reader.short(), let id = reader.id()
+            let addressCode = AddressCode(rawValue: flags & ~(AddressCode.repeatsTopic | AddressCode.hasCapitals)),
+            let time = reader.short(), var id = reader.id()
         else { return nil }
+        if flags & AddressCode.hasCapitals != 0 {
+            guard let capitals = reader.integer(UInt32.self) else { return nil }
+            id = NotificationID(high: id.high, low: id.low, capitals: capitals)
+        }
         var tokenKey: UInt32 = 0
         let address: NotificationSubject.Address
         switch addressCode {

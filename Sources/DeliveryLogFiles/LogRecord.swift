@@ -44,9 +44,11 @@ extension LogRecord {
         let repeats = buffer.repeats(event.subject.topic)
         buffer.append(integer: event.step.kind.rawValue)
         buffer.append(
-            integer: AddressCode(event.subject.address).rawValue | (repeats ? AddressCode.repeatsTopic : 0))
+            integer: AddressCode(event.subject.address).rawValue | (repeats ? AddressCode.repeatsTopic : 0)
+                | (event.subject.id.hasCapitals ? AddressCode.hasCapitals : 0))
         buffer.append(event.time)
         buffer.append(event.subject.id)
+        if event.subject.id.hasCapitals { buffer.append(integer: event.subject.id.capitals) }
         switch event.subject.address {
         case .destination(let destination, let own):
             buffer.append(integer: destination.device.rawValue)
@@ -78,6 +80,8 @@ enum AddressCode: UInt8 {
 
     /// Added where the topic is that of the record before, and not written again.
     static let repeatsTopic: UInt8 = 0x10
+    /// Added where the request's identifier had capital letters: which ones follows it.
+    static let hasCapitals: UInt8 = 0x20
 
     init(_ address: NotificationSubject.Address) {
         self =

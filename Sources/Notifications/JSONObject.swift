@@ -22,6 +22,9 @@ package struct JSONObject {
         self.values = values
     }
 
+    /// All keys, in alphabetical order.
+    package var keys: [String] { values.keys.sorted() }
+
     /// The value's own text; nil if the key is missing.
     package subscript(raw key: String) -> [UInt8]? {
         values[key].map { Array(text[$0]) }

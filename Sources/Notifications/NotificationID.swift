@@ -1,14 +1,30 @@
 /// The `apns-id` of a notification: a canonical UUID.
+///
+/// Its value is the number. How its text was written is remembered beside that: the answer gives it back (Guide, Table 8-3).
 package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
     /// 8-4-4-4-12 digits and four hyphens.
     package static let textLength = 36
 
     package let high: UInt64
     package let low: UInt64
+    /// Which of its 32 digits were capital letters in the text that it was read from; the first digit is the lowest bit.
+    package let capitals: UInt32
 
-    package init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64, capitals: UInt32 = 0) {
         self.high = high
         self.low = low
+        self.capitals = capitals
+    }
+
+    package var hasCapitals: Bool { capitals != 0 }
+
+    package static func == (left: NotificationID, right: NotificationID) -> Bool {
+        left.high == right.high && left.low == right.low
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(high)
+        hasher.combine(low)
     }
 
     /// Makes a new version 4 UUID (RFC 9562, 5.4).
@@ -25,11 +41,15 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
         guard text.count == Self.textLength else { return nil }
         var digits = InlineArray<32, UInt8>(repeating: 0)
         var count = 0
+        var capitals: UInt32 = 0
         for index in 0..<Self.textLength {
             if Self.isHyphen(index) {
                 guard text[index] == UInt8(ascii: "-") else { return nil }
             } else {
-                digits[count] = text[index]
+                let digit = text[index]
+                digits[count] = digit
+                // Capital letters have this bit set, and the next one not; lower-case ones have both, numbers the next one.
+                capitals |= UInt32(digit >> 6 & ~(digit >> 5) & 1) << UInt32(truncatingIfNeeded: count)
                 count &+= 1
             }
         }
@@ -38,7 +58,7 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
             withUnsafeMutableBytes(of: &words) { Hexadecimal.read(digits, into: $0) }
         }
         guard isGood else { return nil }
-        self.init(high: UInt64(bigEndian: words.high), low: UInt64(bigEndian: words.low))
+        self.init(high: UInt64(bigEndian: words.high), low: UInt64(bigEndian: words.low), capitals: capitals)
     }
 
     package init?(_ text: String) {
@@ -64,6 +84,18 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
             text.storeBytes(of: UInt32(truncatingIfNeeded: digits.2 >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
             text.storeBytes(of: UInt32(truncatingIfNeeded: digits.2).bigEndian, toByteOffset: 24, as: UInt32.self)
             text.storeBytes(of: digits.3.bigEndian, toByteOffset: 28, as: UInt64.self)
+        }
+        return text
+    }
+
+    /// As it was written where it was read: with its capital letters.
+    package var textAsSent: InlineArray<36, UInt8> {
+        guard capitals != 0 else { return text }
+        var text = text
+        var digit: UInt32 = 0
+        for index in 0..<Self.textLength where !Self.isHyphen(index) {
+            if capitals >> digit & 1 == 1 { text[index] &= ~0x20 }
+            digit &+= 1
         }
         return text
     }

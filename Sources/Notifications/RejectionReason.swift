@@ -68,7 +68,7 @@ extension Rejection.Reason {
     package var row: Row {
         switch self {
         case .badCollapseID:
-            Row(400, "The collapse identifier is longer than 64 bytes.", .mendRequest)
+            Row(400, "The collapse identifier is longer than 64 bytes or not UTF-8.", .mendRequest)
         case .badDeviceToken:
             Row(400, "The device token is not one of this environment.", .forgetDeviceToken)
         case .badExpirationDate:

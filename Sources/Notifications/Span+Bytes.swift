@@ -11,6 +11,9 @@ extension Span<UInt8> {
     /// The bytes as text; what is not UTF-8 is replaced.
     package var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
 
+    /// The bytes as text; nil if they are not UTF-8.
+    package var validText: String? { withUnsafeBufferPointer { String(validating: $0, as: UTF8.self) } }
+
     /// Compares with a word of ASCII.
     package func isEqual(to word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }

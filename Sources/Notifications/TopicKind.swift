@@ -24,4 +24,9 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
         case .widgets: ".push-type.widgets"
         }
     }
+
+    /// Whether a topic looks like one of an app's services. Only the accounts know an app whose bundle ID ends like that.
+    package static func isOfService(_ topic: String) -> Bool {
+        allCases.contains { $0 != .app && topic.hasSuffix($0.suffix) }
+    }
 }

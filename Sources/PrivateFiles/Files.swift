@@ -15,6 +15,30 @@ package final class Descriptor: Sendable {
     deinit { close(number) }
 }
 
+/// Which file it is, whatever it is called.
+package struct FileIdentity: Sendable, Hashable {
+    private let device: dev_t
+    private let number: ino_t
+
+    private init(_ status: stat) {
+        device = status.st_dev
+        number = status.st_ino
+    }
+
+    package init(of path: String) throws(StoreError) {
+        var status = stat()
+        guard systemStatus(path, &status) == 0 else { throw Files.error("look at", path) }
+        self.init(status)
+    }
+
+    /// Whether no file or another one has that path now. A path that cannot be looked at says nothing of the file.
+    package func isGone(from path: String) -> Bool {
+        var status = stat()
+        guard systemStatus(path, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR }
+        return FileIdentity(status) != self
+    }
+}
+
 /// The system's calls on files, with errors that say what to do.
 package enum Files {
     /// For the owner alone.
@@ -172,6 +196,7 @@ package enum Files {
 // The members above have the names of these.
 
 private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { open(path, flags, mode) }
+private func systemStatus(_ path: String, _ status: inout stat) -> CInt { stat(path, &status) }
 private func systemRename(_ path: String, _ newPath: String) -> CInt { rename(path, newPath) }
 private func systemLink(_ path: String, _ newPath: String) -> CInt { link(path, newPath) }
 private func systemRead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {

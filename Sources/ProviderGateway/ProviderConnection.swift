@@ -24,7 +24,9 @@ final class ProviderConnection: HTTP2Connection {
     /// Whether the request whose headers come now is observed.
     private var isWatching = false
     private var session: HTTP2Session?
-    private var requests = StreamTable<ProviderRequest>()
+    var requests = StreamTable<ProviderRequest>()
+    /// What `strict` finds in how the client encodes its requests.
+    var practice = EncodingPractice()
     private var batch: [Submission] = []
     /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
     /// well, so that all are accepted in their order.
@@ -50,7 +52,7 @@ final class ProviderConnection: HTTP2Connection {
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
-        response = ProviderResponse(environment: gateway.environment)
+        response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -89,6 +91,7 @@ final class ProviderConnection: HTTP2Connection {
         if let certificate { identify(&requests[index], by: certificate) }
         if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(gateway)
+        if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
     }
@@ -101,12 +104,15 @@ final class ProviderConnection: HTTP2Connection {
         switch sender {
         case .token(let token):
             guard wasLookedAt else { return }
-            memory.bind(to: token.team)
+            memory.bind(to: token)
             session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
-            guard rejection.reason != .tooManyProviderTokenUpdates else {
-                return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            switch rejection.reason {
+            case .tooManyProviderTokenUpdates: return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            // The token is good, on another connection.
+            case .unrelatedKeyIDInToken: return
+            default: break
             }
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
@@ -247,7 +253,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func drain() {
-        session?.drain(debugData: goAwayData(.shutdown))
+        session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
     /// A request that did not end in time is answered, so that the provider knows to send it again elsewhere. What was
@@ -260,11 +266,11 @@ final class ProviderConnection: HTTP2Connection {
         guard goneAway != reason else { return }
         goneAway = reason
         if reason == .idleTimeout { gateway.limitLog.struck(.idleTimeout, peer: peer) }
-        session?.goAway(.noError, debugData: goAwayData(reason))
+        session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
     private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
-        Array(ProviderResponse.body(Rejection(reason), in: gateway.environment).readableBytesView)
+        Array(ProviderResponse.body(Rejection(reason), hasDetail: gateway.answersHaveDetail).readableBytesView)
     }
 }
 

@@ -11,6 +11,8 @@ package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
+    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
@@ -24,6 +26,7 @@ package final class ProviderGateway: HTTP2Service {
 
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
+    ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
@@ -33,6 +36,7 @@ package final class ProviderGateway: HTTP2Service {
         environment: Environment,
         conformance: Conformance,
         environmentKeyReason: EnvironmentKeyReason = .documented,
+        answerDetail: Bool = true,
         authority: CertificateAuthority,
         tokens: ProviderTokens,
         tokenKeys: SharedTokenKeys,
@@ -47,6 +51,7 @@ package final class ProviderGateway: HTTP2Service {
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
+        answersHaveDetail = answerDetail && environment == .development
         rules = RequestRules(
             environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
         self.authority = authority
@@ -67,6 +72,7 @@ package final class ProviderGateway: HTTP2Service {
         configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
+        configuration.observesEncoding = rules.conformance == .strict
         return configuration
     }
 

@@ -14,8 +14,8 @@ struct ProviderMemory {
     private var isCurrent = false
     private var authorization: [UInt8] = []
     private var updates = RateBucket()
-    /// The team that the connection's first good provider token named; it serves no other.
-    private var team: TeamID?
+    /// The connection's first good provider token. The connection serves no other team, and no key of another scope.
+    private var first: VerifiedProviderToken?
     private var token: VerifiedProviderToken?
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
@@ -48,12 +48,9 @@ struct ProviderMemory {
         let accounts = current(gateway)
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, now: now)
-        guard team == nil || team == verified.team else {
-            let detail = "This connection sends for another team; one connection serves one team."
-            throw Rejection(.invalidProviderToken, detail: detail)
-        }
+        try checkRelation(of: verified)
         // Before the connection has a team, no request has counted.
-        let isUpdate = team != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
+        let isUpdate = first != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
             throw Rejection(.tooManyProviderTokenUpdates, detail: detail)
@@ -63,9 +60,25 @@ struct ProviderMemory {
         return verified
     }
 
-    /// The connection serves the team from now on, and no other.
-    mutating func bind(to team: TeamID) {
-        if self.team == nil { self.team = team }
+    /// Another key of the same scope is a rotation. One for another environment or for other apps is not related to the
+    /// first (docs/current-apns.md).
+    private func checkRelation(of verified: VerifiedProviderToken) throws(Rejection) {
+        guard let first else { return }
+        guard first.team == verified.team else {
+            let detail = "This connection sends for another team; one connection serves one team."
+            throw Rejection(.invalidProviderToken, detail: detail)
+        }
+        guard first.key == verified.key || first.hasScope(of: verified) else {
+            let detail =
+                "The key \(verified.key) is not related to the key \(first.key) of this connection's first "
+                + "notification: it is for other environments or apps. Open another connection to use it."
+            throw Rejection(.unrelatedKeyIDInToken, detail: detail)
+        }
+    }
+
+    /// The connection serves the team of this token from now on, and keys of its scope.
+    mutating func bind(to token: VerifiedProviderToken) {
+        if first == nil { first = token }
     }
 
     /// What an `apns-topic` header names.

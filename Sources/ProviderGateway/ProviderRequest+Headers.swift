@@ -72,8 +72,10 @@ extension ProviderRequest {
     }
 
     private static func collapseID(_ value: Span<UInt8>) -> Field<CollapseIdentifier> {
-        if let identifier = CollapseIdentifier(rawValue: value.text) { return .value(identifier) }
         guard !value.isEmpty else { return .absent }
+        // To replace what is not UTF-8 would make two identifiers alike.
+        guard let text = value.validText else { return .bad("apns-collapse-id is not text in UTF-8.") }
+        if let identifier = CollapseIdentifier(rawValue: text) { return .value(identifier) }
         return .bad(
             "apns-collapse-id is \(value.count) bytes; at most \(CollapseIdentifier.maximumBytes) are allowed."
         )

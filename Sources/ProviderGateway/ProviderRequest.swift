@@ -51,6 +51,8 @@ struct ProviderRequest {
     var body: [UInt8] = []
     /// All bytes of the body that came, kept or not.
     var received = 0
+    /// The first thing that the Guide wants encoded otherwise; looked for with `strict` alone.
+    var encodingFault: EncodingPractice.Fault?
     /// When it began, to the second.
     let began: NIODeadline
     /// What the headers alone decided; nil until they have ended.

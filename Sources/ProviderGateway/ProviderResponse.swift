@@ -5,17 +5,22 @@ import Notifications
 /// Writes the answers of the provider API (Guide, Tables 8-3 to 8-5).
 struct ProviderResponse {
     private let environment: Environment
+    private let hasDetail: Bool
     private var headers = HeaderBlock()
 
-    init(environment: Environment) { self.environment = environment }
+    /// - Parameter hasDetail: whether answers have the key `detail`, for developers.
+    init(environment: Environment, hasDetail: Bool) {
+        self.environment = environment
+        self.hasDetail = hasDetail
+    }
 
     /// 200, with an empty body. In the development environment `apns-unique-id` is the identifier to look for in the
     /// delivery log.
     mutating func accepted(_ id: NotificationID) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
+        append(id.textAsSent)
         let text = id.text
-        append(text)
         if environment == .development { headers.append("apns-unique-id", text.span, indexing: .never) }
         return headers
     }
@@ -24,21 +29,21 @@ struct ProviderResponse {
     mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
-        append(id.text)
+        append(id.textAsSent)
         headers.append("content-type", "application/json")
-        return (headers, Self.body(rejection, in: environment))
+        return (headers, Self.body(rejection, hasDetail: hasDetail))
     }
 
-    /// Its value does not come again: it stays out of the peer's table of headers.
+    /// As the request had it (Table 8-3). Its value does not come again: it stays out of the peer's table of headers.
     private mutating func append(_ id: InlineArray<36, UInt8>) {
         headers.append("apns-id", id.span, indexing: .never)
     }
 
     /// The dictionary of Table 8-5; GOAWAY carries it too. `detail` is for developers alone.
-    static func body(_ rejection: Rejection, in environment: Environment) -> ByteBuffer {
+    static func body(_ rejection: Rejection, hasDetail: Bool) -> ByteBuffer {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
         if let timestamp = rejection.timestamp { text += #","timestamp":\#(timestamp)"# }
-        if environment == .development, let detail = rejection.detail {
+        if hasDetail, let detail = rejection.detail {
             text += #","detail":\#(JSONString.quoted(detail))"#
         }
         text += "}"

@@ -92,11 +92,22 @@ struct RequestRules: Sendable {
 
     /// Each header by itself.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
+        // No reason of the table is about this; the nearest says that it is not allowed.
+        if conformance == .strict, let fault = request.encodingFault {
+            throw Rejection(.forbidden, detail: fault.text)
+        }
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
+        if conformance == .strict, let id = request.id.present, id.hasCapitals {
+            let detail = "apns-id has capital letters; its canonical form has lowercase digits (Guide, Table 8-2)."
+            throw Rejection(.badMessageID, detail: detail)
+        }
         if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }
         if case .bad(let detail) = request.priority { throw Rejection(.badPriority, detail: detail) }
         if case .bad(let detail) = request.collapseID { throw Rejection(.badCollapseID, detail: detail) }
         if case .bad(let detail) = request.pushType { throw Rejection(.invalidPushType, detail: detail) }
+        if conformance == .strict, case .absent = request.pushType {
+            throw Rejection(.invalidPushType, detail: "There is no apns-push-type; devices of today need it.")
+        }
     }
 
     /// The topic: that there is one, that it can be one, that the sender may send to it, and that the push type goes
@@ -138,7 +149,7 @@ struct RequestRules: Sendable {
                 throw Rejection(.topicDisallowed, detail: "Team \(token.team) has no app with the topic \(topic.name).")
             }
             if let bundleIDs = token.bundleIDs, !bundleIDs.contains(app.bundleID) {
-                throw Rejection(.unrelatedKeyIDInToken, detail: "Key \(token.key) is not for the app \(app.bundleID).")
+                throw Rejection(.topicDisallowed, detail: "The key \(token.key) is not for the app \(app.bundleID).")
             }
             return app
         case .certificate(let certificate):
@@ -178,11 +189,14 @@ struct RequestRules: Sendable {
         if conformance == .strict, !payload.contents.contains(.aps) {
             throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
         }
+        if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
+            throw Rejection(.payloadEmpty, detail: fault)
+        }
         return Notification(
             id: id,
             topic: topic.name,
             pushType: request.pushType.present,
-            priority: try priority(of: request, payload),
+            priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
             payload: payload,
@@ -190,10 +204,17 @@ struct RequestRules: Sendable {
     }
 
     /// It is an error to use priority 10 for what contains only content-available (Guide, Table 8-2); a background
-    /// notification likewise. Where the header is missing the service takes such a notification as 5.
-    private func priority(of request: ProviderRequest, _ payload: Payload) throws(Rejection) -> Priority {
-        let isBackground = request.pushType.present == .background
-        guard payload.isSilent || isBackground else { return request.priority.present ?? .immediate }
+    /// notification likewise. Where the header is missing the service takes such a notification as 5. That is for the app's
+    /// own topic, if the push type is `background` or missing: a call or a complication is urgent with any payload.
+    private func priority(
+        of request: ProviderRequest,
+        to topic: AddressedTopic,
+        _ payload: Payload,
+    ) throws(Rejection) -> Priority {
+        let type = request.pushType.present
+        let isBackground = type == .background
+        let isSilent = payload.isSilent && type == nil && topic.kind == .app
+        guard isSilent || isBackground else { return request.priority.present ?? .immediate }
         switch request.priority.present {
         case .immediate:
             let detail =

@@ -14,6 +14,7 @@ final class GroupCommit: Sendable {
 
     private let pool: DatabasePool
     private let maximumPendingItems: Int
+    private let trouble: @Sendable () -> StoreError?
     private let ended: @Sendable () -> Void
     private let state = Mutex(State())
 
@@ -42,14 +43,18 @@ final class GroupCommit: Sendable {
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// - Parameter ended: called on the writer's thread at the end of each transaction, also of one that was rolled back;
-    ///   what it has written was made known before.
+    /// - Parameters:
+    ///   - trouble: why nothing can be stored, although SQLite does not notice; nil if nothing speaks against it.
+    ///   - ended: called on the writer's thread at the end of each transaction, also of one that was rolled
+    ///     back; what it has written was made known before.
     init(
         pool: DatabasePool,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
+        trouble: @escaping @Sendable () -> StoreError? = { nil },
         ended: @escaping @Sendable () -> Void = {},
     ) {
         self.pool = pool
+        self.trouble = trouble
         self.maximumPendingItems = maximumPendingItems
         self.ended = ended
     }
@@ -191,6 +196,7 @@ final class GroupCommit: Sendable {
     /// Runs the jobs in one transaction, commits it and answers; where it throws, nobody has been answered.
     private func commit(_ jobs: some Collection<Job>, on database: Database) throws(CommitFailure) {
         defer { ended() }
+        try checkTrouble()
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(jobs.count)
         do throws(SQLiteFailure) {
@@ -211,8 +217,14 @@ final class GroupCommit: Sendable {
                 isFull: error.isFull,
             )
         }
+        // It came into being meanwhile: what was written now is in a file that nobody opens again.
+        try checkTrouble()
         leave(jobs, committed: true)
         for answer in answers { answer() }
+    }
+
+    private func checkTrouble() throws(CommitFailure) {
+        if let error = trouble() { throw CommitFailure(storeError: error, isFull: false) }
     }
 
     private struct CommitFailure: Error {

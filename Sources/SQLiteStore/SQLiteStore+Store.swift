@@ -6,6 +6,11 @@ import Synchronization
 extension SQLiteStore: Store {
     package var knownRegistrations: any KnownRegistrations { registrations }
 
+    package func trouble() async -> StoreError? {
+        if let trouble = files.trouble { return trouble }
+        return await reading()
+    }
+
     /// Writes what was taken, and closes the files; whatever is asked after that is refused.
     package func close() async {
         await commits.close()

@@ -31,6 +31,7 @@ package final class SQLiteStore: Sendable {
     let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
+    let files: DatabaseFiles
     let openReads = OpenReads()
 
     /// Opens the store in a folder, which is created with everything in it where it is not there.
@@ -100,10 +101,13 @@ package final class SQLiteStore: Sendable {
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
+        let files = try DatabaseFiles(of: folder.databasePath)
+        self.files = files
         let writing = RegistrationsInWriting(registrations)
         self.writing = writing
         commits = GroupCommit(
-            pool: pool, maximumPendingItems: maximumPendingItems, ended: { writing.transactionEnded() })
+            pool: pool, maximumPendingItems: maximumPendingItems, trouble: { files.trouble },
+            ended: { writing.transactionEnded() })
     }
 
     /// How many transactions have been committed since the store was opened, and how many items in them.

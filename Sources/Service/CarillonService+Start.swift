@@ -61,8 +61,24 @@ extension CarillonService {
         in folder: DataFolder,
         _ logger: Logger,
     ) async throws(ServiceError) -> CarillonService {
+        let before = folder.before()
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
+        let isFresh = folder.isFresh
+        do throws(ServiceError) {
+            return try await start(settings, in: folder, lock, logger)
+        } catch {
+            if isFresh { folder.removeHalfMade(before) }
+            throw error
+        }
+    }
+
+    private static func start(
+        _ settings: Settings,
+        in folder: DataFolder,
+        _ lock: DataFolderLock,
+        _ logger: Logger,
+    ) async throws(ServiceError) -> CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
         let signal = LogSignal()
@@ -167,7 +183,8 @@ private struct ServiceBuilder {
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance,
-                environmentKeyReason: settings.environmentKeyReason, authority: secrets.authority,
+                environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
+                authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 deliveryLog: log, names: environment == .development ? development?.names : nil,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,

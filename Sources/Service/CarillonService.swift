@@ -69,6 +69,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
+            group.addTask { await self.watchStore() }
             // The first thing to end is this wait.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -108,6 +109,11 @@ package final class CarillonService: Sendable {
     /// Sees whether the listeners need another certificate; connections that are open keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
 
+    private func watchStore() async {
+        var watch = StoreWatch(store, logger)
+        await watch.run()
+    }
+
     private func giveMemoryBack() async {
         var relief = MemoryRelief()
         while !Task.isCancelled {
@@ -125,7 +131,8 @@ package final class CarillonService: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                logger.error("The server's certificate was not renewed", metadata: ["cause": "\(error)"])
+                logger.error(
+                    "The server's certificate was not renewed", metadata: ["cause": "\(DataFolder.reason(error))"])
             }
         }
     }

@@ -42,7 +42,7 @@ package final class DeviceTokenNames: Sendable {
             let keys = isThere ? try await TokenKeyRotation.read(from: FileSecrets(folder: path)) : nil
             self.init { keys }
         } catch {
-            throw error as? ServiceError ?? ServiceError(.trust, "\(error)")
+            throw error as? ServiceError ?? ServiceError(.trust, DataFolder.reason(error))
         }
     }
 

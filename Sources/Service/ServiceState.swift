@@ -1,5 +1,4 @@
 import Delivery
-import Notifications
 import Synchronization
 
 /// Whether the service takes requests: what `/ready` answers.
@@ -28,13 +27,6 @@ final class ServiceState: Sendable {
         case .shuttingDown: return "The service is shutting down."
         case .serving: break
         }
-        do throws(StoreError) {
-            // Any reading will do: it goes as far as the store's files.
-            let nobody = DeviceKey(environment: .development, device: DeviceID(rawValue: 0))
-            _ = try await store.entries(of: nobody)
-            return nil
-        } catch {
-            return error.cause
-        }
+        return await store.trouble()?.cause
     }
 }

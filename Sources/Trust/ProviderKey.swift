@@ -49,6 +49,12 @@ package final class VerifiedProviderToken: Sendable {
         isForProduction = key.environments.contains(.production)
     }
 
+    /// Whether both keys are for the same environments and the same apps.
+    package func hasScope(of other: VerifiedProviderToken) -> Bool {
+        bundleIDs == other.bundleIDs && isForDevelopment == other.isForDevelopment
+            && isForProduction == other.isForProduction
+    }
+
     /// Whether its key may be used there.
     package func isFor(_ environment: Environment) -> Bool {
         switch environment {

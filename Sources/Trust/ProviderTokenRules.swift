@@ -31,6 +31,9 @@ package struct ProviderTokenRules: Sendable, Hashable {
         key lookup: (KeyID) -> ProviderKey?,
     ) throws(Rejection) -> VerifiedProviderToken {
         let start = try Self.tokenStart(in: authorization)
+        guard takesScheme(authorization) else {
+            throw .invalidToken("The authorization header's scheme is in another case than bearer (Guide, Table 8-2).")
+        }
         return try verify(
             token: authorization.extracting(droppingFirst: start), environment: environment, now: now, key: lookup)
     }
@@ -54,10 +57,16 @@ package struct ProviderTokenRules: Sendable, Hashable {
             throw .invalidToken("The key \(keyID) is not one of the team \(team).")
         }
         // Only who holds the key learns more about it or the clock.
-        try parts.checkSignature(key.publicKey)
+        try parts.checkSignature(key.publicKey, conformance)
         let verified = VerifiedProviderToken(issuedAt: issuedAt, key: key)
         try verified.check(environment: environment, now: now)
         return verified
+    }
+
+    /// Whether the scheme is in a case that counts: `strict` takes what the guide writes.
+    /// - Parameter authorization: has a scheme.
+    func takesScheme(_ authorization: Span<UInt8>) -> Bool {
+        conformance == .apple || authorization.extracting(first: 6).isEqual(to: "bearer")
     }
 
     /// Whether two values of the header carry the same token, however they write what stands before it.
@@ -166,11 +175,33 @@ extension ProviderTokenRules {
             return (team, issuedAt / 1000)
         }
 
-        func checkSignature(_ key: P256.Signing.PublicKey) throws(Rejection) {
-            // 64 bytes, r and s (RFC 7518, 3.4). A DER signature, as the guide's Listing 8-2 has one, is longer.
-            guard signature.count == 64, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+        /// 64 bytes, r and s (RFC 7518, 3.4). The guide's Listing 8-2 has one in DER, as Java's `SHA256withECDSA` makes them,
+        /// and Apple's service takes it.
+        func checkSignature(_ key: P256.Signing.PublicKey, _ conformance: Conformance) throws(Rejection) {
+            if signature.count == 64, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
                 key.isValidSignature(parsed, for: signed)
-            else { throw .invalidToken("The provider token's signature could not be verified.") }
+            {
+                return
+            }
+            guard let parsed = distinguishedSignature, key.isValidSignature(parsed, for: signed) else {
+                throw .invalidToken("The provider token's signature could not be verified.")
+            }
+            guard conformance == .apple else {
+                throw .invalidToken(
+                    "The provider token's signature is in DER; it has to be r and s, 32 bytes each (RFC 7518, 3.4).")
+            }
+        }
+
+        /// In bytes: a sequence of two integers of 33 bytes.
+        private static let maximumDistinguishedBytes = 72
+
+        /// The signature, if it is in DER: one text for one signature, so whatever else reads as the same is none.
+        private var distinguishedSignature: P256.Signing.ECDSASignature? {
+            guard signature.count <= Self.maximumDistinguishedBytes,
+                let parsed = try? P256.Signing.ECDSASignature(derRepresentation: signature),
+                Array(parsed.derRepresentation) == signature
+            else { return nil }
+            return parsed
         }
     }
 }

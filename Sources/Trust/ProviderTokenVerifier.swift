@@ -43,7 +43,9 @@ package struct ProviderTokenVerifier: Sendable {
     /// checked at each use (``VerifiedProviderToken/check(environment:now:)``).
     package func recall(authorization: Span<UInt8>) -> VerifiedProviderToken? {
         // What is wrong with it is for the verification to say.
-        guard let start = try? ProviderTokenRules.tokenStart(in: authorization) else { return nil }
+        guard let start = try? ProviderTokenRules.tokenStart(in: authorization), rules.takesScheme(authorization) else {
+            return nil
+        }
         let token = authorization.extracting(droppingFirst: start)
         guard token.count <= ProviderTokenRules.maximumBytes else { return nil }
         return memory.recall(token)

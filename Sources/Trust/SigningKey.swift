@@ -27,8 +27,19 @@ package struct SigningKey: Sendable, CustomStringConvertible {
         }
         self.id = id
         privateKey = try TrustError.wrapping(.malformed, "This is not a P-256 private key in PEM.", quoting: false) {
-            try P256.Signing.PrivateKey(pemRepresentation: pem)
+            try Self.privateKey(pem: pem)
         }
+    }
+
+    /// Reads a private key in PEM. `openssl ecparam -genkey` writes the name of the curve before it, in a block of its own
+    /// (RFC 5915 has the key alone).
+    package static func privateKey(pem: String) throws -> P256.Signing.PrivateKey {
+        let (begin, end) = ("-----BEGIN EC PARAMETERS-----", "-----END EC PARAMETERS-----")
+        guard let start = pem.firstRange(of: begin), let rest = pem[start.upperBound...].firstRange(of: end) else {
+            return try P256.Signing.PrivateKey(pemRepresentation: pem)
+        }
+        let key = String(pem[..<start.lowerBound] + pem[rest.upperBound...])
+        return try P256.Signing.PrivateKey(pemRepresentation: key)
     }
 
     /// The contents of the `.p8` file.

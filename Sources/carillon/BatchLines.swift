@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Notifications
+import Service
 import Synchronization
 
 /// The lines of a batch: each is a notification, a JSON dictionary, or is passed over.
@@ -35,10 +36,11 @@ struct BatchLines: Sendable {
             file = .standardInput
             size = nil
         } else {
-            guard let handle = FileHandle(forReadingAtPath: path) else {
-                throw CommandError("The batch \(path) cannot be read.")
+            do {
+                file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            } catch {
+                throw CommandError("The batch \(path) cannot be read: \(DataFolder.reason(error)).")
             }
-            file = handle
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             // A pipe has no size to show progress by.
             size = attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int : nil

@@ -20,6 +20,7 @@ struct Carillon: AsyncParsableCommand {
     /// push it out of sight.
     static func main() async {
         do {
+            try UnknownCommand.check(CommandLine.arguments.dropFirst(), under: Self.self)
             let command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -28,6 +29,10 @@ struct Carillon: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
+            if let advice = Advice.onFailure("\(error)") {
+                Output.note("Error: \(error) \(advice)")
+                exit(withError: ExitCode.failure)
+            }
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error).split(separator: "\n").joined(separator: " ")
             Output.note("Error: \(message) See the command's --help.")

@@ -69,10 +69,7 @@ struct CertificateCommand: AsyncParsableCommand {
 
         private func signingRequest(_ key: P256.Signing.PrivateKey) throws -> String {
             guard let request else { return try SigningRequest.pem(for: key) }
-            guard let data = FileManager.default.contents(atPath: DataFolder(request).path) else {
-                throw CommandError("The request \(request) cannot be read.")
-            }
-            return String(decoding: data, as: UTF8.self)
+            return String(decoding: try InputFile.read(DataFolder(request).path, "request"), as: UTF8.self)
         }
 
         private struct Made: Encodable {

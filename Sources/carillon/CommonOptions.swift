@@ -16,8 +16,10 @@ struct CommonOptions: ParsableArguments {
         if let name = data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] { return DataFolder(name) }
         let (here, installed) = (DataFolder(Settings.defaultDataFolder), DataFolder(Self.installedFolder))
         let manager = FileManager.default
+        // One that belongs to another user is meant as well, and the error says so.
         let isInstalled =
-            !manager.fileExists(atPath: here.descriptionFile) && manager.fileExists(atPath: installed.descriptionFile)
+            !manager.fileExists(atPath: here.descriptionFile)
+            && (manager.fileExists(atPath: installed.descriptionFile) || installed.isClosedToThisUser)
         return isInstalled ? installed : here
     }
 

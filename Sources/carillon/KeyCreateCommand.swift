@@ -4,6 +4,7 @@ import Foundation
 import Management
 import Notifications
 import Service
+import Trust
 
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -119,22 +120,21 @@ struct KeyCreateCommand: AsyncParsableCommand {
     }
 
     private static func text(of file: String) throws -> String {
-        guard let data = FileManager.default.contents(atPath: DataFolder(file).path) else {
-            throw CommandError("The key \(file) cannot be read.")
-        }
-        return String(decoding: data, as: UTF8.self)
+        String(decoding: try InputFile.read(DataFolder(file).path, "key"), as: UTF8.self)
     }
 
     private static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
         // The error does not say why the key is invalid: it could quote it.
-        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: text(of: file)) else {
+        let text = try text(of: file)
+        guard let key = try? SigningKey.privateKey(pem: text) else {
             throw CommandError("\(file) is not a P-256 private key in PEM.")
         }
         return key
     }
 
     private static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
-        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text(of: file)) else {
+        let text = try text(of: file)
+        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
             throw CommandError("\(file) is not a P-256 public key in PEM.")
         }
         return key

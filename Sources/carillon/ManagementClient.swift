@@ -227,7 +227,9 @@ extension ManagementClient {
             // Made only to see that the files can be used.
             _ = try NIOSSLContext(configuration: tls)
         } catch {
-            throw CommandError("\(identity) and \(authority) are no certificates in PEM that can be used: \(error)")
+            throw CommandError(
+                "\(identity) and \(authority) are no certificates in PEM that can be used: "
+                    + "\(DataFolder.reason(error)).")
         }
         return (.tls(url, tls), silence)
     }

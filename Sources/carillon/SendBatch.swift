@@ -49,7 +49,7 @@ struct SendBatch: Sendable {
 
     /// The server is not there: standard error is told once, each notification on its line, and nothing is sent.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
-        Output.note(error.cause)
+        Output.note(error.cause + (Advice.onFailure(error.cause).map { " " + $0 } ?? ""))
         var progress = SendProgress()
         for try await request in lines.notifications(tellingOthers: tell) {
             progress.taken += 1

@@ -156,7 +156,7 @@ struct SendCommand: AsyncParsableCommand {
                 ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: payload))
             return try file.readToEnd().map(Array.init) ?? []
         } catch {
-            throw CommandError("The payload \(payload) cannot be read.")
+            throw CommandError("The payload \(payload) cannot be read: \(DataFolder.reason(error)).")
         }
     }
 
@@ -171,6 +171,8 @@ struct SendCommand: AsyncParsableCommand {
                     status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
                     detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
+            // With an address the environment is whatever that server's is.
+            if url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) { Output.note(advice) }
         }
     }
 

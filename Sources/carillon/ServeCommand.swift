@@ -5,7 +5,6 @@ import Logging
 import Notifications
 import Service
 import ServiceLifecycle
-import SystemPackage
 import UnixSignals
 
 struct ServeCommand: AsyncParsableCommand {
@@ -87,21 +86,17 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func settings() async throws -> Settings {
         var settings = Settings()
-        try LimitSetting.checkNames(of: ProcessInfo.processInfo.environment)
+        let environment = ProcessInfo.processInfo.environment
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
-        if let path = config ?? ProcessInfo.processInfo.environment["CARILLON_CONFIG"] {
-            do {
-                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
-            } catch {
-                throw CommandError("The settings file \(path) cannot be read: \(error)")
-            }
-            try LimitSetting.checkNames(ofFile: FileManager.default.contents(atPath: path) ?? Data())
-        }
-        try settings.read(ConfigReader(providers: providers))
+        let file = try (config ?? environment["CARILLON_CONFIG"]).map(SettingsFile.init)
+        if let file { providers.append(try await file.provider()) }
+        let use = SettingsUse()
+        try settings.read(ConfigReader(providers: providers, accessReporter: use))
+        try use.check(environment: environment, file: file?.contents)
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname
-        settings.environments = environment.isEmpty ? settings.environments : environment
+        settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports
         settings.socketPath = socket ?? settings.socketPath

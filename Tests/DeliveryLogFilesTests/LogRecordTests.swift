@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import Testing
@@ -43,6 +44,19 @@ struct LogRecordTests {
         }
     }
 
+    @Test("an identifier reads back with its capital letters")
+    func readsCapitals() throws {
+        var event = Example.event(1)
+        let text = "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"
+        event.subject = NotificationSubject(
+            id: try #require(NotificationID(text)), address: event.subject.address, topic: event.subject.topic)
+        let written = Self.written(.event(event, tokenKey: 1), .event(Example.event(2), tokenKey: 1))
+        let records = try #require(LogRecord.read(written[...]))
+        #expect(records.count == 2)
+        let entry = LogEntry(try #require(records.first)) { _, _ in nil }
+        #expect(entry.json.contains("\"id\":\"\(text)\""))
+    }
+
     @Test("losses read back")
     func readsBackLosses() {
         let record = LogRecord.lost(.max, at: Example.moment)
@@ -67,7 +81,7 @@ struct LogRecordTests {
 
     @Test("bytes of any kind do no harm")
     func garbage() {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in
                 UInt8.random(in: 0...20, using: &random)

@@ -99,8 +99,8 @@ struct AcceptancesRig: ~Copyable {
 
     private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
         let next = acceptances.nextBatch()
-        for case .store(let entries) in next { batch = entries.map(\.notification.number) }
-        return (actions + next).compactMap { action in
+        if !next.entries.isEmpty { batch = next.entries.map(\.notification.number) }
+        let steps: [Step] = (actions + next.actions).compactMap { action in
             switch action {
             case .note, .struck: return nil
             case .answer(_, let ticket, .accepted):
@@ -109,7 +109,6 @@ struct AcceptancesRig: ~Copyable {
                 return .unavailable(ticket)
             case .answer:
                 return .other
-            case .store(let entries): return .store(entries.map(\.notification.number))
             case .announce(let stored, let offer):
                 let number = stored.entry.notification.number
                 return .announce(number, version: stored.version.rawValue, offer: offer?.number)
@@ -117,6 +116,7 @@ struct AcceptancesRig: ~Copyable {
                 return .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
             }
         }
+        return steps + (next.entries.isEmpty ? [] : [.store(batch)])
     }
 }
 

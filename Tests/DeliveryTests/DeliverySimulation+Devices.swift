@@ -167,9 +167,11 @@ extension DeliverySimulation {
         guard let attached = node.lines[device] else { return .returned }
         forgetSilents(node)
         let offered = attached.line.offer(offer, now: moment, silents: &node.silents)
+        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
+        for case .send(let sending) in offered.first { send(sending, attached, node) }
+        for action in offered.first where !action.isSending { node.startThread([.line(action, device)]) }
         if let sending = offered.sending { send(sending, attached, node) }
         if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
-        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
         return offered.answer
     }
 
@@ -203,7 +205,8 @@ extension DeliverySimulation {
         if attached.power != .low || power != .low { noteReason(attached) }
         attached.power = power
         guard fault != .wakesDevices else { return }
-        node.startThread(performed(attached, device.key, node) { $0.changed(power) })
+        node.startThread(
+            performed(attached, device.key, node) { $0.changed(power, now: moment, silents: &node.silents) })
         if power != .low { noteReason(attached) }
     }
 
@@ -211,8 +214,9 @@ extension DeliverySimulation {
         for device in devices {
             guard let attached = node.lines[device.key] else { continue }
             let isDue = attached.line.deadline.map { $0 <= moment.uptime } ?? false
-            node.startThread(performed(attached, device.key, node) { $0.tick(now: moment) })
-            if isDue, attached.line.isReading(epoch: attached.epoch) { attached.stream.isTicking = true }
+            if isDue { attached.stream.isTicking = true }
+            node.startThread(
+                performed(attached, device.key, node) { $0.tick(now: moment, silents: &node.silents) })
         }
     }
 
@@ -249,6 +253,11 @@ extension DeliverySimulation {
     ) -> [Node.Work] {
         forgetSilents(node)
         let actions = event(&attached.line)
+        // What waits goes along with what is urgent, and before it.
+        let isUrgent = actions.contains { action in
+            if case .send(let sending) = action { sending.notification.urgency == .immediate } else { false }
+        }
+        if isUrgent { noteReason(attached) }
         for case .send(let sending) in actions { send(sending, attached, node) }
         if !attached.line.isReading(epoch: attached.epoch) { noteOpen(attached) }
         return actions.map { .line($0, device) }

@@ -11,6 +11,7 @@ extension DeliverySimulation {
 
         enum Work {
             case acceptance(Acceptances.Action)
+            case store([MailboxEntry])
             case line(DeviceLine.Action, DeviceKey)
         }
 
@@ -94,8 +95,10 @@ extension DeliverySimulation {
 
         /// What the driver does after every event.
         func advanced(_ actions: [Acceptances.Action]) -> [Work] {
+            // Whoever stores may take what waits at once; later is what happens anyway while the store is busy.
             let batch = acceptances.nextBatch()
-            return (actions + batch).map(Work.acceptance)
+            let storing: [Work] = batch.entries.isEmpty ? [] : [.store(batch.entries)]
+            return (actions + batch.actions).map(Work.acceptance) + storing
         }
 
         func startThread(_ work: [Work]) {
@@ -237,7 +240,10 @@ extension DeliverySimulation {
                             false
                         }
                     }
-                    || node.lines.values.contains { $0.line.held.contains { $0.offer.notification.number == number } }
+                    || node.lines.values.contains { attached in
+                        attached.line.held.contains { $0.offer.notification.number == number }
+                            || attached.line.deferred.contains { $0.notification.number == number }
+                    }
             }
     }
 }

@@ -110,7 +110,9 @@ final class DeliverySimulation {
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)
-        limits.unacknowledgedPerDevice = 3
+        // In some runs what waits for a device's power waits in its mailbox alone.
+        limits.deferredPerDevice = Int(seed / 24 % 3)
+        limits.unacknowledgedPerDevice = 3 + limits.deferredPerDevice / 2
         limits.pendingStoresPerShard = 6
         limits.storesPerBatch = 2
         limits.burstInterval = .seconds(3)
@@ -211,7 +213,7 @@ final class DeliverySimulation {
         switch work {
         case .acceptance(.answer(_, let ticket, let outcome)):
             answer(ticket, outcome)
-        case .acceptance(.store(let entries)):
+        case .store(let entries):
             if fault == .answersBeforeCommit {
                 for entry in entries { answer(entry.notification.number, .accepted) }
             }

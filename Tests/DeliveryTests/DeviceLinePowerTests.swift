@@ -18,11 +18,100 @@ struct DeviceLinePowerTests {
 
     private static let interval = DeliveryLimits().burstInterval
 
-    @Test("to a device that sleeps, what is not urgent goes to the mailbox", arguments: [Priority.considerate, .low])
-    func goesToMailbox(_ priority: Priority) {
+    private static func considerate(_ number: UInt64, app: UInt32 = 1, _ priority: Priority = .considerate) -> Offer {
+        Example.offer(number, app: app, priority: priority)
+    }
+
+    @Test("to a device that sleeps, what is not urgent waits, and is stored", arguments: [Priority.considerate, .low])
+    func waits(_ priority: Priority) {
         var rig = LineRig.open()
-        #expect(rig.offer(Example.offer(1, priority: priority)) == (.returned, nil))
-        #expect(rig.stored(Self.stored(1, priority)) == [])
+        #expect(rig.offer(Self.considerate(1, priority)) == (.held, nil))
+        #expect(rig.stored(Self.stored(1, priority), offer: 1) == [])
+    }
+
+    @Test("all that waits is delivered, in its order, though each replaced the one before in the mailbox")
+    func allOfThem() {
+        var rig = LineRig.open()
+        for number in 1...5 as ClosedRange<UInt64> {
+            #expect(rig.offer(Self.considerate(number)).answer == .held)
+            #expect(rig.stored(Self.stored(number), offer: number) == [])
+        }
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == (1...5).map { .send($0, notification: $0) })
+        // The mailbox has the last one, and only its acknowledgement empties it.
+        #expect(rig.acknowledged(4) == [.acknowledged(4), .remove(app: 1, version: 40)])
+        #expect(rig.acknowledged(5) == [.acknowledged(5), .remove(app: 1, version: 50)])
+    }
+
+    @Test("what is urgent comes after all that waits, which needs no reading")
+    func inOrder() {
+        var rig = LineRig.open()
+        for (number, app) in [(1, 1), (2, 2), (3, 1)] as [(UInt64, UInt32)] {
+            _ = rig.offer(Self.considerate(number, app: app))
+        }
+        #expect(
+            rig.offerAndThen(Example.offer(4, app: 2))
+                == (1...4).map { .send($0, notification: $0) })
+        let deadline = rig.line.deadline
+        #expect(deadline == nil)
+    }
+
+    @Test("if the stream ends, all of it goes back, in its order")
+    func streamEnds() {
+        var rig = LineRig.open()
+        for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number)) }
+        _ = rig.stored(Self.stored(4, app: 2))
+        #expect(rig.end() == [.returned(1), .returned(2), .returned(3)])
+    }
+
+    @Test("beyond the bound the newest of each app waits in the mailbox, and comes after what waits here")
+    func bound() {
+        var rig = LineRig.open(deferred: 2)
+        _ = rig.offer(Self.considerate(1))
+        _ = rig.offer(Self.considerate(2))
+        let third = rig.line.offer(Self.considerate(3), now: Example.now(rig.now), silents: &rig.silents)
+        #expect(third.answer == .returned)
+        #expect(third.struck == .deferred)
+        #expect(rig.stored(Self.stored(3), offer: 3) == [])
+        #expect(rig.offer(Self.considerate(4)) == (.returned, nil))
+        #expect(rig.stored(Self.stored(4), offer: 4) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2), .read])
+        #expect(rig.read([Self.stored(4)]) == [.send(3, notification: 4)])
+    }
+
+    @Test("half of the room is kept for what is urgent", arguments: [(1, 0), (2, 1), (5, 2), (1000, 100)])
+    func room(limit: Int, deferred: Int) {
+        var rig = LineRig.open(limit: limit)
+        var held = 0
+        for number in 1...200 as ClosedRange<UInt64> where rig.offer(Self.considerate(number)).answer == .held {
+            held += 1
+        }
+        #expect(held == deferred)
+        #expect(rig.offer(201).answer == .taken)
+    }
+
+    @Test("what waits in a mailbox that is read for another reason is not sent twice")
+    func readMeanwhile() {
+        var rig = LineRig.open()
+        _ = rig.offer(Self.considerate(1))
+        _ = rig.stored(Self.stored(1), offer: 1)
+        #expect(rig.mayHaveMissed() == [.read])
+        #expect(rig.read([Self.stored(1), Self.stored(2, app: 2)]) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
+    }
+
+    @Test("what has expired while it waited is not sent")
+    func expires() {
+        var rig = LineRig.open()
+        let soon = Expiration.at(rig.now.advanced(by: .seconds(10)).seconds)
+        _ = rig.offer(Example.offer(1, soon, priority: .considerate))
+        _ = rig.offer(Example.offer(2, app: 2, soon, priority: .considerate))
+        _ = rig.stored(Self.stored(1), offer: 1)
+        rig.now = rig.now.advanced(by: Self.interval)
+        // Of the second nobody has said that it is in its mailbox; if it is, it comes from there.
+        #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
     @Test("to a device that is awake everything is sent at once", arguments: [Priority.considerate, .low])
@@ -52,18 +141,22 @@ struct DeviceLinePowerTests {
         rig.now = rig.now.advanced(by: .milliseconds(9999))
         #expect(rig.tick() == [])
         rig.now = rig.now.advanced(by: .milliseconds(1))
-        #expect(rig.tick() == [.read])
-        #expect(
-            rig.read([Self.stored(1), Self.stored(2, app: 2)]) == [
-                .send(1, notification: 1), .send(2, notification: 2),
-            ])
+        #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
         let deadline = rig.line.deadline
         #expect(deadline == nil)
     }
 
-    @Test("something urgent takes along what waits, for the same app before itself", arguments: [1, 2] as [UInt32])
+    @Test("something urgent takes along what waits, before itself", arguments: [1, 2] as [UInt32])
     func company(app: UInt32) {
         var rig = LineRig.open()
+        _ = rig.stored(Self.stored(1))
+        #expect(
+            rig.offerAndThen(Example.offer(2, app: app)) == [.send(1, notification: 1), .send(2, notification: 2)])
+    }
+
+    @Test("something urgent takes along what waits in a mailbox, for the same app before itself", arguments: [1, 2])
+    func companyOfMailbox(app: UInt32) {
+        var rig = LineRig.open(deferred: 0)
         _ = rig.stored(Self.stored(1))
         let steps = rig.offerAndThen(Example.offer(2, app: app))
         #expect(steps == (app == 1 ? [.read] : [.send(1, notification: 2), .read]))
@@ -77,7 +170,8 @@ struct DeviceLinePowerTests {
     func storedCompany() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
-        #expect(rig.stored(Self.stored(2, app: 2, .immediate)) == [.send(1, notification: 2), .read])
+        #expect(
+            rig.stored(Self.stored(2, app: 2, .immediate)) == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
     @Test("something urgent that had expired wakes nobody")
@@ -93,8 +187,7 @@ struct DeviceLinePowerTests {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))
         #expect(rig.changed(.low) == [])
-        #expect(rig.changed(power) == [.read])
-        #expect(rig.read([Self.stored(1, .low)]) == [.send(1, notification: 1)])
+        #expect(rig.changed(power) == [.send(1, notification: 1)])
     }
 
     @Test("priority 1 waits for no time, and goes along with a burst")
@@ -105,11 +198,7 @@ struct DeviceLinePowerTests {
         #expect(alone == nil)
         _ = rig.stored(Self.stored(2, app: 2))
         rig.now = rig.now.advanced(by: Self.interval)
-        #expect(rig.tick() == [.read])
-        #expect(
-            rig.read([Self.stored(1, .low), Self.stored(2, app: 2)]) == [
-                .send(1, notification: 1), .send(2, notification: 2),
-            ])
+        #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
     @Test("a reading for another reason leaves what waits where it is")
@@ -137,6 +226,52 @@ struct DeviceLinePowerTests {
     }
 
     // MARK: Silent notifications
+
+    @Test("silent ones wait in their order as well; one that is too many stays in the mailbox")
+    func silentsWait() {
+        var rig = LineRig.open()
+        for number in 1...4 as ClosedRange<UInt64> {
+            #expect(rig.offer(Example.offer(number, priority: .considerate, isSilent: true)).answer == .held)
+            _ = rig.stored(Self.stored(number, isSilent: true), offer: number)
+        }
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == (1...3).map { .send($0, notification: $0) })
+        rig.now = rig.now.advanced(by: .seconds(1200))
+        #expect(rig.tick() == [.read])
+        // The device still sleeps.
+        #expect(rig.read([Self.stored(4, isSilent: true)]) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(4, notification: 4)])
+    }
+
+    @Test("what is deferred takes the room that a mailbox is read for, until some is free")
+    func noRoomToReadFor() {
+        var rig = LineRig.open(limit: 4)
+        for number in 1...2 as ClosedRange<UInt64> { _ = rig.offer(number) }
+        for number in 3...4 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number, .low)) }
+        #expect(rig.offer(5).answer == .returned)
+        #expect(rig.stored(Self.stored(5, .immediate)) == [])
+        #expect(rig.mayHaveMissed() == [.read])
+        #expect(rig.read([Self.stored(5, .immediate)]) == [])
+        #expect(rig.acknowledged(1) == [.acknowledged(1), .read])
+        #expect(
+            rig.read([Self.stored(5, .immediate)]) == [3, 4, 5].map { .send($0, notification: $0) })
+    }
+
+    @Test("what replaced a silent one that is too many is sent in its place")
+    func replacedSilent() {
+        var rig = LineRig.open()
+        for number in 1...4 as ClosedRange<UInt64> {
+            _ = rig.offer(Example.offer(number, priority: .considerate, isSilent: true))
+            _ = rig.stored(Self.stored(number, isSilent: true), offer: number)
+        }
+        _ = rig.offer(Self.considerate(5))
+        _ = rig.stored(Self.stored(5), offer: 5)
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [1, 2, 3, 5].enumerated().map { .send(UInt64($0 + 1), notification: $1) })
+        let deadline = rig.line.deadline
+        #expect(deadline == nil)
+    }
 
     @Test("an app gets three silent notifications, and then no more at once")
     func silents() {

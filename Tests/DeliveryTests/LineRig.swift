@@ -21,8 +21,9 @@ struct LineRig: ~Copyable {
     var silents: DeviceLine.Silents
     let epoch: UInt64
 
-    init(limit: Int = 100, power: DevicePower = .low) {
-        let limits = DeliveryLimits(unacknowledgedPerDevice: limit)
+    init(limit: Int = 100, power: DevicePower = .low, deferred: Int = 100) {
+        var limits = DeliveryLimits(unacknowledgedPerDevice: limit)
+        limits.deferredPerDevice = deferred
         line = DeviceLine(now: now, after: 0, limits: limits, power: power)
         silents = DeviceLine.Silents(limits.silentsPerApp)
         epoch = line.newestNumber
@@ -32,9 +33,10 @@ struct LineRig: ~Copyable {
     static func open(
         limit: Int = 100,
         power: DevicePower = .low,
+        deferred: Int = 100,
         _ entries: [StoredMailboxEntry] = [],
     ) -> LineRig {
-        var rig = LineRig(limit: limit, power: power)
+        var rig = LineRig(limit: limit, power: power, deferred: deferred)
         _ = rig.read(entries)
         return rig
     }
@@ -48,7 +50,8 @@ struct LineRig: ~Copyable {
     /// What the line wants done after it has sent an offer, or has not.
     mutating func offerAndThen(_ offer: Offer) -> [Step] {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
-        return [offered.sending.map(DeviceLine.Action.send), offered.then].compactMap { $0.flatMap { step($0) } }
+        let actions = offered.first + [offered.sending.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
+        return actions.compactMap { step($0) }
     }
 
     mutating func offer(_ number: UInt64, app: UInt32 = 1) -> (answer: OfferAnswer, step: Step?) {
@@ -96,12 +99,12 @@ struct LineRig: ~Copyable {
     }
 
     mutating func changed(_ power: DevicePower) -> [Step] {
-        let actions = line.changed(power)
+        let actions = line.changed(power, now: Example.now(now), silents: &silents)
         return actions.compactMap { step($0) }
     }
 
     mutating func tick() -> [Step] {
-        let actions = line.tick(now: Example.now(now))
+        let actions = line.tick(now: Example.now(now), silents: &silents)
         return actions.compactMap { step($0) }
     }
 

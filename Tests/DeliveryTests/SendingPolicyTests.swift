@@ -35,6 +35,17 @@ struct SendingPolicyTests {
         }
     }
 
+    @Test("only what goes to the app itself, as a background notification or as nothing in particular, is silent")
+    func ownTopic() {
+        func isSilent(_ kind: TopicKind, _ type: PushType?) -> Bool {
+            var notification = Example.notification(1, isSilent: true)
+            (notification.fields.topic, notification.fields.pushType) = ("com.example.app" + kind.suffix, type)
+            return notification.isSilent
+        }
+        for kind in TopicKind.allCases { #expect(isSilent(kind, nil) == (kind == .app)) }
+        for type in PushType.all { #expect(isSilent(.app, type) == (type == .background)) }
+    }
+
     @Test("the first that waits for a burst sets its time")
     func burst() {
         var policy = Self.policy(.low)

@@ -73,18 +73,6 @@ struct SmallDecisionsTests {
         }
     }
 
-    @Test("the limits are what the design says")
-    func defaults() {
-        let limits = DeliveryLimits()
-        #expect(limits.retention == .seconds(2_592_000))
-        #expect(limits.acknowledgementGrace == .milliseconds(50))
-        #expect(limits.unacknowledgedPerDevice == 1000)
-        #expect(limits.pendingStoresPerShard == 4096)
-        #expect(limits.storesPerBatch == 512)
-        #expect(limits.sweepBatch == 1000)
-        #expect(limits.sweepInterval == .seconds(60))
-    }
-
     // MARK: SecretName
 
     private static let names: [String] = [

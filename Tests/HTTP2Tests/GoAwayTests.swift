@@ -29,6 +29,94 @@ import Testing
         #expect(peer.recorder.requests == [1, 3])
     }
 
+    // MARK: Answers first
+
+    @Test func theOneGoAwayFollowsTheAnswersAndTheirBodies() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true), .request(3, endStream: true))
+        peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
+        #expect(peer.session.isDraining)
+        #expect(try peer.received().isEmpty)
+        peer.session.respond(StreamID(3), .status("200"))
+        #expect(try peer.received().map(\.type) == [WireFrame.headers])
+        peer.session.respond(StreamID(1), .status("403"), body: ByteBuffer(string: Self.json))
+        let frames = try peer.received()
+        #expect(frames.map(\.type) == [WireFrame.headers, WireFrame.data, WireFrame.goAway])
+        #expect(frames.last?.number() == 3)
+        #expect(frames.last?.debugData == Self.json)
+        #expect(!peer.channel.isActive)
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func anIdleConnectionGetsItsGoAwayAtOnce() throws {
+        let peer = try EmbeddedPeer.connected()
+        peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
+        peer.session.goAwayOnceAnswered()
+        #expect(try peer.received().map(\.type) == [WireFrame.goAway])
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func whatIsOpenedMeanwhileIsRefused() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true))
+        peer.session.goAwayOnceAnswered()
+        try peer.send(.request(3), .data(3, "x", endStream: true))
+        let refusal = try #require(try peer.received(WireFrame.reset).first)
+        #expect(refusal.number() == HTTP2ErrorCode.refusedStream.rawValue)
+        #expect(peer.recorder.requests == [1])
+        peer.session.respond(StreamID(1), .status("200"))
+        #expect(try peer.received(WireFrame.goAway).first?.number() == 1)
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func asManyRequestsAsThereMayBeAreNoFlood() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1, endStream: true))
+        peer.session.goAwayOnceAnswered()
+        try peer.send((1...999).map { .request(Int32(2 * $0 + 1), endStream: true) })
+        #expect(try peer.received(WireFrame.reset).count == 999)
+        peer.session.respond(StreamID(1), .status("200"))
+        #expect(try peer.received(WireFrame.goAway).map { $0.number() } == [1])
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func itDoesNotWaitForARequestThatHasItsAnswer() throws {
+        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        try peer.send(.request(1))
+        peer.session.respond(StreamID(1), .status("403"), body: ByteBuffer(string: Self.json))
+        peer.session.goAwayOnceAnswered()
+        #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.data, WireFrame.goAway])
+        #expect(peer.channel.isActive)
+        try peer.send(.data(1, "the rest", endStream: true))
+        #expect(peer.recorder.over == ["drained"])
+    }
+
+    @Test func itWaitsForAnAnswerThatThePeerDoesNotTake() throws {
+        let peer = try EmbeddedPeer.connected()
+        // SETTINGS_INITIAL_WINDOW_SIZE.
+        try peer.send(.settings([(4, 0)]))
+        try peer.send(.request(1, endStream: true))
+        peer.session.respond(StreamID(1), .status("403"), body: ByteBuffer(string: Self.json))
+        peer.session.goAwayOnceAnswered()
+        #expect(try peer.received(WireFrame.goAway).isEmpty)
+        try peer.send(.settings([(4, 65_535)]))
+        #expect(try peer.received().map(\.type).suffix(2) == [WireFrame.data, WireFrame.goAway])
+    }
+
+    @Test func aSessionThatIsClosedMeanwhileSaysItAsWell() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .request(3))
+        peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
+        _ = try peer.received()
+        peer.session.respond(StreamID(1), .status("503"), body: ByteBuffer(string: Self.json))
+        peer.session.close()
+        #expect(
+            try peer.received().map(\.type) == [WireFrame.headers, WireFrame.data, WireFrame.goAway])
+        #expect(peer.recorder.over == ["closed"])
+    }
+
+    // MARK: The end of a drain
+
     @Test func theChannelIsClosedWhenTheLastStreamIsDone() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))

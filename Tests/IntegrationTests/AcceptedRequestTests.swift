@@ -22,11 +22,11 @@ import Testing
         #expect(answer.headers.map(\.name) == ["apns-id"])
     }
 
-    @Test func theIdentifierComesBackInLowerCase() async throws {
+    @Test func theIdentifierComesBackAsItWasSent() async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(.development)
         push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
-        #expect(try await situation.service.send(push)["apns-id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+        #expect(try await situation.service.send(push)["apns-id"] == "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB")
     }
 
     /// What real clients send today (docs/current-apns.md; the Guide, Table 8-2).

@@ -49,6 +49,35 @@ import Testing
         try await withTemporaryFolder { folder in
             let finished = try await serve(data: folder + "/data", ["--ports", "ephemeral", "--host", "192.0.2.1"])
             expectOneLine(finished, naming: "192.0.2.1")
+            // Nothing half made is left behind.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test func aHostThatIsNone() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/a/b"
+            let finished = try await serve(data: data, ["--ports", "ephemeral", "--host", "nonsense.invalid"])
+            expectOneLine(finished, naming: "the name nonsense.invalid is not known")
+            #expect(!finished.errors.contains("SocketAddressError"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    /// A folder that was there stays, with what was in it.
+    @Test func aStartThatFailsLeavesAFolderAsItWas() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            let options = ["--ports", "ephemeral", "--host", "192.0.2.1"]
+            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+            _ = try await serve(data: data, options)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: data).isEmpty)
+            try await CarillonProcess.with(data: data) { service in #expect(await service.stop().status == 0) }
+            let before = try contents(ofFolder: data)
+            _ = try await serve(data: data, options)
+            let after = try contents(ofFolder: data)
+            #expect(before["ca.pem"] != nil && after["ca.pem"] == before["ca.pem"])
+            #expect(after["carillon.sqlite"] != nil)
         }
     }
 
@@ -242,21 +271,54 @@ import Testing
         }
     }
 
-    @Test func aLimitThatThereIsNot() async throws {
+    @Test(arguments: ["CARILLON_LIMIT_TOKN_RATE", "CARILLON_PROTS"])
+    func aVariableThatThereIsNot(_ name: String) async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(
-                data: folder + "/data", ["--ports", "ephemeral"], environment: ["CARILLON_LIMIT_TOKN_RATE": "5"])
-            expectOneLine(finished, naming: "CARILLON_LIMIT_TOKN_RATE")
+                data: folder + "/data", ["--ports", "ephemeral"], environment: [name: "5"])
+            expectOneLine(finished, naming: name, "docs/settings.md")
         }
     }
 
-    @Test func aLimitInTheSettingsFileThatThereIsNot() async throws {
+    /// What Kubernetes sets beside a service of that name, and what other commands take.
+    @Test func variablesOfOthers() async throws {
+        let environment = [
+            "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",
+            "CARILLON_PORT_2197_TCP_ADDR": "10.0.0.1", "CARILLON_MANAGEMENT_URL": "http://10.0.0.1:2198",
+        ]
+        try await CarillonProcess.with(environment: environment) { service in
+            #expect(await service.stop().status == 0)
+        }
+    }
+
+    private func serve(settings: String, _ options: [String] = []) async throws -> ChildProcess.Finished {
         try await withTemporaryFolder { folder in
-            try Data(#"{"carillon":{"limit":{"token-rate":5,"tokn-rate":5}}}"#.utf8)
-                .write(to: URL(fileURLWithPath: folder + "/settings.json"))
-            let finished = try await serve(
-                data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/settings.json"])
-            expectOneLine(finished, naming: "limit.tokn-rate")
+            try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/settings.json"))
+            return try await serve(data: folder + "/data", options + ["--config", folder + "/settings.json"])
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"carillon":{"limit":{"token-rate":5,"tokn-rate":5}}}"#, "limit.tokn-rate"),
+        (#"{"carillon":{"prots":"ephemeral"}}"#, "prots"),
+        (#"{"carillon":{"tls":{"cert":"x"}}}"#, "tls.cert"),
+        (#"{"carillon":{"limit.token-rate":5}}"#, "limit.token-rate"),
+        (#"{"ports":"ephemeral"}"#, #""carillon""#),
+        (#"{"carillon":["ports"]}"#, #""carillon""#),
+        (#"{"carillon":{"ports":2197}}"#, "The setting ports takes a text"),
+        (#"{"carillon":{"management":2198}}"#, "The setting management takes a text"),
+        (#"{"carillon":{"management":true}}"#, "The setting management takes a text"),
+        (#"{"carillon":{"hostname":"push.example.com"}}"#, "The setting hostname takes a list of texts"),
+        (#"{"carillon":{"event-loops":[1]}}"#, "The setting event-loops takes"),
+        (#"{"carillon":{"limit":{"retention":true}}}"#, "The setting limit.retention takes neither"),
+        ("ports = ephemeral", "is not JSON"), ("[1]", "no JSON dictionary"),
+        ("{\n\"carillon\": {\n  \"ports\"\n}}", "is not JSON"),
+    ])
+    func aSettingsFileThatSaysNothing(_ settings: String, _ words: String) async throws {
+        let finished = try await serve(settings: settings)
+        expectOneLine(finished, naming: words)
+        for raw in ["NSCocoaErrorDomain", "Error Domain", "couldn’t be", "ConfigError"] {
+            #expect(!finished.errors.contains(raw), "\(finished.errors)")
         }
     }
 
@@ -264,16 +326,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let finished = try await serve(
                 data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/none.json"])
-            expectOneLine(finished, naming: folder + "/none.json")
-        }
-    }
-
-    @Test func aSettingsFileThatIsNotJSON() async throws {
-        try await withTemporaryFolder { folder in
-            try Data("ports = ephemeral".utf8).write(to: URL(fileURLWithPath: folder + "/settings.json"))
-            let finished = try await serve(
-                data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/settings.json"])
-            expectOneLine(finished, naming: folder + "/settings.json")
+            expectOneLine(finished, naming: folder + "/none.json", "No such file")
         }
     }
 }

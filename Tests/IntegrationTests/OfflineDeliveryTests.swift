@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    /// A process goes on writing to files that were deleted, and all of it is gone when it ends.
+    @Test func nothingIsAcceptedOnceTheFilesAreDeleted() async throws {
+        try await CarillonProcess.with { service in
+            let device = try await device(service)
+            #expect(try await service.send(alert: "Kept", to: device.token).status == 200)
+            for suffix in ["", "-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: service.data + "/carillon.sqlite" + suffix)
+            }
+            let answer = try await service.send(alert: "Lost", to: device.token)
+            #expect(answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("ServiceUnavailable"))
+            await service.child.errors.wait(for: "The store is not usable")
+            #expect(service.child.errors.text.contains("deleted, moved or replaced"))
+        }
+    }
+
     @Test func registrationsAndKeysSurviveKill9() async throws {
         try await killed { service in
             try await device(service)

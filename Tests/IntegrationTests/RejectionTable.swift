@@ -56,7 +56,9 @@ enum RejectionTable {
             try $0.token(claims: $0.claims(issuedAt: "\(Provider.now - 3700)"))
         },
         .init(token: "signed with another key") { try $0.with(key: P256.Signing.PrivateKey()).token() },
-        .init(token: "with a DER signature") { try $0.token(signature: { $0.derRepresentation }) },
+        .init(token: "with a DER signature and a byte more") {
+            try $0.token(signature: { $0.derRepresentation + [0] })
+        },
         .init(token: "of which one character was changed") { provider in
             var parts = try provider.token().split(separator: ".").map(String.init)
             parts[1] = try provider.token(issuedSecondsAgo: 1).split(separator: ".").map(String.init)[1]
@@ -115,7 +117,7 @@ enum RejectionTable {
         .init("another team's app with its token", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.otherTeam.token())
         },
-        .init("a key that is for another app alone", 403, "UnrelatedKeyIdInToken") { push, situation, _ in
+        .init("a key that is for another app alone", 400, "TopicDisallowed") { push, situation, _ in
             push["authorization"] = "bearer " + (try situation.restricted.token())
         },
         .init("apns-push-type", "voip", 400, "TopicDisallowed"),

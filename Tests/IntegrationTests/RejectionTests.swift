@@ -24,14 +24,14 @@ import Testing
     }
 
     @Test(arguments: Environment.allCases)
-    func theIdentifierComesBackInLowerCase(environment: Environment) async throws {
+    func theIdentifierComesBackAsItWasSent(environment: Environment) async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(environment)
         push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
         push["apns-priority"] = "7"
         let answer = try await situation.service.send(push, to: environment)
         #expect(answer.status == 400)
-        #expect(answer["apns-id"] == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+        #expect(answer["apns-id"] == "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB")
     }
 
     @Test func aDetailNamesWhatIsWrongWithThisRequest() async throws {

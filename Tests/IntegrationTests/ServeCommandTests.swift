@@ -5,6 +5,36 @@ import Testing
 
 /// `carillon serve`: its ready line and its end.
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
+    /// A slim container has no certificates of well-known authorities, and needs none.
+    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    func itStartsWithoutTheSystemsAuthorities() async throws {
+        try await withTemporaryFolder { folder in
+            let script = Self.hidingAuthorities + #"exec "$0" "$@""#
+            let arguments = [
+                "-rm", "sh", "-c", script, BuiltCommand.path, "serve", "--json", "--ports", "ephemeral", "--data",
+                folder + "/data",
+            ]
+            try await ChildProcess.with("unshare", arguments) { child in
+                let line = await child.output.nextLine()
+                if line == nil { Issue.record("\(await child.finished().errors)") }
+                #expect(line?.contains("ready") == true)
+                child.signal(SIGTERM)
+            }
+        }
+    }
+
+    private static let hidingAuthorities = "mount -t tmpfs none /etc/ssl && "
+
+    static let canHideFolders: Bool = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? ChildProcess.start(process)) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
     @Test func theReadyLineNamesEveryListenerAndTheAuthority() async throws {
         try await CarillonProcess.with { service in
             let line = try JSONValue(service.readyLine)

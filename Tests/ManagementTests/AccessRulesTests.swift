@@ -52,6 +52,13 @@ struct AccessRulesTests {
         #expect(status(Self.authorized, host: host) == nil)
     }
 
+    @Test func `A request with two hosts is none`() {
+        guard let host = HTTPField.Name("Host") else { return #expect(Bool(false)) }
+        for caller in [ManagementCaller.socket, .network(isLoopback: true)] {
+            #expect(status(Self.authorized.merging([host: "127.0.0.1:2198"]) { $1 }, from: caller) == 400)
+        }
+    }
+
     @Test(arguments: [
         "evil.example", "evil.example:2198", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1:2198", "",
         "[::1", "::1", "push.example.com.evil.example",

@@ -47,6 +47,19 @@ struct IdentifierTests {
         #expect(NotificationID(text) == nil)
     }
 
+    @Test("how a notification's ID was written is remembered, and makes it no other")
+    func notificationIDAsSent() throws {
+        let lower = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+        for text in [lower, lower.uppercased(), "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"] {
+            let id = try #require(NotificationID(text))
+            #expect(id.textAsSent.span.text == text)
+            #expect(id.description == lower)
+            #expect(id.hasCapitals == (text != lower))
+            #expect(try id == #require(NotificationID(lower)))
+            #expect(try id.hashValue == #require(NotificationID(lower)).hashValue)
+        }
+    }
+
     @Test("any notification's ID reads back as it was written")
     func notificationIDReadsBack() {
         var generator = SeededGenerator(seed: 1)

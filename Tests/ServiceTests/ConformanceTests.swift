@@ -8,8 +8,10 @@ import Testing
 struct ConformanceTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
+        /// Changes to a request with the push type `alert`.
         var headers: [(String, String?)] = []
         var body = #"{"aps":{"alert":"Hello"}}"#
+        var scheme = "bearer"
         /// What the provider token says, of the time in seconds; nil for a good one.
         var issuedAt: (@Sendable (UInt64) -> String)?
         var apple: String?
@@ -21,12 +23,24 @@ struct ConformanceTests {
         Row(testDescription: "a body without aps", body: "{}", apple: nil, strict: "PayloadEmpty"),
         Row(
             testDescription: "a silent notification without a priority",
-            body: #"{"aps":{"content-available":1}}"#, apple: nil, strict: "BadPriority"),
+            headers: [("apns-push-type", "background")], body: #"{"aps":{"content-available":1}}"#, apple: nil,
+            strict: "BadPriority"),
         Row(
             testDescription: "a silent notification with priority 10",
-            headers: [("apns-priority", "10")], body: #"{"aps":{"content-available":1}}"#,
+            headers: [("apns-push-type", "background"), ("apns-priority", "10")],
+            body: #"{"aps":{"content-available":1}}"#,
             apple: "BadPriority", strict: "BadPriority"),
-        Row(testDescription: "a missing push type", apple: nil, strict: nil),
+        Row(
+            testDescription: "an identifier in capital letters",
+            headers: [("apns-id", "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB")], apple: nil, strict: "BadMessageId"),
+        Row(
+            testDescription: "a missing push type", headers: [("apns-push-type", nil)], apple: nil,
+            strict: "InvalidPushType"),
+        Row(
+            testDescription: "Bearer instead of bearer", scheme: "Bearer", apple: nil, strict: "InvalidProviderToken"),
+        Row(
+            testDescription: "an unknown key in aps", body: #"{"aps":{"alert":"Hello","Badge":1}}"#, apple: nil,
+            strict: "PayloadEmpty"),
         Row(
             testDescription: "iat as a string of digits", issuedAt: { "\"\($0)\"" }, apple: nil,
             strict: "InvalidProviderToken"),
@@ -51,6 +65,7 @@ struct ConformanceTests {
             let now = UInt64(Date().timeIntervalSince1970)
             let token = try row.issuedAt.map { try test.providerToken(issuedAt: $0(now)) } ?? test.providerToken()
             var headers = ProviderHeaders(try await test.makeDeviceToken(), token: token)
+                .with("apns-push-type", "alert").with("authorization", "\(row.scheme) \(token)")
             for (name, value) in row.headers { headers = headers.with(name, value) }
             let client = try await test.connectProvider()
             let answer = try await client.send(headers.fields, body: row.body)

@@ -150,6 +150,8 @@ struct NodesTests {
             let node = try await nodes.start()
             let token = try await node.register(try nodes.makeDevice())
             let client = try await node.connectProvider()
+            #expect(try await client.send(node.push(token)).status == 200)
+            try await client.announced(1000)
             let begun = try await client.begin(node.push(token))
             node.accounts.cutOff(true)
             #expect(try await begun.finish().status == 503)

@@ -206,12 +206,44 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + 1e6, keys: [key]) == .invalidProviderToken)
     }
 
-    @Test("A signature in DER is refused")
-    func derSignature() throws {
+    /// The value with its signature in DER, changed in some way.
+    private func inDER(_ change: ([UInt8]) -> [UInt8] = { $0 }) throws -> String {
         let value = try fixture.value()
         let signed = value.dropFirst(7).prefix(upTo: try #require(value.lastIndex(of: ".")))
         let signature = try fixture.privateKey.signature(for: Data(signed.utf8)).derRepresentation
-        #expect(fixture.reason("bearer \(signed).\(TokenFixture.base64URL(signature))") == .invalidProviderToken)
+        return "bearer \(signed).\(TokenFixture.base64URL(change(Array(signature))))"
+    }
+
+    @Test("A signature in DER, as Java makes it, is taken; strict takes r and s alone, and says so")
+    func derSignature() throws {
+        let value = try inDER()
+        #expect(fixture.reason(value) == nil)
+        let rejection = #expect(throws: Rejection.self) { try fixture.verify(value, conformance: .strict) }
+        #expect(rejection?.reason == .invalidProviderToken)
+        #expect(rejection?.detail?.contains("DER") == true)
+    }
+
+    @Test("What reads as a signature in DER and is none is refused")
+    func notDER() throws {
+        let changes: [([UInt8]) -> [UInt8]] = [
+            { $0 + [0] }, { Array($0.dropLast()) }, { [$0[0], 0x81] + $0.dropFirst() },
+            // An integer with a zero in front of it that it does not need, or three.
+            { bytes in [bytes[0], bytes[1] + 3, bytes[2], bytes[3] + 3, 0, 0, 0] + bytes.dropFirst(4) },
+            // The other sequence of the same length.
+            { [0x31] + $0.dropFirst() },
+        ]
+        for change in changes { #expect(try fixture.reason(inDER(change)) == .invalidProviderToken) }
+    }
+
+    @Test("A signature in DER of another key, or over other claims, is refused")
+    func otherDER() throws {
+        let value = try inDER()
+        let other = ProviderKey(
+            id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey)
+        #expect(fixture.reason(value, keys: [other]) == .invalidProviderToken)
+        let parts = value.split(separator: ".")
+        let claims = TokenFixture.base64URL(Data(TokenFixture.claims.utf8 + [UInt8(ascii: " ")]))
+        #expect(fixture.reason("\(parts[0]).\(claims).\(parts[2])") == .invalidProviderToken)
     }
 
     @Test("The token of the guide's Listing 8-2 is refused")

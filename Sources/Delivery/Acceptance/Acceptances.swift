@@ -94,8 +94,6 @@ struct Acceptances: ~Copyable {
 
     enum Action {
         case answer(any SubmissionAnswers, UInt64, Outcome)
-        /// The batch is to be stored now; ``Acceptances/stored(_:now:)`` says what became of it.
-        case store([MailboxEntry])
         /// The mailbox has this content: tell whoever holds the device.
         case announce(StoredMailboxEntry, offer: OfferID?)
         case remove(MailboxReference)
@@ -136,6 +134,7 @@ struct Acceptances: ~Copyable {
         switch answer {
         case .taken:
             offered.append(Offered(offer: offer, destination: submission.destination, accepted: now))
+        case .held: store(acceptance, isOut: true, &actions)
         case .returned: store(acceptance, isOut: false, &actions)
         }
         return actions
@@ -305,13 +304,13 @@ struct Acceptances: ~Copyable {
         actions.append(.note(step, older.subject))
     }
 
-    /// What is to be stored next, when nothing is being stored; called after every event.
-    mutating func nextBatch() -> [Action] {
-        guard storing.isEmpty, !waitingForStore.isEmpty else { return [] }
-        return makeBatch()
-    }
+    /// Whether ``nextBatch()`` has something to store.
+    var hasBatch: Bool { storing.isEmpty && !waitingForStore.isEmpty }
 
-    private mutating func makeBatch() -> [Action] {
+    /// What is to be stored next; ``stored(_:now:)`` is told what became of it. Nothing, while the store has not answered the
+    /// batch before it.
+    mutating func nextBatch() -> (entries: [MailboxEntry], actions: [Action]) {
+        guard hasBatch else { return ([], []) }
         var actions: [Action] = []
         storing.reserveCapacity(min(waitingForStore.count, limits.storesPerBatch))
         while storing.count < limits.storesPerBatch, let acceptance = waitingForStore.popFirst() {
@@ -327,8 +326,7 @@ struct Acceptances: ~Copyable {
                 storing.append(acceptance)
             }
         }
-        if !storing.isEmpty { actions.append(.store(storing.map(\.entry))) }
-        return actions
+        return (storing.map(\.entry), actions)
     }
 
     /// - Parameter place: where its order is, if that is known: to look for it waits for memory.

@@ -21,6 +21,7 @@ extension DeviceLine {
                 versionsOfHeld[offer] = stored.version
                 return []
             }
+            if storedDeferred(offer, stored.version) { return [] }
         }
         // Nodes' announcements come in any order: an older one says nothing of what waits.
         guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
@@ -55,8 +56,11 @@ extension DeviceLine {
         guard epoch == self.epoch, case .reading(var reading) = phase else { return [] }
         let before = waiting
         waiting.removeAll()
-        if reading.releases { policy.endBurst() }
         var actions: [Action] = []
+        if reading.releases {
+            policy.endBurst()
+            actions = sendDeferred(now, &silents)
+        }
         let ofHeld = Set(versionsOfHeld.values)
         for stored in entries where isNews(stored) && !ofHeld.contains(stored.version) {
             let app = stored.entry.destination.app
@@ -75,10 +79,10 @@ extension DeviceLine {
         return actions
     }
 
-    /// Whether a mailbox's content is newer than all of it that this line has sent.
+    /// Whether a mailbox's content is newer than all of it that this line has sent, or is about to.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
-        guard let known = versions[stored.entry.destination.app] else { return true }
-        return known < stored.version
+        if let known = versions[stored.entry.destination.app], known >= stored.version { return false }
+        return deferred.isEmpty || !isDeferred(stored)
     }
 
     /// Sends what a mailbox holds, or remembers why it waits there.
@@ -101,10 +105,18 @@ extension DeviceLine {
             waiting[destination.app] = Waiting(reason: .room, version: stored.version, noted: noted)
             return []
         }
-        guard
-            let wait = policy.wait(for: notification, isBurst: releases)
-                ?? SendingPolicy.throttle(notification, to: destination, now, &silents)
-        else { return [.send(send(destination, notification, offer: nil, version: stored.version, now))] }
+        let power = policy.wait(for: notification, isBurst: releases)
+        if let power, canDefer {
+            let waiting = Deferred(
+                destination: destination, notification: notification, offer: nil, version: stored.version)
+            let note = append(waiting, power, now)
+            return power.step == noted ? [] : [note]
+        }
+        guard let wait = power ?? SendingPolicy.throttle(notification, to: destination, now, &silents) else {
+            var actions = notification.urgency == .immediate ? sendDeferred(now, &silents) : []
+            actions.append(.send(send(destination, notification, offer: nil, version: stored.version, now)))
+            return actions
+        }
         begin(wait, in: stored.version, of: destination.app, now)
         // The log is told once.
         return wait.step == noted ? [] : [.note(wait.step, NotificationSubject(notification, to: destination))]

@@ -7,7 +7,7 @@ extension DeviceLine {
     /// A notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
-        guard hasRoom else { return .returned }
+        guard hasRoom else { return Offered(answer: .returned, struck: .unacknowledged) }
         // It may have been on its way from another node.
         if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]
@@ -18,16 +18,16 @@ extension DeviceLine {
         }
         // What waits for its mailbox to be read again must not be overtaken, but may be replaced there.
         if let before, !before.isDeferred { return .returned }
-        guard policy.wait(for: offer.notification, isBurst: false) == nil else {
-            // It goes to the mailbox. What may not be stored has one attempt, which is now.
-            guard offer.id == nil, policy.tries(offer.notification, isBurst: false) else { return .returned }
-            return .taken(send(offer.destination, offer.notification, offer: nil, version: nil, now))
+        if let wait = policy.wait(for: offer.notification, isBurst: false) {
+            return deferOrTry(offer, wait, isBehind: before != nil, now)
         }
+        // Only what is urgent comes this far while anything is deferred.
+        let first = deferred.isEmpty ? [] : sendDeferred(now, &silents)
         if before != nil {
             // What was held back goes first: it is in the mailbox, and this comes after it.
             let reading = release()
             var offered = hold(offer, after: before)
-            offered.then = reading
+            (offered.first, offered.then) = (first, reading)
             return offered
         }
         if let wait = SendingPolicy.throttle(offer.notification, to: offer.destination, now, &silents) {
@@ -36,7 +36,9 @@ extension DeviceLine {
             return Offered(answer: .returned, then: .note(wait.step, subject))
         }
         let sending = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
-        return .taken(sending, then: offer.notification.urgency == .immediate ? release() : nil)
+        var offered = Offered.taken(sending, then: offer.notification.urgency == .immediate ? release() : nil)
+        if !first.isEmpty { offered.first = first }
+        return offered
     }
 
     mutating func hold(_ offer: Offer, after before: Waiting?) -> Offered {
@@ -92,9 +94,15 @@ extension DeviceLine {
             var wait: SendingPolicy.Wait?
             let isPassed = passed.contains(app) || isPassed(next, version, by: reading)
             if !isPassed {
+                wait = policy.wait(for: notification, isBurst: reading.releases)
+                if let wait, canDefer {
+                    let waiting = Deferred(
+                        destination: next.offer.destination, notification: notification, offer: id, version: version)
+                    actions.append(append(waiting, wait, now))
+                    continue
+                }
                 wait =
-                    policy.wait(for: notification, isBurst: reading.releases)
-                    ?? SendingPolicy.throttle(notification, to: next.offer.destination, now, &silents)
+                    wait ?? SendingPolicy.throttle(notification, to: next.offer.destination, now, &silents)
                 guard wait != nil else {
                     let sending = send(next.offer.destination, notification, offer: id, version: version, now)
                     actions.append(.send(sending))
@@ -167,7 +175,7 @@ extension DeviceLine {
 }
 
 extension Expiration {
-    fileprivate func hasPassed(at now: Timestamp) -> Bool {
+    func hasPassed(at now: Timestamp) -> Bool {
         if case .at(let seconds) = self { Timestamp(seconds: seconds) <= now } else { false }
     }
 }

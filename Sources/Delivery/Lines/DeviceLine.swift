@@ -5,13 +5,16 @@ import Rates
 /// One device's stream as the courier sees it: what is under way on it and what waits in the mailboxes.
 ///
 /// A line first reads the device's mailboxes and holds back what comes meanwhile, so that the device gets everything
-/// in the order of acceptance. What has to wait, by ``SendingPolicy``, stays in its mailbox, and the line remembers that
+/// in the order of acceptance. What has to wait for the device's power is held in its order (``Deferred``), and is stored
+/// meanwhile. What finds no room, and what the app has had too many of, waits in its mailbox, and the line remembers that
 /// it is there. A pure state machine: what happened goes in, what is to be done comes out.
 struct DeviceLine: ~Copyable {
     var phase = Phase.reading(Reading(isFirst: true, releases: true))
     var underWay = Numbered<UnderWay>()
     /// Offers that came while the mailboxes were being read.
     var held = Deque<Held>()
+    /// What waits for a reason to wake the device, in the order in which it came. Empty unless its power is low.
+    var deferred = Deque<Deferred>()
     /// The mailbox contents that are known for offers still held.
     var versionsOfHeld: [OfferID: MailboxVersion] = [:]
     /// The newest mailbox content of each app that was sent or has to do with an offer that was.
@@ -24,6 +27,7 @@ struct DeviceLine: ~Copyable {
     /// Tells this line from every other of the device: a reading begun for an older line may have missed something.
     let epoch: UInt64
     let limit: Int
+    let deferredLimit: Int
 
     enum Phase {
         case open
@@ -107,8 +111,12 @@ struct DeviceLine: ~Copyable {
     /// What the line says to an offer.
     struct Offered {
         var answer: OfferAnswer
+        /// What has waited for a reason to wake the device goes before it. Nothing here goes back to who offered it.
+        var first: [Action] = []
         var sending: Sending?
         var then: Action?
+        /// The bound that turned it away.
+        var struck: Limit?
 
         static let returned = Offered(answer: .returned)
 
@@ -128,11 +136,13 @@ struct DeviceLine: ~Copyable {
     /// - Parameters:
     ///   - previous: the last number of an older line of the same device, where it is known.
     ///   - power: what the device has said so far.
-    init(now: Timestamp, after previous: UInt64, limits: DeliveryLimits, power: DevicePower = .low) {
+    init(now: Timestamp, after previous: UInt64, limits: DeliveryLimits, power: DevicePower) {
         let fromTime = now.milliseconds.multipliedReportingOverflow(by: Self.numbersPerMillisecond)
         epoch = max(previous &+ 1, fromTime.overflow ? 0 : fromTime.partialValue)
         lastNumber = epoch
         limit = limits.unacknowledgedPerDevice
+        // So that what is deferred never takes the room of what is urgent for good: once half of it is free, there is room.
+        deferredLimit = min(limits.deferredPerDevice, limit / 2)
         policy = SendingPolicy(power: power, burstInterval: limits.burstInterval)
     }
 
@@ -144,9 +154,9 @@ struct DeviceLine: ~Copyable {
     /// How many sendings have not been acknowledged.
     var underWayCount: Int { underWay.count }
 
-    var hasRoom: Bool { underWay.count + held.count < limit }
+    var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
 
-    /// When ``tick(now:)`` has something to do; nil where nothing waits for a time.
+    /// When ``tick(now:silents:)`` has something to do; nil where nothing waits for a time.
     var deadline: Uptime? {
         var first = policy.burstAt
         for opens in waiting.values.lazy.compactMap(\.opens) { first = min(first ?? opens, opens) }
@@ -190,7 +200,9 @@ extension DeviceLine {
     /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
     /// cost a reading each.
     mutating func readForRoom() -> Action? {
-        guard case .open = phase, underWay.count <= limit / 2, waiting.values.contains(where: { $0.reason == .room })
+        // What is deferred takes room as well: without any there is nothing to read for.
+        guard case .open = phase, hasRoom, underWay.count <= limit / 2,
+            waiting.values.contains(where: { $0.reason == .room })
         else { return nil }
         return readAgain(releases: false)
     }
@@ -204,19 +216,27 @@ extension DeviceLine {
     }
 
     /// The device says how it stands.
-    mutating func changed(_ power: DevicePower) -> [Action] {
+    mutating func changed(_ power: DevicePower, now: Moment, silents: inout Silents) -> [Action] {
         policy.power = power
         guard power.takesEverything else { return [] }
-        return release().map { [$0] } ?? []
+        var actions = sendDeferred(now, &silents)
+        if let reading = release() { actions.append(reading) }
+        return actions
     }
 
     /// Sends what has waited long enough.
-    mutating func tick(now: Moment) -> [Action] {
+    mutating func tick(now: Moment, silents: inout Silents) -> [Action] {
         let isBurst = policy.burstAt.map { $0 <= now.uptime } ?? false
         let isOpen = waiting.values.contains { $0.opens.map { $0 <= now.uptime } ?? false }
         guard isBurst || isOpen else { return [] }
-        if isBurst { policy.endBurst() }
-        return readAgain(releases: isBurst).map { [$0] } ?? []
+        var actions: [Action] = []
+        if isBurst {
+            policy.endBurst()
+            actions = sendDeferred(now, &silents)
+        }
+        let reading = isOpen ? readAgain(releases: isBurst) : release()
+        if let reading { actions.append(reading) }
+        return actions
     }
 
     /// The stream is gone: what was offered and not acknowledged goes back, in the order in which it came. What the
@@ -230,6 +250,10 @@ extension DeviceLine {
                 actions.append(.note(.discarded(.oneAttempt), sending.subject))
             }
         }
+        // What came from a mailbox is there still.
+        for waiting in deferred {
+            if let offer = waiting.offer { actions.append(.returned(offer, waiting.destination)) }
+        }
         for offer in held.lazy.map(\.offer) {
             if let id = offer.id {
                 actions.append(.returned(id, offer.destination))
@@ -239,6 +263,7 @@ extension DeviceLine {
             }
         }
         underWay.removeAll()
+        deferred.removeAll()
         held.removeAll()
         waiting.removeAll()
         policy.endBurst()

@@ -54,23 +54,23 @@ package final class LocalSwitchboard: Switchboard {
 
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
         let device = offer.destination.deviceKey
-        let (answer, next, isFull, isFirstDue) = shard(device).lines.withLock {
-            lines -> (OfferAnswer, DeviceLine.Action?, Bool, Bool) in
-            guard let attached = lines.attached[device] else { return (.returned, nil, false, false) }
-            let isFull = !attached.line.hasRoom
+        let (offered, isFirstDue) = shard(device).lines.withLock { lines -> (DeviceLine.Offered, Bool) in
+            guard let attached = lines.attached[device] else { return (.returned, false) }
             let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
             // Sent under the lock, so that two senders' notifications keep the order of their numbers.
+            for case .send(let sending) in offered.first { send(sending, on: attached, now) }
             if let sending = offered.sending { send(sending, on: attached, now) }
-            return (offered.answer, offered.then, isFull, lines.schedule(attached, of: device))
+            return (offered, lines.schedule(attached, of: device))
         }
-        if isFull { struck(.unacknowledged) }
+        if let limit = offered.struck { struck(limit) }
         if isFirstDue { wake.yield() }
-        switch next {
+        if !offered.first.isEmpty { perform(offered.first, for: device, now) }
+        switch offered.then {
         case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
         case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
         default: break
         }
-        return answer
+        return offered.answer
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
@@ -94,7 +94,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func changePower(of device: DeviceKey, to power: DevicePower) {
-        advance(device) { line, _, _ in line.changed(power) }
+        advance(device) { line, silents, now in line.changed(power, now: now, silents: &silents) }
     }
 
     package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
@@ -152,7 +152,7 @@ package final class LocalSwitchboard: Switchboard {
         let now = clock()
         for shard in shards {
             for device in shard.lines.withLock({ $0.takeDue(now: now.uptime) }) {
-                advance(device) { line, _, now in line.tick(now: now) }
+                advance(device) { line, silents, now in line.tick(now: now, silents: &silents) }
             }
         }
     }

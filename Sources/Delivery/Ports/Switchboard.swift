@@ -16,7 +16,7 @@ package import Notifications
 /// - A stream's sendings have greater numbers than all that the device was given before, at whichever node.
 package protocol Switchboard: Sendable {
     /// Offers a notification to whoever holds the device's connection.
-    /// - Returns: `taken` where somebody does, or may; what becomes of it is then reported to ``OfferOutcomes`` once.
+    /// - Returns: `taken` or `held` where somebody does, or may; what becomes of it is then reported to ``OfferOutcomes`` once.
     func offer(_ offer: Offer, now: Moment) -> OfferAnswer
 
     /// Says that a mailbox has a new content: whoever holds the device sends it, unless it is under way already as the
@@ -63,6 +63,8 @@ package struct Offer: Sendable {
 
 package enum OfferAnswer: Sendable, Hashable {
     case taken
+    /// Somebody does, and sends it when there is a reason to wake the device: it is to be stored meanwhile.
+    case held
     /// Nobody is known to hold the device, or it has more than enough under way.
     case returned
 }

@@ -15,6 +15,12 @@ package protocol HTTP2Service: ConnectionService {
 }
 
 extension HTTP2Service {
+    /// A client that speaks other protocols only would not understand what comes (RFC 7301, 3.2). One that names none may
+    /// know what is spoken here.
+    package static func refusal(of hello: ClientHello) -> String? {
+        hello.protocols.isEmpty || hello.offersHTTP2 ? nil : "It offers no HTTP/2 (ALPN h2)."
+    }
+
     package func open(_ accepted: AcceptedConnection, from peer: Peer?) -> (any ServedConnection)? {
         ServedSession(
             accepted, configuration: sessionConfiguration(for: peer),

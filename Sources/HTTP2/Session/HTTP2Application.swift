@@ -11,6 +11,10 @@ package protocol HTTP2Application: AnyObject {
     func headersBegan(_ stream: StreamID)
     /// One field, pseudo-header fields first, names in lower case (RFC 9113, 8.2 and 8.3; libnghttp2 has checked it).
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>)
+    /// Server, with `observesEncoding`: how the field is encoded that `headerReceived` tells next.
+    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm)
+    /// Server: the client sent a PRIORITY frame for a stream, which may not be open. It has no effect.
+    func priorityReceived(_ stream: StreamID)
     /// All fields were told. With `endStream` there is no body, and `streamEnded` follows at once.
     func headersEnded(_ stream: StreamID, endStream: Bool)
     /// Instead of `headersEnded`: the list is longer than `maxHeaderListBytes`, and only the fields up to there were
@@ -50,6 +54,8 @@ extension HTTP2Application {
     package func sessionBecameActive(_ session: HTTP2Session) {}
     package func headersBegan(_ stream: StreamID) {}
     package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {}
+    package func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {}
+    package func priorityReceived(_ stream: StreamID) {}
     package func headersEnded(_ stream: StreamID, endStream: Bool) {}
     package func headersTooLarge(_ stream: StreamID) -> Bool { false }
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {}

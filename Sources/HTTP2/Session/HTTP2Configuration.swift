@@ -61,6 +61,10 @@ package struct HTTP2Configuration: Sendable {
     /// How header fields go out that are to stay out of the peer's table (``HeaderBlock/Indexing/never``).
     package var literals = Literals.neverIndexed
 
+    /// Server: whether the application is told how each header field is encoded
+    /// (`HTTP2Application.headerEncoded(_:name:as:)`). It costs a second look at what arrives.
+    package var observesEncoding = false
+
     /// The greatest frame accepted, in bytes. The protocol's own least value (RFC 9113, 6.5.2).
     package var maxFrameBytes = 16_384
 

@@ -59,14 +59,23 @@ extension HTTP2Session {
         debugData: [UInt8] = []
     ) {
         guard state == .active, let library, !hasLibraryFailed else { return }
+        let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
+        submitGoAway(library, last, code, debugData)
+        scheduleFlush()
+    }
+
+    private func submitGoAway(
+        _ library: OpaquePointer,
+        _ last: StreamID,
+        _ code: HTTP2ErrorCode,
+        _ debugData: [UInt8],
+    ) {
         hasSubmittedGoAway = true
         queuedGoAways += 1
-        let data = debugData.prefix(Self.maxDebugDataBytes)
-        let last = role == .server ? lastStream ?? lastProcessedStream : lastStream ?? .none
-        data.withUnsafeBufferPointer { data in
+        debugData.prefix(Self.maxDebugDataBytes).withUnsafeBufferPointer { data in
             _ = nghttp2_submit_goaway(library, 0, last.rawValue, code.rawValue, data.baseAddress, data.count)
         }
-        scheduleFlush()
+        hasNews = true
     }
 
     /// Begins a graceful end (RFC 9113, 6.8).
@@ -95,6 +104,31 @@ extension HTTP2Session {
         drain = .finished(debugData: debugData)
         isDrainPingDue = false
         goAway(.noError, debugData: debugData)
+    }
+
+    /// Server: ends with answers first and one GOAWAY after them.
+    ///
+    /// Clients on python-h2 refuse every frame after a GOAWAY, and with it the answers that they wait for; so it comes last.
+    /// A stream that the client opens meanwhile is refused with REFUSED_STREAM, and can be sent again elsewhere. The channel
+    /// is closed when the last stream is done. How long an answer may take is the application's to bound.
+    package func goAwayOnceAnswered(debugData: [UInt8] = []) {
+        guard role == .server, state == .active, !hasLibraryFailed, case .none = drain else { return }
+        guard !hasSubmittedGoAway else { return }
+        drain = .answering(debugData: Array(debugData.prefix(Self.maxDebugDataBytes)))
+        scheduleFlush()
+    }
+
+    /// Whether GOAWAY is due: all that was begun has its answer, and libnghttp2 has nothing more to send.
+    var isGoAwayDue: Bool {
+        guard case .answering = drain else { return false }
+        return state == .closing || streams.streams { !$0.isAnswered }.isEmpty
+    }
+
+    /// The GOAWAY that comes after all answers.
+    func endAnswering() {
+        guard case .answering(let debugData) = drain, let library, !hasLibraryFailed else { return }
+        drain = .finished(debugData: debugData)
+        submitGoAway(library, lastProcessedStream, .noError, debugData)
     }
 
     /// Closes the channel after what is queued was written, GOAWAY for one. Nothing more is told but `streamClosed` for

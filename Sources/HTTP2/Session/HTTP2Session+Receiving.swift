@@ -16,6 +16,7 @@ extension HTTP2Session {
         if !hasReceivedPreface, prefix.count < Self.prefixBytes {
             prefix.append(contentsOf: buffer.readableBytesView.prefix(Self.prefixBytes - prefix.count))
         }
+        if let encodings { buffer.withUnsafeReadableBytes { encodings.reader.read($0) } }
         let result = withLibrary { library in
             buffer.withUnsafeReadableBytes { bytes in
                 nghttp2_session_mem_recv(library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
@@ -72,6 +73,9 @@ extension HTTP2Session {
         case NGHTTP2_RST_STREAM.rawValue: return count(.resets)
         case NGHTTP2_SETTINGS.rawValue: return count(.settings)
         case NGHTTP2_PING.rawValue: return count(.pings)
+        case NGHTTP2_PRIORITY.rawValue:
+            if role == .server, state == .active { tell { $0.priorityReceived(StreamID(head.stream_id)) } }
+            return count(.idleFrames)
         default: return count(.idleFrames)
         }
     }
@@ -132,6 +136,12 @@ extension HTTP2Session {
     }
 
     private func requestBegan(_ stream: StreamID) -> Int32 {
+        if case .answering = drain {
+            // An honest client has this many on their way, and does not know yet.
+            flood.streamOpened()
+            nghttp2_submit_rst_stream(library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
+            return Self.go
+        }
         guard concurrency.admits(openStreams: streams.count) else {
             // The client acknowledged a smaller number. It is told as for a stream that was never looked at.
             nghttp2_submit_rst_stream(
@@ -151,6 +161,7 @@ extension HTTP2Session {
     )
         -> Int32
     {
+        let form = encodings?.reader.next(of: stream)
         // Neither count can pass the frame's 24 bits times the table's 4 KiB: no overflow within one block.
         block.listBytes += name.count + value.count + IncomingBlock.bytesPerField
         guard block.listBytes <= configuration.maxHeaderListBytes else {
@@ -172,6 +183,7 @@ extension HTTP2Session {
             if let index = streams.index(of: stream) { streams[index].flags.insert(.responded) }
             tell { $0.headersBegan(stream) }
         }
+        if let form { tell { $0.headerEncoded(stream, name: name.span, as: form) } }
         tell { $0.headerReceived(stream, name: name.span, value: value.span) }
         return Self.go
     }

@@ -40,7 +40,9 @@ extension HTTP2Session {
         return hasNews || nghttp2_session_get_outbound_queue_size(library) > 0
     }
 
-    private var hasFollowUps: Bool { !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue }
+    private var hasFollowUps: Bool {
+        !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue || isGoAwayDue
+    }
 
     /// Takes frames from libnghttp2 for as long as the channel takes them. What the channel does not take stays in
     /// libnghttp2 and in the streams' own buffers, which are bounded.
@@ -155,6 +157,7 @@ extension HTTP2Session {
             isDrainPingDue = false
             submitPing(library, Drain.pingPayload)
         }
+        if isGoAwayDue { endAnswering() }
         let answered = earlyResets
         earlyResets = []
         for stream in answered {

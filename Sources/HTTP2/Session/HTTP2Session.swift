@@ -89,6 +89,8 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     // Receiving
     var block = IncomingBlock()
+    /// How header fields are encoded, where somebody wants to know; in a place of its own, as hardly anybody does.
+    let encodings: ObservedEncodings?
     var flood: FloodGuard
     /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
     var floodKind: FloodGuard.Kind?
@@ -135,6 +137,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         let held = HeldApplication(application)
         self.held = held
         receiver = .passUnretained(held)
+        encodings = role == .server && configuration.observesEncoding ? ObservedEncodings() : nil
         concurrency = ConcurrencyLimit(full: configuration.maxConcurrentStreams)
         flood = FloodGuard(limits: configuration.flood)
     }

@@ -27,4 +27,9 @@ struct StreamState {
     var unconsumed = 0
     /// What waits to be sent; nil while there was no body to send.
     var outbound: OutboundBody?
+
+    /// Server: nothing of its answer is still to come from the application or waits for the peer's window.
+    var isAnswered: Bool {
+        flags.contains(.reset) || flags.contains(.localEnded) && (outbound.map { $0.bytes == 0 } ?? true)
+    }
 }

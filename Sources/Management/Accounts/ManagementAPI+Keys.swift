@@ -31,7 +31,7 @@ extension ManagementAPI {
             return (key.publicKey, key)
         case (nil, let pem?):
             // The error does not say why the key is invalid: it could quote it.
-            guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
+            guard let key = try? SigningKey.privateKey(pem: pem) else {
                 throw Problem.invalid(
                     "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
             }

@@ -40,6 +40,11 @@ struct AccessRules: Sendable {
         guard request.path?.hasPrefix("/") == true else {
             return Problem(400, "The request's target has to be a path, as in /v1/teams.")
         }
+        // The first one is the authority; another one would let whoever stands in between read a different host (RFC 9112,
+        // 3.2).
+        guard !request.headerFields.contains(where: { $0.name.canonicalName == "host" }) else {
+            return Problem(400, "The request has more than one Host header field.")
+        }
         switch caller {
         case .socket: return nil
         case .network(let isLoopback):

@@ -3,7 +3,6 @@ import Connections
 import Courier
 import Delivery
 import DeliveryLogFiles
-package import Foundation
 import HTTP2
 import NIOCore
 import ProviderGateway
@@ -40,28 +39,7 @@ package struct LimitSetting: Sendable {
     private static let seconds = 1.0...1_000_000
 
     /// The environment variable that sets it.
-    package var variable: String { Self.prefix + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
-
-    private static let prefix = "CARILLON_LIMIT_"
-
-    /// A limit that is misspelt would silently not hold.
-    package static func checkNames(of environment: [String: String]) throws(ServiceError) {
-        try check(environment.keys.filter { $0.hasPrefix(prefix) }, among: all.map(\.variable))
-    }
-
-    /// The same for a settings file: what stands in `limit`.
-    package static func checkNames(ofFile contents: Data) throws(ServiceError) {
-        // What is no JSON at all is told by who reads it.
-        let file = try? JSONSerialization.jsonObject(with: contents) as? [String: Any]
-        let limits = (file?["carillon"] as? [String: Any])?["limit"] as? [String: Any] ?? [:]
-        try check(limits.keys.map { "limit.\($0)" }, among: all.map { "limit.\($0.name)" })
-    }
-
-    private static func check(_ names: [String], among known: [String]) throws(ServiceError) {
-        for name in names.sorted() where !known.contains(name) {
-            throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists the limits.")
-        }
-    }
+    package var variable: String { "CARILLON_LIMIT_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 
     /// All of them. A rate of 0 switches its limit off.
     package static let all: [LimitSetting] = [
@@ -126,6 +104,9 @@ package struct LimitSetting: Sendable {
         },
         LimitSetting("unacknowledged", "unacknowledged notifications to one connected device", 1...100_000) {
             $0.delivery.unacknowledgedPerDevice = Int($1)
+        },
+        LimitSetting("deferred", "notifications that wait for a connected device whose power is low", 0...100_000) {
+            $0.delivery.deferredPerDevice = Int($1)
         },
         LimitSetting("acknowledgement-grace", "milliseconds before a notification is stored as well", 1...10_000) {
             $0.delivery.acknowledgementGrace = .milliseconds(Int($1))

@@ -33,6 +33,8 @@ package struct Settings: Sendable {
     package var conformance = Conformance.apple
     /// How the reason for a key of the other environment is spelt.
     package var environmentKeyReason = EnvironmentKeyReason.documented
+    /// Whether the provider API's answers in development have the key `detail`.
+    package var answerDetail = true
     package var ports = PortPlan.standard
     /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
@@ -88,6 +90,7 @@ package struct Settings: Sendable {
             environmentKeyReason = try Self.value(
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
+        answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
         }
@@ -118,6 +121,15 @@ package struct Settings: Sendable {
     private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
         reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.double(forKey: key).map { String($0) }
+    }
+
+    /// `true` or `false`: environment variables hold text, a JSON file holds either.
+    private static func flag(_ reader: ConfigReader, _ key: ConfigKey) throws(ServiceError) -> Bool? {
+        guard let text = reader.string(forKey: key) ?? reader.bool(forKey: key).map({ "\($0)" }) else { return nil }
+        guard let flag = Bool(text) else {
+            throw ServiceError(.badSetting, "The setting \(key) is \(text); it takes true or false.")
+        }
+        return flag
     }
 
     private static func number(

@@ -1,7 +1,11 @@
+import Connections
 import Delivery
 import Foundation
+import NIOCore
+import NIOSSL
 import PrivateFiles
 import SQLiteStore
+import Trust
 
 /// The one folder that holds everything the service keeps, and the files by which its commands find it.
 package struct DataFolder: Sendable {
@@ -37,6 +41,39 @@ package struct DataFolder: Sendable {
     /// The delivery log.
     package var logFolder: String { path + "/log" }
     var lockFile: String { path + "/lock" }
+
+    /// What a start has found, so that one that fails can leave the folder as it was.
+    struct Before {
+        /// The highest folder that was not there; nil if the data folder was.
+        let missing: String?
+    }
+
+    /// Looks before anything is made.
+    func before() -> Before {
+        var missing: String?
+        var url = URL(fileURLWithPath: path)
+        while url.path != "/", !FileManager.default.fileExists(atPath: url.path) {
+            missing = url.path
+            url.deleteLastPathComponent()
+        }
+        return Before(missing: missing)
+    }
+
+    /// Whether there is nothing of an earlier start in the folder: only the lock of this one.
+    var isFresh: Bool { (try? FileManager.default.contentsOfDirectory(atPath: path)) == ["lock"] }
+
+    /// Removes what a first start has made that failed. The lock has to be held still, since another service may have begun
+    /// on the folder otherwise.
+    func removeHalfMade(_ before: Before) {
+        // What cannot be removed does not hinder another start.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+            try? FileManager.default.removeItem(atPath: path + "/" + name)
+        }
+        guard let missing = before.missing else { return }
+        var url = URL(fileURLWithPath: path)
+        // Only empty folders: somebody else may have put something beside it.
+        while url.path.hasPrefix(missing), rmdir(url.path) == 0 { url.deleteLastPathComponent() }
+    }
 
     /// Makes the folder if it is missing, and sees that it is empty or one of ours for the same kind of store.
     func prepare(for store: StoreChoice) throws(ServiceError) {
@@ -97,6 +134,9 @@ package struct DataFolder: Sendable {
         }
     }
 
+    /// Whether the folder is there, and this process may not look into it.
+    package var isClosedToThisUser: Bool { access(descriptionFile, F_OK) != 0 && errno == EACCES }
+
     /// Removes a temporary folder with all that is in it.
     func removeIfTemporary() {
         // What cannot be removed is in the system's own folder for such.
@@ -119,16 +159,30 @@ package struct DataFolder: Sendable {
                 throw ServiceError(.dataFolder, "\(file) exists already, and is not overwritten.")
             }
         } catch {
-            throw error as? ServiceError ?? ServiceError(.dataFolder, (error as? StoreError)?.cause ?? "\(error)")
+            throw error as? ServiceError ?? ServiceError(.dataFolder, Self.reason(error))
         }
     }
 
-    /// What the system says of an error with a file.
+    /// Why a file could not be used, in words for a person: without the libraries' own types and file names.
     package static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as ServiceError: return error.cause
+        case let error as StoreError: return error.cause
+        case let error as TrustError: return error.reason
+        case is DecodingError, is EncodingError: return "it does not hold what it should"
+        case is NIOSSLError, is BoringSSLError, is IOError: return ConnectionFailure.cause(of: error)
+        default: break
+        }
         let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
         if let underlying, underlying.domain == NSPOSIXErrorDomain {
             return String(cString: strerror(Int32(underlying.code)))
         }
-        return error.localizedDescription
+        // The system's words, as everywhere else.
+        switch (error as? CocoaError)?.code {
+        case .fileNoSuchFile, .fileReadNoSuchFile: return String(cString: strerror(ENOENT))
+        case .fileReadNoPermission, .fileWriteNoPermission: return String(cString: strerror(EACCES))
+        case .fileWriteOutOfSpace: return String(cString: strerror(ENOSPC))
+        default: return error.localizedDescription
+        }
     }
 }

@@ -57,7 +57,9 @@ struct FirstStart {
             do {
                 return try JSONDecoder().decode(Record.self, from: data)
             } catch {
-                throw ServiceError(.dataFolder, "\(recordFile) cannot be read; mend it, or remove it to do without.")
+                throw ServiceError(
+                    .dataFolder,
+                    "\(recordFile) cannot be read: \(DataFolder.reason(error)). Mend it, or remove it to do without.")
             }
         }
         guard accounts.current.teams.isEmpty else { return nil }

@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOCore
 import NIOSSL
@@ -80,7 +81,8 @@ final class ServerCertificate: Sendable {
             } catch {
                 throw ServiceError(
                     .trust,
-                    "\(files.certificate) and \(files.key) are no certificate chain and its key in PEM: \(error)")
+                    "\(files.certificate) and \(files.key) are no certificate chain and its key in PEM: "
+                        + "\(ConnectionFailure.cause(of: error)).")
             }
         case .authority(let authority, let names):
             var random = SystemRandomNumberGenerator()
@@ -93,7 +95,8 @@ final class ServerCertificate: Sendable {
                     made: .until(Self.renewal(now: now, validUntil: issued.validUntil)),
                 )
             } catch {
-                throw ServiceError(.trust, "The server's certificate cannot be made: \(error)")
+                throw ServiceError(
+                    .trust, "The server's certificate cannot be made: \(ConnectionFailure.cause(of: error)).")
             }
         }
     }
@@ -110,8 +113,18 @@ final class ServerCertificate: Sendable {
         let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        // Whoever checks a client's certificate brings the roots (`CertificateAuthority`). Without this the system's are read,
+        // which a slim container does not have.
+        tls.trustRoots = .certificates([])
         // The guide asks for TLS 1.2 or higher (2.3.3).
         tls.minimumTLSVersion = .tlsv12
+        // What HTTP/2 allows with TLS 1.2: a key of its own for each connection, and authenticated encryption (RFC 9113,
+        // 9.2.2). All suites of TLS 1.3 are such.
+        tls.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
         tls.applicationProtocols = ["h2"]
         // A peer that has been told why its connection ends has no more to say; the five seconds that TLS would wait
         // for its goodbye are long for one that goes on sending.
@@ -120,6 +133,8 @@ final class ServerCertificate: Sendable {
         // activated yet has nothing.
         tls.certificateVerification = .optionalVerification
         var binary = tls
+        // Clients of the binary API are old.
+        binary.cipherSuites = defaultCipherSuites
         binary.applicationProtocols = []
         // The certificate alone says who is there (Guide, 3.1.1).
         binary.certificateVerification = .noHostnameVerification

@@ -41,8 +41,14 @@ package struct ServerCertificateFiles: Sendable, Hashable {
 
     /// A file of a sensible size.
     static func read(_ path: String) throws(ServiceError) -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: DataFolder(path).path), data.count <= maximumBytes else {
-            throw ServiceError(.trust, "The file \(path) cannot be read, or has more than \(maximumBytes) bytes.")
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: DataFolder(path).path))
+        } catch {
+            throw ServiceError(.trust, "The file \(path) cannot be read: \(DataFolder.reason(error)).")
+        }
+        guard data.count <= maximumBytes else {
+            throw ServiceError(.trust, "The file \(path) has more than \(maximumBytes) bytes.")
         }
         return Array(data)
     }

@@ -66,13 +66,19 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     /// The description of the service that runs on the folder.
     package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
         guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
+            guard !folder.isClosedToThisUser else {
+                throw ServiceError(
+                    .dataFolder,
+                    "The data folder \(folder.path) is another user's: run the command as that user, or set "
+                        + "CARILLON_MANAGEMENT_URL and CARILLON_MANAGEMENT_KEY.")
+            }
             throw ServiceError(
                 .dataFolder, "No service runs on \(folder.path); start one with: carillon serve --data \(folder.path)")
         }
         do {
             return try JSONDecoder().decode(ServiceDescription.self, from: data)
         } catch {
-            throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(error)")
+            throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(DataFolder.reason(error)).")
         }
     }
 
@@ -83,7 +89,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
             let data = try encoder.encode(self)
             try DataFolder.write(String(decoding: data, as: UTF8.self) + "\n", to: folder.descriptionFile)
         } catch {
-            throw error as? ServiceError ?? ServiceError(.dataFolder, "\(error)")
+            throw error as? ServiceError ?? ServiceError(.dataFolder, DataFolder.reason(error))
         }
     }
 }

@@ -35,7 +35,7 @@ package struct SharedSecrets: Sendable {
                 tokenKeys: try await TokenKeyRotation.load(from: secrets, isFirstStart: isFirstStart))
         } catch {
             if let error = error as? ServiceError { throw error }
-            throw ServiceError(.trust, "The keys of this service cannot be read: \(error)")
+            throw ServiceError(.trust, "The keys of this service cannot be read: \(DataFolder.reason(error))")
         }
     }
 

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Notifications
+import Service
 import ServiceLifecycle
 import UnixSignals
 
@@ -93,19 +94,17 @@ struct DeviceListenCommand: AsyncParsableCommand {
         do {
             return Set(try FileManager.default.contentsOfDirectory(atPath: folder))
         } catch {
-            throw CommandError("The folder of sounds \(folder) cannot be read.")
+            throw CommandError("The folder of sounds \(folder) cannot be read: \(DataFolder.reason(error)).")
         }
     }
 
     private func readCategories() throws -> [NotificationCategory] {
         guard let categories else { return [] }
-        guard let data = FileManager.default.contents(atPath: categories) else {
-            throw CommandError("The categories \(categories) cannot be read.")
-        }
+        let data = try InputFile.read(categories, "file of categories")
         do {
             return try JSONDecoder().decode([NotificationCategory].self, from: data)
         } catch {
-            throw CommandError("\(categories) does not hold categories: \(error)")
+            throw CommandError("\(categories) does not hold categories; docs/device-listen.md shows some.")
         }
     }
 }

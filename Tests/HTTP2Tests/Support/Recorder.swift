@@ -22,6 +22,8 @@ final class Recorder: HTTP2Application {
     }
 
     private(set) var events: [Event] = []
+    private(set) var encodings: [(name: String, form: HeaderForm)] = []
+    private(set) var priorities: [Int32] = []
     private(set) var session: HTTP2Session?
     /// What the test does on an event, from within the call.
     var on: (HTTP2Session, Event) -> Void = { _, _ in }
@@ -38,6 +40,7 @@ final class Recorder: HTTP2Application {
 
     var closed: [Event] { events { if case .closed = $0 { true } else { false } } }
     var requests: [Int32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
+    var headerNames: [String] { events.compactMap { if case .header(_, let name, _) = $0 { name } else { nil } } }
     var over: [String] { events.compactMap { if case .over(let end) = $0 { end } else { nil } } }
 
     func sessionBecameActive(_ session: HTTP2Session) {
@@ -48,6 +51,10 @@ final class Recorder: HTTP2Application {
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         note(.header(stream.rawValue, text(name), text(value)))
     }
+    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
+        encodings.append((text(name), form))
+    }
+    func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
     func headersEnded(_ stream: StreamID, endStream: Bool) {
         note(.headersEnded(stream.rawValue, endStream: endStream))
     }

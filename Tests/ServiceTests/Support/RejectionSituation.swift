@@ -190,8 +190,8 @@ extension TestService {
             }
             return try await client.send(with(try providerToken(issuedAt: now - 120)))
         case .unrelatedKeyIDInToken:
-            try await createApp("com.example.second")
-            return try await client.send(with(try await limitedToken(bundleIDs: ["com.example.second"])))
+            _ = try await client.send(with(try providerToken()))
+            return try await client.send(with(try await limitedToken(bundleIDs: ["com.example.app"])))
         default:
             let other: Environment = environment == .development ? .production : .development
             return try await client.send(with(try await limitedToken(environment: other)))

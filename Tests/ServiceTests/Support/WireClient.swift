@@ -10,6 +10,9 @@ final class WireClient: Sendable {
     private let channel: any Channel
     private let recorder: NIOLoopBound<WireRecorder>
 
+    /// As the value of `apns-collapse-id`: two bytes that are not UTF-8.
+    static let notText = "not UTF-8"
+
     /// What became of one request.
     struct Answer: Sendable {
         var status = 0
@@ -27,6 +30,7 @@ final class WireClient: Sendable {
     /// - Parameters:
     ///   - windowBytes: how much of an answer's body the service may send before it is taken.
     ///   - certificate: the client's.
+    ///   - literals: how headers are written that stay out of the table; the guide asks for the default (2.3.4.1).
     ///   - burst: requests that go out with the preface, before anything of the service can have come.
     static func connect(
         port: Int,
@@ -34,6 +38,7 @@ final class WireClient: Sendable {
         certificate: ClientCertificate? = nil,
         windowBytes: Int = 65_535,
         burst: [[(String, String)]] = [],
+        literals: HTTP2Configuration.Literals = .withoutIndexing,
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["h2"]
@@ -55,6 +60,7 @@ final class WireClient: Sendable {
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }
                     var configuration = HTTP2Configuration()
                     configuration.streamWindowBytes = windowBytes
+                    configuration.literals = literals
                     let session = HTTP2Session(role: .client, configuration: configuration, application: recorder)
                     try channel.pipeline.syncOperations.addHandler(session)
                 }
@@ -74,6 +80,9 @@ final class WireClient: Sendable {
             recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
     }
+
+    /// Sends the bytes of a frame as they are.
+    func write(_ frame: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: frame)) }
 
     /// A request whose headers were sent, and whose body was not.
     struct Begun: Sendable {
@@ -238,13 +247,35 @@ final class WireRecorder: HTTP2Application {
         self.eventLoop = eventLoop
     }
 
+    /// The names that change with each request and are in the table of headers.
+    private var indexed: Set<String> = []
+
+    /// Encodes the fields as the guide asks (2.3.4.1); the session's literals are those without indexing.
+    private func block(_ headers: [(String, String)]) -> HeaderBlock {
+        var block = HeaderBlock()
+        for (name, value) in headers {
+            let indexing: HeaderBlock.Indexing =
+                switch name {
+                case ":path", "authorization": .never
+                case "apns-id", "apns-expiration", "apns-collapse-id":
+                    indexed.insert(name).inserted ? .indexed : .never
+                default: .indexed
+                }
+            if value == WireClient.notText {
+                block.append("apns-collapse-id", [0xff, 0xfe].span, indexing: indexing)
+            } else {
+                block.append(name: name, value: value, indexing: indexing)
+            }
+        }
+        return block
+    }
+
     func send(
         _ headers: [(String, String)],
         body: String,
         promise: EventLoopPromise<WireClient.Answer>,
     ) -> EventLoopFuture<WireClient.Answer> {
-        var block = HeaderBlock()
-        for (name, value) in headers { block.append(name: name, value: value) }
+        let block = block(headers)
         do {
             guard let session else { throw HTTP2Error(.notActive) }
             let stream = try session.request(block, body: ByteBuffer(string: body))
@@ -260,8 +291,7 @@ final class WireRecorder: HTTP2Application {
         endStream: Bool = false,
         promise: EventLoopPromise<WireClient.Answer>,
     ) throws -> (StreamID, EventLoopFuture<WireClient.Answer>) {
-        var block = HeaderBlock()
-        for (name, value) in headers { block.append(name: name, value: value) }
+        let block = block(headers)
         guard let session else { throw HTTP2Error(.notActive) }
         let stream = try session.request(block, endStream: endStream)
         answers[stream] = (WireClient.Answer(), promise)
@@ -302,8 +332,7 @@ final class WireRecorder: HTTP2Application {
     }
 
     func openAndReset(_ headers: [(String, String)]) -> Bool {
-        var block = HeaderBlock()
-        for (name, value) in headers { block.append(name: name, value: value) }
+        let block = block(headers)
         guard let session, let stream = try? session.request(block, endStream: false) else { return false }
         session.flush()
         session.reset(stream, .cancel)

@@ -1,0 +1,3 @@
+module example.com/push
+
+go 1.19

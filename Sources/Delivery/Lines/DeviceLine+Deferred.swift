@@ -1,0 +1,93 @@
+import DequeModule
+import Notifications
+import Rates
+
+// What waits for a reason to wake the device. While a device is online, each request results in a notification delivered
+// (Guide, 2.1.3): nothing here replaces anything, and all of it is sent in its order, together (Table 8-2: grouped and
+// delivered in bursts). It is stored as well, so if the stream ends, the newest of each app is in its mailbox.
+extension DeviceLine {
+    struct Deferred {
+        let destination: Destination
+        let notification: Notification
+        /// Nil for what came from a mailbox.
+        let offer: OfferID?
+        /// What it is in the mailbox, once it is there.
+        var version: MailboxVersion?
+
+        var subject: NotificationSubject { NotificationSubject(notification, to: destination) }
+    }
+
+    var canDefer: Bool { deferred.count < deferredLimit && hasRoom }
+
+    /// An offer that is no reason to wake the device.
+    /// - Parameter isBehind: whether something older for the app waits in its mailbox, which this is to replace there.
+    mutating func deferOrTry(_ offer: Offer, _ wait: SendingPolicy.Wait, isBehind: Bool, _ now: Moment) -> Offered {
+        let (destination, notification) = (offer.destination, offer.notification)
+        guard let id = offer.id else {
+            // What may not be stored has one attempt, which is now.
+            guard policy.tries(notification, isBurst: false) else { return .returned }
+            return .taken(send(destination, notification, offer: nil, version: nil, now))
+        }
+        guard canDefer else { return Offered(answer: .returned, struck: .deferred) }
+        guard !isBehind else { return .returned }
+        let waiting = Deferred(destination: destination, notification: notification, offer: id, version: nil)
+        return Offered(answer: .held, then: append(waiting, wait, now))
+    }
+
+    /// - Returns: what the delivery log is told.
+    mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) -> Action {
+        deferred.append(waiting)
+        policy.began(wait, now: now)
+        return .note(wait.step, waiting.subject)
+    }
+
+    /// What waits is in its mailbox now.
+    /// - Returns: whether it waits here.
+    mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
+        guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
+        deferred[index].version = version
+        return true
+    }
+
+    /// Whether a mailbox's content waits here, or something newer of that mailbox.
+    func isDeferred(_ stored: StoredMailboxEntry) -> Bool {
+        deferred.contains { waiting in
+            guard let version = waiting.version, waiting.destination == stored.entry.destination else { return false }
+            return version >= stored.version
+        }
+    }
+
+    /// Sends all of it, in its order. There is room: ``hasRoom`` counts it.
+    ///
+    /// What has expired, or what the app has had too many of, is not sent. If it is not known to be in its mailbox yet,
+    /// it is about to be: then it comes back from there.
+    mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
+        var actions: [Action] = []
+        var passed: Set<AppID> = []
+        while let next = deferred.popFirst() {
+            let (app, version) = (next.destination.app, next.version)
+            if next.notification.expiration.hasPassed(at: now.time) {
+                guard let version else { continue }
+                actions.append(.note(.expired, next.subject))
+                actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
+                continue
+            }
+            // It must not overtake what waits in the mailbox, unless it has replaced that there.
+            if version == nil, passed.contains(app) { continue }
+            if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
+                passed.insert(app)
+                guard let version, waiting[app].map({ $0.version < version }) ?? true else { continue }
+                begin(wait, in: version, of: app, now)
+                actions.append(.note(wait.step, next.subject))
+                continue
+            }
+            if passed.contains(app), let version, let before = waiting[app], before.version < version {
+                waiting[app] = nil
+            }
+            actions.append(
+                .send(send(next.destination, next.notification, offer: next.offer, version: version, now)))
+        }
+        if !waiting.values.contains(where: \.isDeferred) { policy.endBurst() }
+        return actions
+    }
+}

@@ -1,0 +1,71 @@
+import HTTP2
+import Notifications
+
+/// How a provider encodes its requests, against what the Guide asks of it (2.3.4.1): so that the table of headers that both
+/// sides keep is not filled with what never comes again. One value for each connection; `strict` refuses what it finds.
+struct EncodingPractice {
+    /// Something that the Guide asks for otherwise.
+    struct Fault: Sendable, Hashable {
+        /// Where it asks for that.
+        let section: String
+        /// What is wrong, and where.
+        let text: String
+    }
+
+    /// The headers whose names the client has put into the table.
+    private var indexed: Set<RequestHeader> = []
+
+    /// Looks at one header.
+    mutating func fault(in name: Span<UInt8>, as form: HeaderForm) -> Fault? {
+        let header = RequestHeader(name: name)
+        let wanted: HeaderForm
+        switch header {
+        case .path, .authorization: wanted = .withoutIndexing
+        case .id, .expiration, .collapseID:
+            // The first time so that the name enters the table, and from then on without.
+            guard let header else { return nil }
+            wanted = indexed.contains(header) ? .withoutIndexing : .incremental
+            if form == .incremental { indexed.insert(header) }
+        default:
+            // What is in a table already need not come as a literal.
+            if form == .indexed { return nil }
+            wanted = .incremental
+        }
+        guard form != wanted else { return nil }
+        return Fault(
+            section: "2.3.4.1",
+            text: "The header \(name.text) came \(Self.described(form)); the guide (2.3.4.1) wants it "
+                + "\(Self.described(wanted)).")
+    }
+
+    /// The first PRIORITY frame; it has no effect (2.3.3).
+    private(set) var priorityFault: Fault?
+
+    mutating func priorityReceived(_ stream: StreamID) {
+        guard priorityFault == nil else { return }
+        priorityFault = Fault(
+            section: "2.3.3",
+            text: "The connection had a PRIORITY frame for stream \(stream.rawValue); the guide (2.3.3) wants none.")
+    }
+
+    private static func described(_ form: HeaderForm) -> String {
+        switch form {
+        case .indexed: "from the table (RFC 7541, 6.1)"
+        case .incremental: "as a literal with incremental indexing (RFC 7541, 6.2.1)"
+        case .withoutIndexing: "as a literal without indexing (RFC 7541, 6.2.2)"
+        case .neverIndexed: "as a literal never indexed (RFC 7541, 6.2.3)"
+        }
+    }
+}
+
+// Observed with `strict` alone.
+extension ProviderConnection {
+    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
+        guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }
+        if requests[index].encodingFault == nil { requests[index].encodingFault = fault }
+    }
+
+    func priorityReceived(_ stream: StreamID) {
+        practice.priorityReceived(stream)
+    }
+}

@@ -1,0 +1,118 @@
+import Notifications
+
+/// What `strict` asks of a payload's keys: Table 9-1 of the Guide, and what came later (docs/current-apns.md). The system on
+/// the device ignores what it does not know, so a misspelt key goes unnoticed otherwise.
+enum StrictPayload {
+    /// - Parameters:
+    ///   - body: a JSON dictionary with an `aps` dictionary.
+    ///   - type: what the notification is for; nil if the request does not say.
+    /// - Returns: what is wrong with it, and where; nil if nothing is.
+    static func fault(in body: [UInt8], for type: PushType?) -> String? {
+        guard let payload = JSONObject(body), let aps = payload[object: "aps"] else {
+            return "The payload or its aps dictionary has a key twice, or more than \(JSONObject.maximumKeys) keys."
+        }
+        if let fault = misplaced(payload, aps) { return fault }
+        for name in aps.keys {
+            guard let raw = aps[raw: name] else { continue }
+            guard let key = Key.all[name] else { return "aps.\(name) is no key of the aps dictionary." }
+            if !key.values.contains(Kind(raw)) { return "aps.\(name) must be \(key.described)." }
+            if let allowed = key.choices, let text = aps[text: name], !allowed.contains(text) {
+                return "aps.\(name) is \(text); it must be one of \(allowed.joined(separator: ", "))."
+            }
+            if let type, !key.types.contains(type) {
+                let types = key.types.map(\.rawValue).joined(separator: ", ")
+                return "aps.\(name) is not for the push type \(type.rawValue), but for \(types)."
+            }
+        }
+        // A Live Activity's score is any number.
+        if type != .liveActivity, let score = aps[double: "relevance-score"], !(0...1).contains(score) {
+            return "aps.relevance-score must be a number from 0 to 1."
+        }
+        return sound(aps)
+    }
+
+    /// What is a key of `aps`, or a header, stands elsewhere.
+    private static func misplaced(_ payload: JSONObject, _ aps: JSONObject) -> String? {
+        if payload[raw: "thread-id"] != nil { return "thread-id stands beside aps; it is a key of the aps dictionary." }
+        for name in ["collapse-id", "apns-collapse-id"] where payload[raw: name] != nil || aps[raw: name] != nil {
+            return "\(name) stands in the payload; the collapse identifier is the header apns-collapse-id."
+        }
+        return nil
+    }
+
+    /// A critical alert's sound is a dictionary.
+    private static func sound(_ aps: JSONObject) -> String? {
+        guard let sound = aps[object: "sound"] else { return nil }
+        let kinds: [String: Set<Kind>] = ["critical": [.number], "name": [.string], "volume": [.number]]
+        for name in sound.keys {
+            guard let allowed = kinds[name] else { return "aps.sound.\(name) is no key of a sound." }
+            guard let raw = sound[raw: name], allowed.contains(Kind(raw)) else {
+                return "aps.sound.\(name) must be \(Kind.described(allowed))."
+            }
+        }
+        guard let volume = sound[double: "volume"], !(0...1).contains(volume) else { return nil }
+        return "aps.sound.volume must be a number from 0 to 1."
+    }
+}
+
+extension StrictPayload {
+    /// What a JSON value is.
+    enum Kind: String, CaseIterable {
+        case string, number, dictionary, array, boolean, null
+
+        /// - Parameter raw: the value's text.
+        init(_ raw: [UInt8]) {
+            self =
+                switch raw.first {
+                case UInt8(ascii: "\""): .string
+                case UInt8(ascii: "{"): .dictionary
+                case UInt8(ascii: "["): .array
+                case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
+                case UInt8(ascii: "n"): .null
+                default: .number
+                }
+        }
+
+        static func described(_ kinds: Set<Kind>) -> String {
+            allCases.filter(kinds.contains).map { "a \($0.rawValue)" }.joined(separator: " or ")
+        }
+    }
+
+    /// A key of the `aps` dictionary.
+    struct Key {
+        let values: Set<Kind>
+        let types: [PushType]
+        /// The texts that it may be.
+        var choices: [String]?
+
+        var described: String { Kind.described(values) }
+
+        private static let shown: [PushType] = PushType.all.filter { $0 != .background }
+        private static let liveActivity: [PushType] = [.liveActivity]
+        private static let updates: [PushType] = [.widgets, .controls]
+
+        /// By name.
+        static let all: [String: Key] = [
+            "alert": Key(values: [.string, .dictionary], types: shown),
+            "badge": Key(values: [.number], types: shown),
+            "sound": Key(values: [.string, .dictionary], types: shown),
+            "category": Key(values: [.string], types: shown),
+            "thread-id": Key(values: [.string], types: shown),
+            "mutable-content": Key(values: [.number], types: shown),
+            "target-content-id": Key(values: [.string], types: shown),
+            "interruption-level": Key(
+                values: [.string], types: shown, choices: ["passive", "active", "time-sensitive", "critical"]),
+            "relevance-score": Key(values: [.number], types: shown),
+            "filter-criteria": Key(values: [.string], types: shown),
+            "content-available": Key(values: [.number], types: PushType.all),
+            "content-changed": Key(values: [.boolean, .number], types: updates),
+            "timestamp": Key(values: [.number], types: liveActivity),
+            "event": Key(values: [.string], types: liveActivity, choices: ["start", "update", "end"]),
+            "content-state": Key(values: [.dictionary], types: liveActivity),
+            "stale-date": Key(values: [.number], types: liveActivity),
+            "dismissal-date": Key(values: [.number], types: liveActivity),
+            "attributes-type": Key(values: [.string], types: liveActivity),
+            "attributes": Key(values: [.dictionary], types: liveActivity),
+        ]
+    }
+}

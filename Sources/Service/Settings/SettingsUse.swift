@@ -1,0 +1,123 @@
+package import Configuration
+package import Foundation
+import Synchronization
+
+/// Notes which settings are read, so that those can be found that nobody reads: a misspelt name, or a value of a kind that
+/// the setting does not take. Both would otherwise be ignored without a word.
+package final class SettingsUse: AccessReporter {
+    private struct State {
+        /// All names that were asked for.
+        var known: Set<[String]> = []
+        /// Those that had a value of a kind that was asked for.
+        var readable: Set<[String]> = []
+        /// Those that may be true or false.
+        var truths: Set<[String]> = []
+        /// Those that had none, and what was asked for last.
+        var unreadable: [[String]: ConfigType] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func report(_ event: AccessEvent) {
+        let name = event.metadata.key.components
+        let isUnreadable =
+            event.conversionError != nil
+            || event.providerResults.contains { if case .failure = $0.result { true } else { false } }
+        state.withLock { state in
+            state.known.insert(name)
+            if event.metadata.valueType == .bool { state.truths.insert(name) }
+            if isUnreadable {
+                state.unreadable[name] = event.metadata.valueType
+            } else if case .success(.some) = event.result {
+                state.readable.insert(name)
+            }
+        }
+    }
+
+    /// Looks for what was not read, once everything has been.
+    /// - Parameters:
+    ///   - environment: the process's variables.
+    ///   - file: what is in the settings file; nil if there is none.
+    package func check(environment: [String: String], file: Data?) throws(ServiceError) {
+        let state = state.withLock { $0 }
+        for (name, type) in state.unreadable.sorted(by: { $0.key.joined() < $1.key.joined() })
+        where !state.readable.contains(name) {
+            throw ServiceError(.badSetting, "The setting \(Self.shown(name)) takes \(Self.words(type)).")
+        }
+        let variables = Set(state.known.map(Self.variable))
+        for name in environment.keys.sorted() where name.hasPrefix(Self.prefix) {
+            guard !variables.contains(name), !Self.isForSomethingElse(name) else { continue }
+            throw ServiceError(.badSetting, "There is no setting \(name); docs/settings.md lists them all.")
+        }
+        if let file { try Self.check(file, state) }
+    }
+
+    private static func check(_ file: Data, _ state: State) throws(ServiceError) {
+        // What is no JSON at all is told by who reads it.
+        guard let all = try? JSONSerialization.jsonObject(with: file) as? [String: Any] else { return }
+        guard let settings = all[scope] as? [String: Any] else {
+            throw ServiceError(
+                .badSetting,
+                #"The settings file has no key "\#(scope)" with a dictionary, to which all settings belong."#)
+        }
+        for (name, value) in values(in: settings, below: [scope]).sorted(by: { $0.name.joined() < $1.name.joined() }) {
+            guard state.known.contains(name) else {
+                throw ServiceError(.badSetting, "There is no setting \(shown(name)); docs/settings.md lists them all.")
+            }
+            // The library takes true for 1.
+            guard !isTruth(value) || state.truths.contains(name) else {
+                throw ServiceError(.badSetting, "The setting \(shown(name)) takes neither true nor false.")
+            }
+        }
+    }
+
+    private static func values(
+        in dictionary: [String: Any],
+        below path: [String],
+    ) -> [(name: [String], value: Any)] {
+        dictionary.flatMap { key, value in
+            let name = path + [key]
+            return (value as? [String: Any]).map { values(in: $0, below: name) } ?? [(name, value)]
+        }
+    }
+
+    /// Whether a value of `JSONSerialization` is true or false, and no number.
+    private static func isTruth(_ value: Any) -> Bool {
+        (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
+    }
+
+    private static let scope = "carillon"
+    private static let prefix = "CARILLON_"
+
+    private static func variable(of name: [String]) -> String {
+        name.joined(separator: "_").uppercased().replacing("-", with: "_")
+    }
+
+    /// As docs/settings.md has it.
+    private static func shown(_ name: [String]) -> String { name.dropFirst().joined(separator: ".") }
+
+    private static func words(_ type: ConfigType) -> String {
+        switch type {
+        case .int, .double: "a number"
+        case .bool: "true or false"
+        case .stringArray: "a list of texts"
+        default: "a text"
+        }
+    }
+
+    /// Whether a variable is none of the service's settings: what the other commands and the scripts take, and what
+    /// Kubernetes sets in every container beside a service that is called carillon
+    /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+    private static func isForSomethingElse(_ name: String) -> Bool {
+        others.contains(name) || name == "CARILLON_PORT"
+            || ["CARILLON_SERVICE_", "CARILLON_PORT_", "CARILLON_SIMULATE_"].contains { name.hasPrefix($0) }
+    }
+
+    private static let others: Set<String> = [
+        "CARILLON_CONFIG", "CARILLON_MANAGEMENT_URL", "CARILLON_MANAGEMENT_KEY", "CARILLON_ADMINISTRATOR",
+        "CARILLON_CA",
+        "CARILLON_WARNINGS_AS_ERRORS", "CARILLON_BENCH", "CARILLON_MEASURE", "CARILLON_FUZZ", "CARILLON_CRASHES",
+    ]
+}

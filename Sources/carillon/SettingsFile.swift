@@ -1,0 +1,46 @@
+import Configuration
+import Foundation
+import Service
+import SystemPackage
+
+/// The JSON file that `--config` names.
+struct SettingsFile {
+    let path: String
+    let contents: Data
+
+    init(_ path: String) throws {
+        self.path = path
+        do {
+            contents = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw CommandError("The settings file \(path) cannot be read: \(DataFolder.reason(error)).")
+        }
+        do {
+            guard try JSONSerialization.jsonObject(with: contents) is [String: Any] else {
+                throw CommandError("The settings file \(path) holds no JSON dictionary.")
+            }
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError("The settings file \(path) is not JSON\(Self.place(of: error, in: contents)).")
+        }
+    }
+
+    func provider() async throws -> any ConfigProvider {
+        do {
+            return try await FileProvider<JSONSnapshot>(filePath: FilePath(path))
+        } catch {
+            // The library takes no null, for one.
+            throw CommandError(
+                "The settings file \(path) holds a value that is neither a text, a number, true, false, a list nor a dictionary."
+            )
+        }
+    }
+
+    /// Where the reader stopped, if it says so.
+    private static func place(of error: any Error, in contents: Data) -> String {
+        let description = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
+        guard let match = description.firstMatch(of: /line (\d+)/) else { return "" }
+        return ": look at line \(match.1)"
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+/// What the commands say when something is wrong: what it is, and what to do.
+@Suite(.timeLimit(.minutes(2))) struct CommandErrorTests {
+    @Test(arguments: [["snd"], ["key", "mke"], ["device", "listn", "--json"]])
+    func aCommandThatThereIsNot(_ arguments: [String]) async throws {
+        let finished = try await BuiltCommand.run(arguments)
+        #expect(finished.status != 0)
+        #expect(finished.errors.split(separator: "\n").count == 1)
+        let names = arguments.filter { !$0.hasPrefix("-") }.joined(separator: " ")
+        #expect(finished.errors.contains("There is no command carillon \(names); there are "))
+        #expect(finished.errors.contains(arguments.count == 1 ? "serve, demo" : "create, ") || arguments[0] == "device")
+    }
+
+    @Test func helpIsNoUnknownCommand() async throws {
+        for arguments in [["help", "send"], ["key", "--help"]] {
+            #expect(!(try await BuiltCommand.run(arguments)).errors.contains("There is no command"))
+        }
+    }
+
+    /// Another user's folder is one that this process may not look into; root may look into all, so it becomes another one.
+    @Test(.enabled(if: geteuid() == 0, "needs to become another user"))
+    func theDataFolderOfAnotherUser() async throws {
+        try await CarillonProcess.with { service in
+            let arguments = [
+                "--reuid", "65534", "--clear-groups", BuiltCommand.path, "team", "list", "--data", service.data,
+            ]
+            let finished = try await ChildProcess.run("setpriv", arguments)
+            #expect(finished.status != 0)
+            #expect(finished.errors.contains("another user's"), "\(finished.errors)")
+            #expect(!finished.errors.contains("No service runs"))
+        }
+    }
+
+    @Test func anAuthorityThatIsNotTrusted() async throws {
+        try await CarillonProcess.with { service in
+            let key = try service.developmentKey
+            let credentials = ["--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID]
+            let url = "https://" + (try service.addresses(.development).provider)
+            let arguments =
+                ["send", "--url", url, "--token", String(repeating: "ab", count: 32), "--topic", "com.example.app"]
+                + ["--alert", "x"] + credentials
+            let finished = try await BuiltCommand.run(arguments)
+            #expect(finished.status != 0)
+            #expect(finished.errors.contains("CERTIFICATE_VERIFY_FAILED") && finished.errors.contains("--ca FILE"))
+        }
+    }
+
+    @Test func aTokenOfTheOtherEnvironment() async throws {
+        try await CarillonProcess.with { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            let arguments = [
+                "send", "--data", service.data, "--environment", "production", "--token", token, "--topic",
+                "com.example.app", "--alert", "x",
+            ]
+            let finished = try await BuiltCommand.run(arguments)
+            #expect(finished.status != 0 && finished.output.contains("BadDeviceToken"))
+            #expect(finished.errors.contains("--environment development"))
+        }
+    }
+
+    @Test func filesThatAreNotThere() async throws {
+        for arguments in [
+            ["send", "--token", "ab", "--topic", "x", "--payload", "/none", "--url", "https://127.0.0.1:1"],
+            ["key", "create", "--team", "ABCDE12345", "--private-key", "/none"],
+        ] {
+            let finished = try await BuiltCommand.run(arguments)
+            #expect(finished.status != 0)
+            #expect(finished.errors.contains("/none") && finished.errors.contains("No such file"), "\(finished.errors)")
+        }
+    }
+
+    /// `openssl ecparam -genkey` writes the curve's name before the key.
+    @Test(.enabled(if: ChildProcess.isInstalled("openssl")))
+    func aKeyWithItsCurveBeforeIt() async throws {
+        try await CarillonProcess.with { service in
+            let file = service.data + "/../openssl.pem"
+            let made = try await ChildProcess.run(
+                "openssl", ["ecparam", "-name", "prime256v1", "-genkey", "-out", file])
+            try #require(made.status == 0, "\(made.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains("BEGIN EC PARAMETERS"))
+            let team = try service.developmentKey.teamID
+            let key = try await service.carillon("key", "create", "--team", team, "--private-key", file)
+            #expect(key.status == 0, "\(key.errors)")
+        }
+    }
+}

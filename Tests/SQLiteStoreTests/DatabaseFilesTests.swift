@@ -1,0 +1,69 @@
+import CommonTesting
+import Delivery
+import Foundation
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+/// What is written to files that nobody can open any more is not stored, whatever SQLite says.
+@Suite("The files of an open database")
+struct DatabaseFilesTests {
+    private func expectUseless(_ store: SQLiteStore, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        for result in await store.store([Example.entry(id: 2), Example.entry(Example.destination(2), id: 3)]) {
+            let error = #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try result.get() }
+            #expect(error?.code == .unavailable, sourceLocation: sourceLocation)
+            #expect(error?.cause.contains("restore a backup") == true, sourceLocation: sourceLocation)
+        }
+        #expect(await store.trouble()?.code == .unavailable, sourceLocation: sourceLocation)
+    }
+
+    @Test("Nothing is accepted once one of them was deleted", arguments: ["", "-wal", "-shm"])
+    func deleted(_ suffix: String) async throws {
+        try await withStore { store, path in
+            for result in await store.store([Example.entry()]) { _ = try result.get() }
+            #expect(await store.trouble() == nil)
+            try FileManager.default.removeItem(atPath: path + "/" + SQLiteStore.fileName + suffix)
+            try await expectUseless(store)
+            // What was stored before can still be delivered.
+            let stored = try await store.entries(of: Example.destination().deviceKey)
+            #expect(stored.map(\.entry.notification.id.low) == [1])
+        }
+    }
+
+    @Test("Nothing is accepted once the folder was moved, and also not when it is back: others may have used it")
+    func moved() async throws {
+        try await withStore { store, path in
+            try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
+            try await expectUseless(store)
+            try FileManager.default.moveItem(atPath: path + "-moved", toPath: path)
+            try await expectUseless(store)
+        }
+    }
+
+    @Test("Nothing is accepted once another file is in the place of one")
+    func replaced() async throws {
+        try await withStore { store, path in
+            let file = path + "/" + SQLiteStore.fileName
+            try FileManager.default.copyItem(atPath: file, toPath: file + "-copy")
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.moveItem(atPath: file + "-copy", toPath: file)
+            try await expectUseless(store)
+        }
+    }
+
+    @Test("A transaction under way when they are deleted is not answered as stored")
+    func deletedMeanwhile() async throws {
+        try await withStore { store, path in
+            let file = path + "/" + SQLiteStore.fileName
+            // In the middle of the transaction, after it was seen that all is well.
+            let result: Result<Void, StoreError> = await store.commits.write(undoable: false) {
+                _, _ throws(SQLiteFailure) in
+                unlink(file)
+            } committed: { _ in
+            }
+            #expect(throws: StoreError.self) { try result.get() }
+            try await expectUseless(store)
+        }
+    }
+}
