@@ -45,6 +45,8 @@ final class VirtualAcknowledgements: Sendable {
     /// Acknowledges until the task is cancelled.
     /// - Parameter connect: connects a device again.
     func run(_ switchboard: any Switchboard, connect: @Sendable @escaping (DeviceKey) -> Void) async {
+        // When the next wake-up comes that has been asked for.
+        var asked: ContinuousClock.Instant?
         for await _ in wakeUps {
             let (due, next) = state.withLock { state in
                 let now = ContinuousClock.now
@@ -63,9 +65,11 @@ final class VirtualAcknowledgements: Sendable {
                 }
             }
             for (device, numbers) in numbers { switchboard.acknowledge(numbers, by: device) }
-            guard let next else { continue }
+            if let time = asked, time <= .now { asked = nil }
+            guard let next, asked.map({ next < $0 }) ?? true else { continue }
+            asked = next
             let wake = wake
-            // One for each time that is the first: what is due later is looked at then.
+            // What is due later is looked at then.
             Task {
                 try? await Task.sleep(until: next, clock: .continuous)
                 wake.yield()
