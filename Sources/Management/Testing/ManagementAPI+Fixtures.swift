@@ -145,7 +145,7 @@ extension ManagementAPI {
 // Notifications without a provider.
 extension ManagementAPI {
     func send(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        let (id, outcome) = await try testing("Sending without a provider").send(notification)
+        let (id, outcome) = try await testing("Sending without a provider").send(notification)
         var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.description)
         guard case .rejected(let rejection) = outcome else { return message }
         message.status = rejection.reason.status
