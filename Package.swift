@@ -73,6 +73,8 @@ let package = Package(
         .target(
             name: "VirtualDevices", dependencies: ["Notifications", "Trust", "Delivery", heap],
             swiftSettings: settings),
+        .target(name: "Reports", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
+        .target(name: "Rehearsals", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
         .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
@@ -145,7 +147,7 @@ let package = Package(
             name: "Management",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Connections", nioCore, nioPosix,
+                "VirtualDevices", "Rehearsals", "Connections", nioCore, nioPosix,
                 nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -158,7 +160,7 @@ let package = Package(
             name: "Service",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Connections", "HTTP2",
+                "VirtualDevices", "Rehearsals", "Connections", "HTTP2",
                 "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
@@ -196,6 +198,10 @@ let package = Package(
         .testTarget(
             name: "JournalTests", dependencies: ["Notifications", "Delivery", "Matching", "Journal"],
             swiftSettings: settings),
+        .testTarget(
+            name: "ReportsTests", dependencies: ["Notifications", "Matching", "Reports"], swiftSettings: settings),
+        .testTarget(
+            name: "RehearsalsTests", dependencies: ["Notifications", "Matching", "Rehearsals"], swiftSettings: settings),
         .testTarget(name: "MatchingTests", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .testTarget(
             name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
@@ -230,7 +236,7 @@ let package = Package(
             name: "BinaryGatewayTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
-                "Connections",
+                "Matching", "Rehearsals", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,

@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+package import Rehearsals
 package import Trust
 
 /// What the API needs of the service. It knows ports, and nothing of how things are stored.
@@ -18,7 +19,11 @@ package struct ManagementParts: Sendable {
     package let metrics: @Sendable () -> String
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
-    package let clock: @Sendable () -> Timestamp
+    package let clock: ServiceClock
+    /// Nil if the service does not serve the development environment.
+    package let rehearsals: RehearsalDirector?
+    /// Advances the clock, and does everything that is due then.
+    package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?
 
@@ -33,7 +38,9 @@ package struct ManagementParts: Sendable {
         revocationList: @escaping @Sendable () throws -> RevocationList,
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
+        rehearsals: RehearsalDirector?,
+        advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
     ) {
         self.accounts = accounts
@@ -47,6 +54,8 @@ package struct ManagementParts: Sendable {
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock
+        self.rehearsals = rehearsals
+        self.advance = advance
         self.testing = testing
     }
 }

@@ -61,7 +61,7 @@ extension ProviderGateway {
         } catch {
             request.verdict = .failure(error)
             deliveryLog.record(
-                DeliveryEvent(time: clock(), step: .rejected(error.reason), subject: request.subject(id)))
+                DeliveryEvent(time: clock.time, step: .rejected(error.reason), subject: request.subject(id)))
             return (id, .rejected(error))
         }
     }

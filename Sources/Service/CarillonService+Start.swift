@@ -47,6 +47,7 @@ extension CarillonService {
     ///
     /// Nothing that is there already is overwritten when it fails.
     package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+        try settings.checkClock()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger)
@@ -82,16 +83,17 @@ extension CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
         let signal = LogSignal()
-        let deliveryLog = try openLog(folder, settings, metrics, signal, logger)
+        let clock = ServiceClock(isVirtual: settings.clock == .virtual) { .now() }
+        let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
-        let store = try await settings.store.open(in: folder, log: log)
+        let store = try await settings.store.open(in: folder, log: log, clock: clock)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
             settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, log: log,
             journal: journal, signal: signal,
-            registry: registry, metrics: metrics, group: group, logger: logger)
+            registry: registry, metrics: metrics, group: group, logger: logger, clock: clock)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
         } catch {
@@ -105,6 +107,7 @@ extension CarillonService {
     private static func openLog(
         _ folder: DataFolder,
         _ settings: Settings,
+        _ clock: ServiceClock,
         _ metrics: ServiceMetrics,
         _ signal: LogSignal,
         _ logger: Logger,
@@ -112,7 +115,7 @@ extension CarillonService {
         let watch = DeliveryLogWatch(logger)
         do {
             return try FileDeliveryLog(
-                folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }
+                folder: folder.logFolder, limits: settings.deliveryLog, clock: { clock.time }
             ) { report in
                 watch.note(report)
                 metrics.note(report)
@@ -141,12 +144,12 @@ private struct ServiceBuilder {
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
-    private let clock: @Sendable () -> Timestamp = { .now() }
+    let clock: ServiceClock
 
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
-            now: clock())
+            now: clock.machineTime)
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
@@ -155,7 +158,7 @@ private struct ServiceBuilder {
         let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
             mailboxes: store, log: log, limits: settings.delivery, struck: { limitLog.struck($0) },
-            clock: { .now() })
+            clock: { [clock] in clock.moment })
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
@@ -166,7 +169,7 @@ private struct ServiceBuilder {
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: log, limits: settings.delivery,
-            struck: { limitLog.struck($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: { .now() })
+            struck: { limitLog.struck($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)
@@ -174,7 +177,8 @@ private struct ServiceBuilder {
             settings.hostnames + settings.ports.serverNames
             + (Self.isNameForClients(settings.host) ? [settings.host] : [])
         let certificate = try ServerCertificate(
-            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names), now: clock())
+            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names),
+            now: clock.machineTime)
         let activations = Activations(invitations: store)
         var description = ServiceDescription(
             processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile,
@@ -261,12 +265,22 @@ private struct ServiceBuilder {
             authority: authority,
             log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
-            revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
+            revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
                 metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
-            unreadiness: { await state.unreadiness() }, clock: clock, testing: development?.forManagement)
+            unreadiness: { await state.unreadiness() }, clock: clock,
+            rehearsals: development?.rehearsals,
+            advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
+                // What has happened keeps its time.
+                await deliveryLog.flush()
+                let time = try clock.advance(by: duration)
+                switchboard.tick()
+                await delivery.catchUp()
+                await deliveryLog.removeOld()
+                return time
+            }, testing: development?.forManagement)
     }
 
     private func binaryGateways(
@@ -298,7 +312,8 @@ private struct ServiceBuilder {
         let services = settings.environments.map { environment in
             make(
                 ProviderCertificates(
-                    environment: environment, authority: secrets.authority, accounts: store, clock: clock))
+                    environment: environment, authority: secrets.authority, accounts: store,
+                    clock: { [clock] in clock.machineTime }))
         }
         return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }

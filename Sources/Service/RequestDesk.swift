@@ -11,6 +11,12 @@ final class RequestDesk: RequestObserver {
 
     func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
 
+    func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
+        journal.note(rule: rule, of: number)
+        // To the gateway it is accepted; nothing else would say that it never arrives.
+        if case .lose = fault.kind { journal.end(number, as: .lost) }
+    }
+
     func answered(_ number: UInt64, _ answer: RequestAnswer) { journal.answered(number, answer) }
 
     func unanswered(_ number: UInt64, isDiscarded: Bool) {

@@ -7,8 +7,10 @@ enum FeedbackTuple {
     /// In bytes: the timestamp, the length and the device token.
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
-    static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer) {
-        buffer.writeMultipleIntegers(UInt32(clamping: entry.moment.seconds), UInt16(DeviceToken.byteCount))
+    /// - Parameter clock: writes the moment for the provider, whose clock is not the service's.
+    static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
+        let moment = clock.clientTime(of: entry.moment)
+        buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(DeviceToken.byteCount))
         withUnsafeBytes(of: entry.token.bytes) { _ = buffer.writeBytes($0) }
     }
 }

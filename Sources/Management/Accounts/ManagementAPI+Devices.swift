@@ -32,7 +32,7 @@ extension ManagementAPI {
         }
         for environment in environments {
             registrations += try await revocation.revoke(
-                DeviceKey(environment: environment, device: device), at: now)
+                DeviceKey(environment: environment, device: device), at: now, serviceTime: parts.clock.time)
         }
         return ManagementMessages.RevokedDevice(
             deviceID: device.description, environments: environments.map(\.rawValue), registrations: registrations)

@@ -1,10 +1,12 @@
 import Delivery
+import Dispatch
 import Foundation
 import Journal
 import Management
 import Matching
 import Notifications
 import ProviderGateway
+import Rehearsals
 import Synchronization
 import Trust
 import VirtualDevices
@@ -12,6 +14,7 @@ import VirtualDevices
 /// What there is for tests: only where the development environment is served.
 final class DevelopmentParts: Sendable {
     let journal: RequestJournal
+    let rehearsals: RehearsalDirector
     let watch: RequestWatch
     let names = NamedTokens()
     let devices: VirtualDevices
@@ -26,13 +29,19 @@ final class DevelopmentParts: Sendable {
         store: any Store,
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.journal = journal
         self.store = store
-        watch = RequestWatch(RequestDesk(journal: journal))
+        // Machine time, which no virtual clock advances.
+        rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
+            .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
+        }
+        watch = RequestWatch(rehearsals)
+        rehearsals.direct(watch)
         devices = VirtualDevices(
-            registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names, clock: clock)
+            registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
+            clock: { clock.time })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }
