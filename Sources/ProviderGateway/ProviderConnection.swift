@@ -123,7 +123,7 @@ final class ProviderConnection: HTTP2Connection {
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
-        case .certificate, .unknown, .undecided:
+        case .certificate, .management, .unknown, .undecided:
             break
         }
     }
@@ -341,14 +341,13 @@ extension ProviderConnection {
         let addressed = try verdict.get()
         try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
-        guard case .deviceToken(let deviceToken) = request.path else { throw Rejection(.missingDeviceToken) }
         request.id = .value(id)
         let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
         request.isSettled = true
         request.body = []
         return Submission(
             destination: addressed.destination,
-            deviceToken: deviceToken,
+            deviceToken: addressed.deviceToken,
             generation: addressed.generation,
             notification: notification,
             ticket: UInt64(stream.rawValue),

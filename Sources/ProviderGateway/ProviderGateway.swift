@@ -28,6 +28,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
     package init(
@@ -41,6 +42,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
+        names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -49,7 +51,8 @@ package final class ProviderGateway: HTTP2Service {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
-        rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
+        rules = RequestRules(
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts

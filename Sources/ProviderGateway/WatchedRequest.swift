@@ -81,14 +81,21 @@ extension ProviderRequest {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
             (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
-        case .unknown, .rejected, .undecided: (nil, nil)
+        case .management, .unknown, .rejected, .undecided: (nil, nil)
         }
     }
 
     /// Returns the device of a rejected request's device token.
     private func device(by rules: RequestRules) -> DeviceID? {
-        guard case .deviceToken(let token) = path else { return nil }
-        return rules.tokenKeys.open(token, environment: rules.environment)?.device
+        let app = topic.present?.app?.id
+        switch path {
+        case .deviceToken(let token):
+            return
+                (rules.tokenKeys.open(token, environment: rules.environment)
+                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
+        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        }
     }
 
     /// Returns the text in the place of the device token, whether it is a device token or not.
