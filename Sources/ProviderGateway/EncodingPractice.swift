@@ -59,7 +59,7 @@ struct EncodingPractice {
     }
 }
 
-// Called with `strict` only.
+// Called with `strict`, and while somebody observes requests.
 extension ProviderConnection {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
         guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }
