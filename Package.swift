@@ -148,7 +148,7 @@ let package = Package(
             name: "Management",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Connections", nioCore, nioPosix,
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", nioCore, nioPosix,
                 nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),

@@ -427,6 +427,7 @@ extension ProviderConnection {
     private func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
         guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
         guard let id = requests[index].id.present else { return nil }
+        if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
         let facts = requests[index].facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))

@@ -71,7 +71,8 @@ package final class ProviderGateway: HTTP2Service {
         configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
-        configuration.observesEncoding = rules.conformance == .strict
+        // The report wants to know as well.
+        configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
         return configuration
     }
 

@@ -9,6 +9,7 @@ final class WatchedRequest {
     /// The request's number, after the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
+    var practices: Set<RequestFacts.Practice> = []
     /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
     /// allowed.
     private(set) var refusedBody: [UInt8] = []
@@ -55,7 +56,7 @@ extension ProviderRequest {
     ) -> RequestFacts {
         let topic = topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
-        return RequestFacts(
+        var facts = RequestFacts(
             time: time,
             connection: connection,
             environment: rules.environment,
@@ -74,6 +75,8 @@ extension ProviderRequest {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        facts.practices = watched.practices
+        return facts
     }
 
     private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {

@@ -66,7 +66,7 @@ extension ManagementOperation {
     /// Every operation. docs/administration.md has the same list, which a test compares.
     static let all =
         system + teams + apps + keys + certificates + virtualDevices + devices + administrators
-        + fixtures + journal + log + rehearsals + clock
+        + fixtures + journal + log + rehearsals + clock + reports
 
     /// The parameters of every list: how many at most, and the name after which it goes on.
     static func listParameters(after name: String) -> [Parameter] {
