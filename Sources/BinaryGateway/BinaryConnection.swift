@@ -18,7 +18,7 @@ final class BinaryConnection: CertifiedConnection {
     private let channel: CertifiedChannel
     private let eventLoop: any EventLoop
     private var topic: BinaryTopic
-    private var decoder = BinaryDecoder()
+    private var decoder: BinaryDecoder
     private var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
     private var batch: [Submission] = []
@@ -46,6 +46,7 @@ final class BinaryConnection: CertifiedConnection {
         eventLoop = channel.eventLoop
         topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
         exchange = BinaryExchange(limit: gateway.limits.unanswered)
+        decoder = BinaryDecoder(tokenByteCount: gateway.rules.tokenKeys.current.tokenByteCount)
         watched = gateway.watch.map { WatchedConnection(identity, gateway, $0) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)

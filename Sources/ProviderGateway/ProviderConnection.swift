@@ -36,6 +36,8 @@ final class ProviderConnection: HTTP2Connection {
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
+    /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
+    private var isOpen: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
     /// Since when the client owes an acknowledgement of SETTINGS.
@@ -49,6 +51,7 @@ final class ProviderConnection: HTTP2Connection {
         self.gateway = gateway
         self.certificate = certificate
         hasCertificate = certificate != nil
+        isOpen = hasCertificate
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
@@ -105,7 +108,8 @@ final class ProviderConnection: HTTP2Connection {
         case .token(let token):
             guard wasLookedAt else { return }
             memory.bind(to: token)
-            session?.announce(concurrentStreams: gateway.limits.concurrentStreams)
+            isOpen = true
+            session?.announce(concurrentStreams: gateway.load.streams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
@@ -114,6 +118,7 @@ final class ProviderConnection: HTTP2Connection {
             case .unrelatedKeyIDInToken: return
             default: break
             }
+            isOpen = false
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
             isSuspect = true
@@ -227,6 +232,8 @@ final class ProviderConnection: HTTP2Connection {
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        let streams = gateway.load.look(at: now)
+        if isOpen { session?.announce(concurrentStreams: streams) }
         checkCertificate()
         checkSettings(now)
     }

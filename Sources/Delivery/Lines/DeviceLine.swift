@@ -26,6 +26,8 @@ struct DeviceLine: ~Copyable {
     var lastNumber: UInt64
     /// Tells this line from every other of the device: a reading begun for an older line may have missed something.
     let epoch: UInt64
+    /// What was sent last: what has an identifier of these is a duplicate.
+    var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int
 
@@ -283,6 +285,8 @@ extension DeviceLine {
             version: version)
         underWay.append(sending, number: lastNumber)
         if let version { versions[destination.app] = version }
-        return Sending(number: lastNumber, destination: destination, notification: notification)
+        let isDuplicate = recent.note(notification.id, of: destination.app)
+        return Sending(
+            number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }
 }

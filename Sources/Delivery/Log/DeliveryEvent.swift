@@ -37,6 +37,8 @@ package enum DeliveryStep: Sendable, Hashable {
     case expired
     /// It was given up.
     case discarded(DiscardReason)
+    /// It was sent, and another one with its identifier before it on the same stream: the device shows that one only.
+    case duplicate
 }
 
 extension DeliveryStep {
@@ -53,6 +55,8 @@ extension DeliveryStep {
         case acknowledged = 9
         case expired = 10
         case discarded = 11
+        // 12 is the files' mark of losses.
+        case duplicate = 13
 
         /// As `carillon log` and the metrics have it.
         package var name: String {
@@ -68,6 +72,7 @@ extension DeliveryStep {
             case .acknowledged: "acknowledged"
             case .expired: "expired"
             case .discarded: "discarded"
+            case .duplicate: "duplicate"
             }
         }
     }
@@ -85,6 +90,7 @@ extension DeliveryStep {
         case .acknowledged: .acknowledged
         case .expired: .expired
         case .discarded: .discarded
+        case .duplicate: .duplicate
         }
     }
 }
