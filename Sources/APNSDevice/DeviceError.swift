@@ -1,9 +1,10 @@
-/// Why a device did not get what it asked for, or lost its connection.
+/// The reason why a device's request failed, or why its connection ended.
 public struct DeviceError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of error it is, for decisions in code.
+    /// The kind of error, for decisions in code.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, such as `badIdentity`.
         public let description: String
-        /// Whether trying again later can help without anybody's doing something about it.
+        /// Whether a later attempt can succeed without a change by a person.
         let isTemporary: Bool
 
         private init(_ name: String, isTemporary: Bool = false) {
@@ -11,51 +12,52 @@ public struct DeviceError: Error, Sendable, Hashable, CustomStringConvertible {
             self.isTemporary = isTemporary
         }
 
-        /// The identity cannot be read.
+        /// The identity cannot be read, or its key does not belong to its certificate.
         public static let badIdentity = Code("badIdentity")
         /// The authority's certificate cannot be read.
         public static let badAuthority = Code("badAuthority")
-        /// The courier does not take the identity: it has expired, was revoked, or is of another authority or
-        /// environment. The device has to be activated anew.
+        /// The courier refuses the identity: it has expired, was revoked, or belongs to another authority or
+        /// environment. The device has to be activated again.
         public static let identityRefused = Code("identityRefused")
-        /// The courier's certificate is not one of the authority for that name, or this device's clock is wrong.
+        /// The courier's certificate was not issued by the authority for this name, or this device's clock is wrong.
         public static let courierNotTrusted = Code("courierNotTrusted", isTemporary: true)
-        /// Nobody answers there.
+        /// The courier cannot be reached.
         public static let notConnected = Code("notConnected", isTemporary: true)
         /// The connection ended.
         public static let disconnected = Code("disconnected", isTemporary: true)
         /// The courier did not answer in time.
         public static let timedOut = Code("timedOut", isTemporary: true)
-        /// The courier refused for now; ``DeviceError/reason`` says with which word.
+        /// The courier refused the request for now. ``DeviceError/reason`` is its reason.
         public static let unavailable = Code("unavailable", isTemporary: true)
-        /// The courier refused; ``DeviceError/reason`` says with which word.
+        /// The courier refused the request. ``DeviceError/reason`` is its reason.
         public static let refused = Code("refused")
-        /// The courier sent what the protocol does not allow.
+        /// The courier sent something that the protocol does not allow.
         public static let badResponse = Code("badResponse", isTemporary: true)
-        /// Another connection of this device has taken over.
+        /// Another connection of the same device has replaced this one.
         public static let takenOver = Code("takenOver")
-        /// The device was closed here.
+        /// The caller closed the device.
         public static let closed = Code("closed")
-        /// What the device keeps could not be written or read.
+        /// The device's data could not be written or read.
         public static let storage = Code("storage")
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     public let code: Code
-    /// What happened, in a sentence for a person.
+    /// A sentence for a person that says what happened.
     public let cause: String
-    /// The courier's reason, when it refused.
+    /// The courier's reason if it refused, otherwise nil.
     public let reason: String?
 
-    /// Makes an error, for stores and tests of the caller's.
+    /// Creates an error, for your own stores and tests.
     public init(_ code: Code, _ cause: String, reason: String? = nil) {
         self.code = code
         self.cause = cause
         self.reason = reason
     }
 
-    /// Whether trying again later can help without anybody's doing something about it.
+    /// Whether a later attempt can succeed without a change by a person.
     public var isTemporary: Bool { code.isTemporary }
 
+    /// The same sentence as ``cause``.
     public var description: String { cause }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Files that hold what only the device may know.
+/// Files that only their owner may read.
 enum OwnFile {
-    /// Writes a file that only its owner may read, whole or not at all.
+    /// Writes a file that only its owner may read. If writing fails, the old file is unchanged.
     static func write(_ data: Data, to path: String) throws(DeviceError) {
         let temporary = "\(path).\(UUID().uuidString.prefix(8)).new"
         let manager = FileManager.default

@@ -1,16 +1,18 @@
-/// What is on show on a device, and the apps' badges: a value that can be drawn.
+/// The notifications that a device shows, and the apps' badges. It is a value, so a user interface can draw it.
 public struct NotificationCentre: Sendable, Hashable {
-    /// How many are on show at most; the oldest goes. Nobody reads as many, and it bounds the memory.
+    /// The largest number of notifications. One more replaces the oldest. Nobody reads as many, and it limits the
+    /// memory.
     public static let maximumCount = 500
 
     /// The notifications of one app with the same thread identifier.
     public struct Group: Sendable, Hashable {
+        /// The bundle ID of the app.
         public let bundleID: String
-        /// Empty for those without one.
+        /// The thread identifier; empty if the notifications have none.
         public let threadID: String
-        /// The most relevant first (`relevance-score`), and of equals the newest.
+        /// The notifications of the group, the most relevant first (`relevance-score`), then the newest.
         public let notifications: [ShownNotification]
-        /// When the newest was put on show.
+        /// The number of the newest notification in the group.
         fileprivate let newest: UInt64
 
         fileprivate init(bundleID: String, threadID: String, _ notifications: [ShownNotification]) {
@@ -23,15 +25,16 @@ public struct NotificationCentre: Sendable, Hashable {
         }
     }
 
-    /// The newest first.
+    /// All notifications, the newest first.
     public private(set) var notifications: [ShownNotification] = []
     private var badges: [String: Int] = [:]
     private var lastNumber: UInt64 = 0
 
+    /// Creates an empty notification centre.
     public init() {}
 
-    /// Puts a notification on show, in place of the one with the same collapse identifier on the same app
-    /// (Guide, 2.1.3).
+    /// Shows a notification. It replaces an earlier one of the same app with the same collapse identifier (Guide,
+    /// 2.1.3).
     public mutating func show(_ shown: ShownNotification) {
         notifications.removeAll { other in
             guard other.bundleID == shown.bundleID else { return false }
@@ -45,29 +48,29 @@ public struct NotificationCentre: Sendable, Hashable {
         if notifications.count > Self.maximumCount { notifications.removeLast() }
     }
 
-    /// Takes a notification away.
-    /// - Returns: nil where it was not on show.
+    /// Removes a notification.
+    /// - Returns: The removed notification; nil if it was not shown.
     @discardableResult
     public mutating func remove(_ id: ShownNotification.ID) -> ShownNotification? {
         notifications.firstIndex { $0.id == id }.map { notifications.remove(at: $0) }
     }
 
-    /// Takes away all that is on show of an app, its badge too: it was removed from the device.
+    /// Removes all notifications of an app and its badge, because the app was removed from the device.
     public mutating func removeAll(of bundleID: String) {
         notifications.removeAll { $0.bundleID == bundleID }
         badges[bundleID] = nil
     }
 
-    /// The app's badge; 0 for none.
+    /// Returns the app's badge, or 0 if it has none.
     public func badge(of bundleID: String) -> Int { badges[bundleID] ?? 0 }
 
-    /// Changes the app's badge: nil leaves it as it is, 0 takes it away (Guide, Table 9-1).
+    /// Changes the app's badge. nil leaves it unchanged, 0 removes it (Guide, Table 9-1).
     public mutating func setBadge(_ badge: Int?, of bundleID: String) {
         guard let badge else { return }
         badges[bundleID] = badge > 0 ? badge : nil
     }
 
-    /// By app and thread, the group with the newest notification first.
+    /// The notifications grouped by app and thread. The group with the newest notification comes first.
     public var groups: [Group] {
         struct Key: Hashable {
             let bundleID, threadID: String

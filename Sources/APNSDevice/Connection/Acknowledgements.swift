@@ -1,44 +1,46 @@
 import NIOCore
 
-/// Which notifications are to be acknowledged, and by what request.
+/// Decides which notifications to acknowledge, and with which request.
 ///
-/// One that comes by itself is acknowledged at once, by a request that is whole. Where they keep coming, a request stays
-/// open, and each acknowledgement is a piece of its body (docs/device-protocol.md, Acknowledgements): the courier has no
-/// headers to read and no answer to write for it. Such a request ends when nothing was taken for a while, or after a
-/// longer one; its answer is for all that it held. There is one request at a time, and what gathers while it is answered
-/// goes into the next.
+/// A single notification is acknowledged at once with a complete request. If more keep coming, the request stays
+/// open and each acknowledgement is a fragment of its body (docs/device-protocol.md, Acknowledgements), so the
+/// courier reads no headers and writes no answer for it. An open request ends after a silence or after its longest
+/// time. Its answer covers all acknowledgements in it. There is one request at a time; acknowledgements that gather
+/// while it is being answered go into the next one.
 struct Acknowledgements: Sendable, Hashable {
-    /// The bounds, each with the reason for its value.
+    /// The limits, each with the reason for its value.
     struct Limits: Sendable, Hashable {
-        /// What one request holds at most: what is told again when its answer does not come.
+        /// The largest number of acknowledgements in one request. If its answer does not come, they are all sent
+        /// again.
         var batch = 1000
-        /// What is remembered at most while there is no connection. The courier lets no more be under way, and knows an
-        /// ended stream for ten seconds only.
+        /// The largest number of acknowledgements that are kept while there is no connection. The courier allows no
+        /// more notifications under way, and remembers an ended stream for only ten seconds.
         var waiting = 10_000
-        /// How soon one acknowledgement follows another where they keep coming, and after how much silence an open
-        /// request ends: it holds memory on both sides, and until it is answered nothing says that the courier knows.
+        /// The silence after which an open request ends. It uses memory on both sides, and until it is answered it
+        /// is unknown whether the courier has its acknowledgements. A request stays open only if an acknowledgement
+        /// follows another within this time.
         var silence = TimeAmount.seconds(1)
-        /// After how long an open request ends in any case. What was in it is told again where its answer does not come,
-        /// and the courier knows an ended stream for no longer.
+        /// The longest time that a request stays open. If its answer does not come, its acknowledgements are sent
+        /// again, and the courier does not remember an ended stream for longer.
         var longest = TimeAmount.seconds(10)
     }
 
     /// What to do next.
     enum Step: Hashable {
-        /// Make a request with these, and end it.
+        /// Send a complete request with these acknowledgements.
         case request([UInt64])
-        /// Make a request with these that stays open.
+        /// Begin a request with these acknowledgements that stays open.
         case begin([UInt64])
-        /// Add these to the open one.
+        /// Add these acknowledgements to the open request.
         case add([UInt64])
-        /// End the open one.
+        /// End the open request.
         case end
     }
 
     private enum Request: Hashable {
         case none
         case open
-        /// Only the answer is missing.
+        /// The body is complete, and only the answer is missing.
         case ended
     }
 
@@ -46,30 +48,31 @@ struct Acknowledgements: Sendable, Hashable {
     private var waiting: [UInt64] = []
     private var underWay: [UInt64] = []
     private var request = Request.none
-    /// When the request was begun.
+    /// The time at which the request was begun.
     private var begun = NIODeadline.distantPast
-    /// When something was told last.
+    /// The time of the last acknowledgement.
     private var lastTold: NIODeadline?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Whether everything that was taken is acknowledged.
+    /// Whether all notifications that were taken are acknowledged.
     var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
 
-    /// When to ask for the next step though nothing was taken: where a request is open that has to end.
+    /// The time at which to ask for the next step even if no notification is taken; nil if no request is open.
     var deadline: NIODeadline? {
         guard request == .open, let lastTold else { return nil }
         return min(lastTold + limits.silence, begun + limits.longest)
     }
 
-    /// The app has taken a notification.
+    /// Records that the app has taken a notification.
     mutating func taken(_ sending: UInt64) {
         if waiting.count >= limits.waiting { waiting.removeFirst(waiting.count / 2) }
         waiting.append(sending)
     }
 
-    /// What to do now; to be asked until it says nil.
-    /// - Parameter isLast: whether no more will be taken, or no further request made on this connection.
+    /// Returns the next step. Call it until it returns nil.
+    /// - Parameter isLast: whether no more notifications will be taken, or no further request will be made on this
+    ///   connection.
     mutating func next(at now: NIODeadline, isLast: Bool = false) -> Step? {
         switch request {
         case .none:
@@ -102,8 +105,8 @@ struct Acknowledgements: Sendable, Hashable {
         return told
     }
 
-    /// The courier has taken what was under way.
-    /// - Returns: how many that were.
+    /// Handles the courier's answer to the request.
+    /// - Returns: The number of acknowledgements in it.
     @discardableResult
     mutating func answered() -> Int {
         defer {
@@ -113,7 +116,8 @@ struct Acknowledgements: Sendable, Hashable {
         return underWay.count
     }
 
-    /// It is not known whether the courier has: on the next connection it is told again, which does no harm.
+    /// Handles a request without an answer. It is unknown whether the courier has its acknowledgements, so they are
+    /// sent again on the next connection, which does no harm.
     mutating func failed() {
         waiting = underWay + waiting
         underWay = []

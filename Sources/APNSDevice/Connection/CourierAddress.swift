@@ -1,18 +1,20 @@
-/// Where a courier is, and by which authority it is known.
+/// The address of a courier, and the authority that its certificate is verified with.
 public struct CourierAddress: Sendable, Hashable {
-    /// A name, or an address. Each address of a name is tried, the next one where one does not answer.
+    /// The courier's name or IP address. If a name has several addresses, they are tried one after the other.
     public var host: String
+    /// The courier's port.
     public var port: Int
-    /// The root certificate's file, PEM: the service's `ca.pem`.
+    /// The path of the root certificate in PEM, the service's `ca.pem`.
     public var authorityFile: String
-    /// The name that the TLS handshake asks for; the host's by default.
+    /// The server name in the TLS handshake; by default the host's name.
     public var serverName: String?
 
+    /// Creates an address.
     /// - Parameters:
-    ///   - host: the courier's name or address.
-    ///   - port: the courier's port: 5223 for development, where the service uses its standard ports.
-    ///   - authorityFile: the root certificate's file, PEM: the service's `ca.pem`.
-    ///   - serverName: the name that the TLS handshake asks for, where it is not the host's.
+    ///   - host: the courier's name or IP address.
+    ///   - port: the courier's port. It is 5223 for development if the service uses its standard ports.
+    ///   - authorityFile: the path of the root certificate in PEM, the service's `ca.pem`.
+    ///   - serverName: the server name in the TLS handshake, if it differs from the host's name.
     public init(host: String, port: Int, authorityFile: String, serverName: String? = nil) {
         self.host = host
         self.port = port
@@ -20,6 +22,6 @@ public struct CourierAddress: Sendable, Hashable {
         self.serverName = serverName
     }
 
-    /// The address as it stands in a URL: IPv6 addresses are in brackets (RFC 3986, 3.2.2).
+    /// The host and port in the form of a URL, with IPv6 addresses in brackets (RFC 3986, 3.2.2).
     var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -2,19 +2,20 @@ import HTTP2
 import NIOCore
 import Notifications
 
-/// One connection to the courier: makes requests, and reads the stream of notifications. Confined to its event loop.
+/// One connection to the courier. It sends requests and reads the stream of notifications. Confined to its event
+/// loop.
 final class CourierConnection: HTTP2Application {
-    /// In bytes: no answer is as long; a certificate chain is 3 KB.
+    /// The largest answer, in bytes. The longest one, a certificate chain, has 3 KB.
     static let maximumResponseBytes = 65_536
 
-    /// What the device's link is told. Every call comes on the event loop.
+    /// Receives the events of the connection. All calls come on the event loop.
     protocol Owner: AnyObject {
-        /// TCP is connected: requests can be made, and go out once TLS is ready.
+        /// TCP is connected. Requests can be made; they are sent when TLS is ready.
         func connectionIsActive(_ connection: CourierConnection)
         func heard(_ connection: CourierConnection)
         func streamOpened(_ connection: CourierConnection)
         func received(_ line: LineReader.Line, on connection: CourierConnection)
-        /// Told once, and nothing after it.
+        /// The connection has ended. This is the last call.
         func ended(_ connection: CourierConnection, _ error: DeviceError)
     }
 
@@ -39,7 +40,7 @@ final class CourierConnection: HTTP2Application {
 
     // MARK: Requests
 
-    /// Makes a request. `finish` is called once, whatever happens.
+    /// Makes a request. `finish` is called exactly once.
     func send(
         _ request: CourierRequest,
         timeout: TimeAmount,
@@ -49,9 +50,9 @@ final class CourierConnection: HTTP2Application {
         expectAnswer(made, within: timeout)
     }
 
-    /// Begins a request whose body goes on with ``add(_:to:)`` until ``end(_:timeout:)``. `finish` is called once, whatever
-    /// happens.
-    /// - Returns: its stream; nil where it could not be made.
+    /// Begins a request whose body continues with ``add(_:to:)`` until ``end(_:timeout:)``. `finish` is called
+    /// exactly once.
+    /// - Returns: The request's stream; nil if it could not be made.
     func begin(
         _ request: CourierRequest,
         _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
@@ -59,10 +60,11 @@ final class CourierConnection: HTTP2Application {
         make(request, endStream: false, finish)
     }
 
-    /// Adds to the body of a request that was begun. Where it has ended meanwhile, whoever waits for it was told.
+    /// Adds bytes to the body of a begun request. If the request has already ended, the bytes are ignored, because
+    /// its `finish` was called.
     func add(_ bytes: ByteBuffer, to stream: StreamID) { _ = session?.write(stream, bytes) }
 
-    /// Ends the body of a request that was begun.
+    /// Ends the body of a begun request.
     func end(_ stream: StreamID, timeout: TimeAmount) {
         session?.finish(stream)
         expectAnswer(stream, within: timeout)
@@ -83,7 +85,7 @@ final class CourierConnection: HTTP2Application {
             return made
         } catch {
             let code: DeviceError.Code = error.code == .tooManyStreams ? .unavailable : .disconnected
-            // Where the connection is ending, what for.
+            // If the connection is ending, report why.
             finish(.failure(failure ?? goAway ?? DeviceError(code, "The request could not be made: \(error)")))
             return nil
         }
@@ -95,7 +97,7 @@ final class CourierConnection: HTTP2Application {
         exchanges[index].deadline = eventLoop.scheduleTask(in: timeout) { bound.value.timeOut(stream) }
     }
 
-    /// Writes the requests made so far, with their bodies: the courier gets them before any later request.
+    /// Writes all requests made so far with their bodies, so that the courier gets them before any later request.
     func flush() { session?.flush() }
 
     /// Opens the stream of notifications.
@@ -108,22 +110,22 @@ final class CourierConnection: HTTP2Application {
         }
     }
 
-    /// Has the courier wait with more notifications.
+    /// Makes the courier wait before it sends more notifications.
     func pause() {
         if let stream { session?.pauseReading(stream) }
     }
 
-    /// Lets it go on.
+    /// Lets the courier continue after `pause()`.
     func resume() {
         if let stream { session?.resumeReading(stream) }
     }
 
     func ping() { session?.ping(0) }
 
-    /// Whether the courier is about to end the connection, and takes no further requests.
+    /// Whether the courier is about to end the connection and accepts no further requests.
     var isGoingAway: Bool { goAway != nil }
 
-    /// Ends the connection; the owner is told with this error.
+    /// Ends the connection and reports this error to the owner.
     func fail(_ error: DeviceError) {
         if failure == nil { failure = error }
         session?.goAway(.noError)
@@ -224,16 +226,16 @@ final class CourierConnection: HTTP2Application {
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         if stream == self.stream {
             self.stream = nil
-            // Where the connection ends with it, why is told next.
+            // If the connection ends as well, the next event has the cause.
             guard session?.isActive == true, goAway == nil else { return }
             return fail(DeviceError(.disconnected, "The courier gave up the stream of notifications: \(error)."))
         }
         let removed = exchanges.remove(stream)
-        // A device asks for nothing for hours: an empty table must not keep its memory.
+        // A device often makes no request for hours, so an empty table must not keep its memory.
         if exchanges.isEmpty { exchanges = StreamTable() }
         guard let exchange = removed, !exchange.isDone else { return }
         exchange.deadline?.cancel()
-        // Where the connection ends with it, why is told next.
+        // If the connection ends as well, the next event has the cause.
         guard session?.isActive == true else { return orphans.append(exchange) }
         let cause = "The courier gave up the request: \(error)."
         exchange.finish(.failure(exchange.failure ?? failure ?? goAway ?? DeviceError(.disconnected, cause)))
@@ -245,7 +247,7 @@ final class CourierConnection: HTTP2Application {
             goAway = DeviceError(.disconnected, "The courier ends the connection: \(error).")
             return
         }
-        // It comes without a status: what is not about the identity can be tried again.
+        // GOAWAY has no status. If it is not about the identity, another attempt may succeed, so use 503.
         goAway = DeviceError(refusal: reason, detail: object?[text: "detail"], status: 503)
     }
 

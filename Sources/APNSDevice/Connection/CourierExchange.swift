@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One request of the device protocol.
+/// A request of the device protocol.
 struct CourierRequest: Sendable {
     enum Method: Sendable { case get, put, post, delete }
 
@@ -18,13 +18,13 @@ struct CourierRequest: Sendable {
 }
 
 extension CourierRequest {
-    /// Reports the device's power.
+    /// A request that reports the device's power state.
     static func state(_ power: Device.Power) -> CourierRequest {
         CourierRequest(.post, "/1/state", body: ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#))
     }
 }
 
-/// What the courier answered.
+/// The courier's answer to a request.
 struct CourierResponse: Sendable {
     var status = 0
     /// The new device's identifier, in the answer to an activation.
@@ -32,7 +32,7 @@ struct CourierResponse: Sendable {
     var body: [UInt8] = []
 }
 
-/// One request under way, and who waits for its answer. Confined to the connection's event loop.
+/// A request under way, with the closure that takes its answer. Confined to the connection's event loop.
 struct CourierExchange {
     var response = CourierResponse()
     var failure: DeviceError?

@@ -1,7 +1,7 @@
 import Notifications
 
 extension CourierResponse {
-    /// Why the courier did not do what was asked; nil where it did.
+    /// The courier's refusal; nil if it accepted the request.
     var refusal: DeviceError? {
         guard !(200..<300).contains(status) else { return nil }
         let object = JSONObject(body)
@@ -11,15 +11,15 @@ extension CourierResponse {
 }
 
 extension DeviceError {
-    /// Reasons that say the identity is of no use (docs/device-protocol.md).
+    /// The reasons that mean that the identity cannot be used (docs/device-protocol.md).
     private static let identityReasons: Set<String> = [
         "BadCertificate", "BadCertificateEnvironment", "Forbidden", "Unregistered",
     ]
 
-    /// The reason of a request that did not end in time: a matter of the network.
+    /// The reason for a request that did not end in time, which is a problem of the network.
     private static let tooLate = "IdleTimeout"
 
-    /// A refusal in the courier's words.
+    /// Creates an error from the courier's reason, detail and status.
     init(refusal reason: String?, detail: String?, status: Int) {
         let code: Code
         if let reason, Self.identityReasons.contains(reason) {

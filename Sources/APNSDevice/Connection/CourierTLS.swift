@@ -1,21 +1,23 @@
 import NIOCore
 import NIOSSL
 
-/// What all TLS connections to one courier have in common, read once: a fleet of devices shares it.
+/// The TLS context for connections to one courier. A fleet of devices shares it.
 ///
-/// BoringSSL's context, with its roots and its lists, takes 4 KB. There is one for all devices, and a device's own
-/// certificate comes in when the courier asks for it: see ``CredentialsHandler``.
+/// BoringSSL's context with its root certificates takes 4 KB, so all devices share one. The device's own certificate
+/// is set when the courier asks for it; see ``CredentialsHandler``.
 package final class CourierTLS: Sendable {
     let courier: CourierAddress
     let context: NIOSSLContext
 
     /// Reads the authority's certificate.
+    /// - Throws: ``DeviceError/Code/badAuthority`` if it cannot be read.
     package init(_ courier: CourierAddress) throws(DeviceError) {
         self.courier = courier
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["h2"]
-        // Who has not said goodbye by then will not: what the connection ended with is reported after it.
+        // Close without waiting for close_notify after this time, because the connection's error is only reported
+        // then.
         configuration.shutdownTimeout = .seconds(1)
         do {
             configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(courier.authorityFile))

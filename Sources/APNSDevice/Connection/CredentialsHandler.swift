@@ -3,17 +3,17 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Says whose connection it is when TLS asks for a certificate.
+/// Provides a connection's credentials when TLS asks for a certificate.
 ///
-/// NIOSSL's callback for that does not tell which connection it is called for. It is called while the courier's flight
-/// is read, on the event loop's thread, so this handler stands before TLS and has its credentials lie ready meanwhile.
-/// Once they were taken it has done its work, and leaves the pipeline.
+/// NIOSSL's callback does not say which connection it is called for. It is called on the event loop's thread while
+/// the courier's flight is read. So this handler is in the pipeline before TLS, and holds its credentials ready in a
+/// thread-local variable during each read. When they were taken, it removes itself from the pipeline.
 final class CredentialsHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
     private static let current = ThreadSpecificVariable<Offer>()
 
-    /// Credentials that lie ready for one read.
+    /// The credentials that are ready during one read.
     private final class Offer: Sendable {
         let credentials: DeviceCredentials
         let isTaken = Atomic(false)
@@ -25,7 +25,7 @@ final class CredentialsHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     init(_ credentials: DeviceCredentials) { offer = Offer(credentials) }
 
-    /// The credentials of the connection that is being read on this thread.
+    /// Takes the credentials of the connection that is being read on this thread.
     static func takeCurrent() -> DeviceCredentials? {
         guard let offer = current.currentValue else { return nil }
         offer.isTaken.store(true, ordering: .relaxed)

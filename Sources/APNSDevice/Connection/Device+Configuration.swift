@@ -3,81 +3,88 @@ public import NIOCore
 import NIOPosix
 
 extension Device {
-    /// What a device's connection does by itself.
+    /// The state of a device's connection.
     public enum State: Sendable, Hashable {
-        /// A connection is being made.
+        /// The device is connecting.
         case connecting
-        /// The stream of notifications is open.
+        /// The device is connected, and the stream of notifications is open.
         case connected
-        /// There is no connection. The next one is tried after the delay, or at once after ``Device/networkIsBack()``.
+        /// The device is not connected. It connects again after the delay, or at once after
+        /// ``Device/networkIsBack()``.
         case disconnected(DeviceError, retryIn: Duration)
-        /// It is over: the device was closed, or nothing that the device can do will help.
+        /// The device has ended: it was closed, or an error happened that another attempt cannot solve.
         case ended(DeviceError?)
     }
 
-    /// What the device says of its power, which decides when the service sends notifications of priority 5.
+    /// The power state that the device reports. It decides when the service sends notifications of priority 5.
     public enum Power: String, Sendable, Hashable, CaseIterable {
-        /// Saving it: what can wait waits, and comes in bursts.
+        /// The device saves power. Notifications that can wait are delayed and sent in bursts.
         case low
-        /// In use.
+        /// The device is in use.
         case awake
+        /// The device is charging.
         case charging
     }
 
-    /// How a device behaves. The defaults suit a device in the field.
+    /// The settings of a device. The defaults suit a device in everyday use.
     public struct Configuration: Sendable {
-        /// How long a connection may take to be made and to open the stream of notifications. Mobile networks take
-        /// some seconds for the TLS handshake.
+        /// The time for connecting and opening the stream of notifications. Mobile networks need a few seconds for
+        /// the TLS handshake.
         public var connectTimeout = Duration.seconds(20)
-        /// How long an answer may take.
+        /// The time for the answer to a request.
         public var requestTimeout = Duration.seconds(30)
-        /// How long ``Device/close()`` waits for the app to take what it has, and for its acknowledgement.
+        /// The time that ``Device/close()`` waits until the app has taken its notification and it is acknowledged.
         public var closeTimeout = Duration.seconds(5)
-        /// Which notifications the device has seen, so that none is shown twice; in memory unless a store is given.
+        /// The store of the identifiers of received notifications, so that none is shown twice. By default it is in
+        /// memory.
         public var received: any ReceivedIdentifiers = MemoryIdentifiers()
-        /// What the device says of its power on each new connection; nil for nothing, which counts as
-        /// ``Device/Power/awake``. What ``Device/report(_:)`` says later takes its place.
+        /// The power state to report on each new connection. If it is nil, nothing is reported, which counts as
+        /// ``Device/Power/awake``. A later ``Device/report(_:)`` replaces it.
         public var power: Power?
-        /// The threads that serve the connection.
+        /// The event loops that serve the connection.
         public var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 
-        /// What a fleet shares among its connections.
+        /// The TLS context that the devices of a fleet share.
         package var tls: CourierTLS?
-        /// From 0 up to 1: spreads the delays.
+        /// Returns a random number from 0 up to 1 that spreads the delays.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0..<1) }
-        /// The one thread that serves the connection; of the group by default.
+        /// The event loop that serves the connection; by default one of the group.
         package var eventLoop: (any EventLoop)?
-        /// Whether ``Device/identity`` can be asked for. A fleet has all of them in a file, and no use for a copy of
-        /// 2 KB in each device.
+        /// Whether the device keeps its identity for ``Device/identity``. A fleet has all identities in a file and
+        /// saves 2 KB for each device.
         package var keepsIdentity = true
-        /// Is told what a fleet counts.
+        /// An observer that counts the events of a fleet.
         package var observer: (any DeviceObserver)?
-        /// Asked on each new connection, in place of what was said before; on the connection's thread.
+        /// Returns the power state to report on each new connection, instead of the last one reported. Called on the
+        /// event loop.
         package var readPower: (@Sendable () -> Power?)?
-        /// Tells the time of day.
+        /// Returns the current date.
         package var now: @Sendable () -> Date = { Date() }
         var reconnection = Reconnection.Limits()
         var keepAlive = KeepAlive.Limits()
         var acknowledgements = Acknowledgements.Limits()
 
-        /// The same in one place, for a fleet whose devices have it in common; only what they have seen is their own.
+        /// A configuration that the devices of a fleet share. Only `received` differs between them.
         package var shared: SharedConfiguration?
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 }
 
-/// A configuration that many devices refer to, instead of each having the 300 bytes.
+/// A configuration that many devices share, which saves 300 bytes for each device.
 package final class SharedConfiguration: Sendable {
     let value: Device.Configuration
 
+    /// Creates a shared configuration.
     package init(_ value: Device.Configuration) { self.value = value }
 }
 
-/// Is told what a fleet counts. Called from any thread.
+/// Counts the events of a fleet. Called from any thread.
 package protocol DeviceObserver: Sendable {
-    /// The courier took the acknowledgements of a request, and answered so long after its end.
+    /// Called when the courier has answered a request with acknowledgements. `time` is the time from the request's
+    /// end to the answer.
     func acknowledged(_ count: Int, after time: TimeAmount)
-    /// A notification came again.
+    /// Called when a notification came that the device had already received.
     func duplicateReceived()
 }

@@ -2,10 +2,11 @@ import Foundation
 import NIOCore
 import Notifications
 
-// What an app or the system asks of the service through its device.
+// Requests of an app or the system to the service.
 extension Device {
-    /// Registers an app, as it does at each launch, and gives its device token in hexadecimal digits: the same one as
-    /// long as nothing changed (Guide, 2.1.4.4). Its length may change.
+    /// Registers an app and returns its device token as hexadecimal digits. Apps register at each launch. The token
+    /// stays the same unless something changed (Guide, 2.1.4.4). Do not assume its length.
+    /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID.
     public func register(_ bundleID: String) async throws(DeviceError) -> String {
         let response = try await send(CourierRequest(.put, Self.path(bundleID)))
         guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
@@ -14,29 +15,33 @@ extension Device {
         return token
     }
 
-    /// Says that an app was removed from the device.
-    /// - Returns: The device token that is no longer active; nil where the app never had one.
+    /// Tells the service that an app was removed from the device.
+    /// - Returns: The device token that is no longer active; nil if the app had none.
+    /// - Throws: ``DeviceError`` if the request failed.
     @discardableResult
     public func unregister(_ bundleID: String) async throws(DeviceError) -> String? {
         let response = try await send(CourierRequest(.delete, Self.path(bundleID)))
         return JSONObject(response.body)?[text: "token"]
     }
 
-    /// Reports the device's power to the service, now and again on each new connection: the service forgets it when the stream
-    /// of notifications ends.
+    /// Reports the device's power state to the service, now and on each new connection. The service forgets it when
+    /// the stream of notifications ends.
+    /// - Throws: ``DeviceError`` if the request failed. The new state is then not reported on later connections
+    ///   either.
     public func report(_ power: Power) async throws(DeviceError) {
         _ = try await send(.state(power))
         remember(power)
     }
 
-    /// Gives all apps on the device new device tokens, as after the device was erased or restored: each old one is no
-    /// longer active, and nothing comes for an app until it registers again.
+    /// Makes all device tokens of the device inactive, as after the device was erased or restored. An app receives
+    /// nothing until it registers again and gets a new device token.
+    /// - Throws: ``DeviceError`` if the request failed.
     public func reset() async throws(DeviceError) {
         _ = try await send(CourierRequest(.post, "/1/reset"))
     }
 
     private static func path(_ bundleID: String) -> String {
-        // Whoever is to judge whether it is a bundle ID, the courier is: here it only has to fit a path.
+        // The courier decides whether this is a bundle ID. Here it only has to fit into a path.
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_~"))
         return "/1/apps/" + (bundleID.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")
     }

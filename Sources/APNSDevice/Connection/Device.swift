@@ -2,27 +2,29 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A device: one persistent connection to the service, for all apps on it (Guide, 2.1.4.4).
+/// A device with one persistent connection to the service for all of its apps (Guide, 2.1.4.4).
 ///
 /// ```swift
 /// let device = try Device(identity, at: courier, delegate: app)
 /// try await device.run()
 /// ```
 ///
-/// ``run()`` keeps the device connected, whatever happens to the network, until it is cancelled or ``close()`` is
-/// called. Requests such as ``register(_:)`` work before, during and without it.
+/// ``run()`` keeps the device connected and reconnects after network failures, until it is cancelled or ``close()``
+/// is called. Requests such as ``register(_:)`` work before, during and without it.
 public final class Device: Sendable {
     private let eventLoop: any EventLoop
     private let link: NIOLoopBoundBox<DeviceLink>
     private let requestTimeout: TimeAmount
     private let given: DeviceIdentity
 
+    /// Creates a device. It connects when ``run()`` is called or a request is made.
     /// - Parameters:
-    ///   - identity: what the device is known by.
-    ///   - courier: where it connects.
-    ///   - delegate: gets the notifications.
-    ///   - configuration: how it works; the defaults suit most.
-    /// - Throws: where the identity or the authority's certificate cannot be used.
+    ///   - identity: the device's identity.
+    ///   - courier: the address of the service's courier.
+    ///   - delegate: receives the notifications.
+    ///   - configuration: the settings; the defaults suit most devices.
+    /// - Throws: ``DeviceError/Code/badIdentity`` or ``DeviceError/Code/badAuthority`` if the identity or the
+    ///   authority's certificate cannot be used.
     public init(
         _ identity: DeviceIdentity,
         at courier: CourierAddress,
@@ -41,11 +43,12 @@ public final class Device: Sendable {
             eventLoop: eventLoop)
     }
 
-    /// Connects, and keeps connected: notifications go to the delegate.
+    /// Connects and stays connected. The delegate receives the notifications.
     ///
-    /// Returns when the task is cancelled or the device closed, after what the app has taken was acknowledged.
-    /// - Throws: what no further attempt can mend: see ``DeviceError/isTemporary``. Of these,
-    ///   ``DeviceError/Code/takenOver`` says that another connection of the same device is in use.
+    /// Returns when the task is cancelled or the device is closed, after the notifications that the app has taken
+    /// were acknowledged.
+    /// - Throws: A ``DeviceError`` that another attempt cannot solve; see ``DeviceError/isTemporary``.
+    ///   ``DeviceError/Code/takenOver`` means that another connection of the same device is in use.
     public func run() async throws(DeviceError) {
         let link = link
         do {
@@ -59,43 +62,46 @@ public final class Device: Sendable {
         }
     }
 
-    /// Begins what ``run()`` does, and leaves it to the delegate to hear of the end: 10,000 devices need no tasks.
+    /// Does the same as ``run()`` without waiting. The delegate is told of the end. A fleet of 10,000 devices needs
+    /// no tasks this way.
     package func start() {
         eventLoop.execute { [link] in _ = link.value.listen() }
     }
 
-    /// Ends the connection after what the app has taken was acknowledged. The device cannot be used any more.
+    /// Closes the connection after the notifications that the app has taken were acknowledged. The device cannot be
+    /// used afterwards.
     public func close() async {
         // The future does not fail.
         try? await eventLoop.flatSubmit { [link] in link.value.close() }.get()
     }
 
-    /// The system says that the network is there again, or another one: a waiting device connects at once.
+    /// Tells the device that the network is back or has changed. A waiting device connects at once; a connected
+    /// device checks its connection.
     public func networkIsBack() {
         eventLoop.execute { [link] in link.value.networkIsBack() }
     }
 
-    /// The identity in use: the newest, after it was renewed.
+    /// The identity in use. After a renewal this is the renewed one.
     public var identity: DeviceIdentity {
         get async {
-            // An event loop that has ended renews nothing any more.
+            // If the event loop has ended, the identity cannot have been renewed.
             (try? await eventLoop.submit { [link] in link.value.renewed }.get()).flatMap(\.self) ?? given
         }
     }
 
-    /// Says this of the power on later connections too.
+    /// Reports this power state on later connections as well.
     func remember(_ power: Power) {
         eventLoop.execute { [link] in link.value.power = power }
     }
 
-    /// Makes a request, on a connection that is made where there is none.
+    /// Sends a request. If there is no connection, the device connects first.
     func send(_ request: CourierRequest) async throws(DeviceError) -> CourierResponse {
         try await link.send(request, timeout: requestTimeout, on: eventLoop)
     }
 }
 
 extension NIOLoopBoundBox<DeviceLink> {
-    /// Makes a request, and throws where the courier refuses.
+    /// Sends a request and throws the courier's refusal.
     func send(
         _ request: CourierRequest,
         timeout: TimeAmount,

@@ -1,27 +1,33 @@
-/// What a device tells its owner: an app, or the system that stands between the device and its apps.
+/// Receives the notifications and events of a device: an app, or the system between the device and its apps.
 ///
-/// Calls come one after the other for one device, in the order in which things happened, and from any thread. The
-/// device's connection is not held up by them, except that ``stateChanged(to:)`` has to return soon.
+/// The calls for one device come one after the other, in the order of the events, and from any thread. They do not
+/// block the device's connection, except that ``stateChanged(to:)`` has to return soon.
 public protocol DeviceDelegate: Sendable {
-    /// Takes a notification. It is acknowledged when this returns: until then it counts as not delivered, and comes
-    /// again if the device goes away. So return once it is safe with the app, and not only when the app is done.
+    /// Takes a notification. The device acknowledges it when this method returns. Until then it counts as not
+    /// delivered, and the service sends it again if the connection ends. So return as soon as the notification is
+    /// stored safely, before the app has processed it.
     func received(_ notification: ReceivedNotification) async
 
-    /// The connection's state has changed.
+    /// Called when the connection's state has changed.
     func stateChanged(to state: Device.State)
 
-    /// Something is wrong that does not end the connection: a notification that cannot be read, or an identity that
-    /// could not be renewed.
+    /// Called for a problem that does not end the connection: a notification that cannot be read, or an identity
+    /// that could not be renewed.
     func reported(_ problem: DeviceError)
 
-    /// The identity was renewed: keep this one in place of the old one. It is used once this returns, on a new
-    /// connection; when it throws, the old one goes on being used.
+    /// Called when the identity was renewed. Store the new one in place of the old one. The device uses it after
+    /// this method returns, on a new connection.
+    /// - Throws: Any error. The device then keeps using the old identity.
     func renewed(_ identity: DeviceIdentity) async throws
 }
 
 extension DeviceDelegate {
+    /// Does nothing.
     public func stateChanged(to state: Device.State) {}
+    /// Does nothing.
     public func reported(_ problem: DeviceError) {}
+    /// Refuses the renewed identity.
+    /// - Throws: ``DeviceError/Code/storage``.
     public func renewed(_ identity: DeviceIdentity) async throws {
         throw DeviceError(.storage, "The delegate does not keep renewed identities.")
     }

@@ -2,7 +2,7 @@ import Connections
 import HTTP2
 
 extension DeviceError {
-    /// Why a connection ended, as far as TLS and HTTP/2 tell.
+    /// Creates the error for a connection that ended, from what TLS and HTTP/2 report.
     init(_ end: SessionEnd) {
         guard case .channelError(let error) = end else {
             self.init(.disconnected, "The connection ended: \(end).")
@@ -20,7 +20,7 @@ extension DeviceError {
         }
     }
 
-    /// The alerts with which TLS refuses a client's certificate (RFC 8446, 6.2), in BoringSSL's words.
+    /// The TLS alerts that refuse a client's certificate (RFC 8446, 6.2), in BoringSSL's spelling.
     private static let identityAlerts = [
         "BAD_CERTIFICATE", "UNSUPPORTED_CERTIFICATE", "CERTIFICATE_REVOKED", "CERTIFICATE_EXPIRED",
         "CERTIFICATE_UNKNOWN", "UNKNOWN_CA", "ACCESS_DENIED", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR",

@@ -1,9 +1,9 @@
 import HTTP2
 import NIOCore
 
-// Acknowledgements on their way to the courier: carries out what `Acknowledgements` decides.
+// Sends acknowledgements to the courier: carries out the decisions of `Acknowledgements`.
 extension DeviceLink {
-    /// Acknowledges what is due.
+    /// Carries out the steps that are due.
     func acknowledge() {
         while let connection = listeningCourier,
             let step = acknowledgements.next(
@@ -33,13 +33,13 @@ extension DeviceLink {
         lookAtAcknowledgement()
     }
 
-    /// The courier, where it can be told of acknowledgements.
+    /// The courier's connection, if acknowledgements can be sent on it.
     private var listeningCourier: CourierConnection? {
         guard case .connected(let connection) = state, isStreamOpen || closing != nil else { return nil }
         return connection
     }
 
-    /// Ends the open request when nothing was added to it for long enough.
+    /// Schedules the end of the open request.
     private func lookAtAcknowledgement() {
         guard acknowledgementLook == nil, listeningCourier != nil, let deadline = acknowledgements.deadline else {
             return
@@ -51,14 +51,15 @@ extension DeviceLink {
         }
     }
 
-    /// - Parameter ended: when the request had ended; nil where the courier did not wait for that, so that what it has
-    ///   read is not known.
+    /// Handles the answer to a request with acknowledgements.
+    /// - Parameter ended: the time at which the request had ended; nil if the courier answered before its end, so
+    ///   that it is unknown what it has read.
     private func acknowledged(
         _ result: Result<CourierResponse, DeviceError>,
         on connection: CourierConnection,
         since ended: NIODeadline?,
     ) {
-        // What another connection had under way was given up with it.
+        // If the connection was replaced, its requests have already failed.
         guard isCurrent(connection) else { return }
         switch (result.flatMap { response in response.refusal.map { .failure($0) } ?? .success(response) }, ended) {
         case (.success, let ended?):
@@ -77,13 +78,13 @@ extension DeviceLink {
 
     private func notAcknowledged(_ error: DeviceError, on connection: CourierConnection) {
         acknowledgingFailed()
-        // Where the connection ended, that is dealt with there.
+        // If the connection has ended, that was handled already.
         guard case .connected = state else { return }
         ended(connection, error)
         connection.fail(error)
     }
 
-    /// What was not answered is told again, on the next connection.
+    /// Keeps the acknowledgements of the failed request for the next connection.
     func acknowledgingFailed() {
         acknowledgements.failed()
         openAcknowledgement = nil

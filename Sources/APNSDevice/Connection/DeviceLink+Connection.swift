@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-// The connection: made, watched, lost and made again.
+// The connection: connecting, checking it, and reconnecting.
 extension DeviceLink: CourierConnection.Owner {
     func connect() {
         let connection = CourierConnection(owner: self, authority: courier.authority, eventLoop: eventLoop)
@@ -37,7 +37,7 @@ extension DeviceLink: CourierConnection.Owner {
         if let allocator = ConnectionBuffers.idle.recvAllocator {
             bootstrap = bootstrap.channelOption(.recvAllocator, value: allocator)
         }
-        // An address is connected to as it is, without asking a resolver and its threads.
+        // An IP address needs no resolver, which would use threads.
         let channel =
             if let address = try? SocketAddress(ipAddress: courier.host, port: courier.port) {
                 bootstrap.connect(to: address)
@@ -51,14 +51,14 @@ extension DeviceLink: CourierConnection.Owner {
                 let place = "\(bound.value.courier.host), port \(bound.value.courier.port)"
                 bound.value.ended(made.value, DeviceError(.notConnected, "No connection to \(place): \(cause)"))
             case .success(let channel):
-                // It was given up meanwhile.
+                // If the connection was given up meanwhile, close it.
                 if !bound.value.isCurrent(made.value) { channel.close(promise: nil) }
             }
         }
     }
 
-    /// A device makes few requests: without a table of headers that come again, each has some 50 bytes more, and
-    /// 10,000 devices in one process have 3 KB less each.
+    /// The HTTP/2 settings. A device makes few requests, so it has no header table: each request takes about 50
+    /// bytes more, and 10,000 devices in one process save 3 KB each.
     private static let http2: HTTP2Configuration = {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = 100
@@ -87,8 +87,8 @@ extension DeviceLink: CourierConnection.Owner {
         acknowledge()
     }
 
-    /// Reports the device's power and then opens the stream: the courier knows the power before it sends the first
-    /// notification.
+    /// Reports the device's power state and then opens the stream, so that the courier knows the power state before
+    /// it sends the first notification.
     func beginListening(on connection: CourierConnection) {
         if let power = configuration.readPower?() ?? power {
             connection.send(.state(power), timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
@@ -104,7 +104,8 @@ extension DeviceLink: CourierConnection.Owner {
     func heard(_ connection: CourierConnection) {
         guard isCurrent(connection) else { return }
         keepAlive.heard(at: eventLoop.now)
-        // Whatever a courier says proves that TLS is ready; without a stream that is all there is to wait for.
+        // Any bytes from the courier show that TLS is ready. If no stream is wanted, checking for silence begins
+        // now.
         if listening == nil, !isWatched { watch() }
     }
 
@@ -143,7 +144,7 @@ extension DeviceLink: CourierConnection.Owner {
         let error = explained(error)
         guard closing == nil else { return end(nil) }
         guard listening != nil else {
-            // Nobody wants a connection for its own sake.
+            // If no stream is wanted, do not reconnect.
             state = .idle
             let waiting = requests
             requests = []
@@ -157,7 +158,7 @@ extension DeviceLink: CourierConnection.Owner {
         delegate.stateChanged(to: .disconnected(error, retryIn: .nanoseconds(delay.nanoseconds)))
     }
 
-    /// With what this device's clock has to do with it.
+    /// Adds a hint if this device's clock may be the cause.
     private func explained(_ error: DeviceError) -> DeviceError {
         guard error.code == .identityRefused || error.code == .courierNotTrusted,
             let hint = credentials?.validity?.clockHint(at: configuration.now())
@@ -167,7 +168,7 @@ extension DeviceLink: CourierConnection.Owner {
 
     // MARK: Watching
 
-    /// From the opening of the stream on, silence is what is looked at.
+    /// Starts to check the connection for silence.
     private func watch() {
         guard case .connected = state, closing == nil else { return }
         lookAgain(at: eventLoop.now)
@@ -176,7 +177,7 @@ extension DeviceLink: CourierConnection.Owner {
     func lookAgain(at moment: NIODeadline) {
         look?.cancel()
         isWatched = true
-        // What it throws would be that the event loop has ended.
+        // The call throws only if the event loop has ended.
         look = (try? eventLoop.scheduleCallback(at: moment, handler: Look(link: bound))).map { .look($0) }
     }
 

@@ -1,19 +1,19 @@
 import Foundation
 import NIOCore
 
-// The identity's renewal, before its certificate ends.
+// The renewal of the identity before its certificate expires.
 extension DeviceLink {
     enum Renewal {
         case none
         case underWay
-        /// Not tried again before then.
+        /// The last renewal failed. The next one is not tried before this time.
         case failed(NIODeadline)
     }
 
-    /// How long to wait after a renewal failed: the certificate has months left.
+    /// The pause after a failed renewal. The certificate is valid for months.
     static let renewalPause = TimeAmount.hours(6)
 
-    /// Renews the identity when two thirds of its life are over.
+    /// Renews the identity if two thirds of its validity period have passed.
     func renewIfDue() {
         switch renewal {
         case .none: break
@@ -40,7 +40,7 @@ extension DeviceLink {
         }
     }
 
-    /// Uses the new identity once the caller has it in a safe place.
+    /// Uses the new identity after the delegate has stored it.
     private func keep(_ identity: DeviceIdentity) {
         let bound = bound
         let delegate = delegate
@@ -56,7 +56,7 @@ extension DeviceLink {
         }
     }
 
-    /// The present connection would end with the old certificate: a new one is made now.
+    /// Reconnects with the new identity, because the current connection would end with the old certificate.
     private func use(_ identity: DeviceIdentity, _ credentials: DeviceCredentials) {
         self.credentials = credentials
         renewed = identity

@@ -1,12 +1,12 @@
 import NIOCore
 
-// Notifications on their way to the app, one after the other.
+// Hands notifications to the app, one after the other.
 extension DeviceLink {
-    /// How long what was taken may wait for more while the app goes on taking: far less than the 50 ms after which the
-    /// service stores a notification as well.
+    /// The time that acknowledgements wait for more while the app takes the next notification. It is far less than
+    /// the 50 ms after which the service stores an unacknowledged notification.
     private static let gatheringTime = TimeAmount.milliseconds(10)
 
-    /// Gives the next notification to the app, unless it still has one in hand.
+    /// Hands the next notification to the app, unless it is still taking one.
     func takeNext() {
         guard !inbox.isTaking, closing == nil, let notification = inbox.popFirst() else { return }
         inbox.isTaking = true
@@ -37,7 +37,8 @@ extension DeviceLink {
         closeIfDone()
     }
 
-    /// The app has more in hand: what it takes meanwhile goes into the same request.
+    /// Waits a moment before acknowledging, so that the notifications that the app takes meanwhile go into the same
+    /// request.
     private func acknowledgeSoon() {
         guard !isGathering else { return }
         isGathering = true

@@ -4,10 +4,10 @@ import HTTP2
 import NIOCore
 import NIOPosix
 
-/// Keeps one device connected: carries out what `Reconnection`, `KeepAlive` and `Acknowledgements` decide. Confined to
-/// its event loop; the delegate is called from a task that exists while there is something to tell.
+/// Keeps one device connected: carries out the decisions of `Reconnection`, `KeepAlive` and `Acknowledgements`.
+/// Confined to its event loop. A task calls the delegate; it exists only while there is something to report.
 final class DeviceLink {
-    /// How many requests may wait for a connection: an app each, on a device with many.
+    /// The largest number of requests that wait for a connection: one for each app on a device with many apps.
     static let maximumWaitingRequests = 1000
 
     enum State {
@@ -18,10 +18,10 @@ final class DeviceLink {
         case closed
     }
 
-    /// Something that is to happen at a time.
+    /// A scheduled action.
     enum Timer {
         case once(Scheduled<Void>)
-        /// The look at a silent connection: without a promise and a closure, 300 bytes less for each device.
+        /// A check of a silent connection. Without a promise and a closure it takes 300 bytes less for each device.
         case look(NIOScheduledCallback)
 
         func cancel() {
@@ -32,14 +32,14 @@ final class DeviceLink {
         }
     }
 
-    /// A request for acknowledgements whose body goes on.
+    /// A request with acknowledgements whose body continues.
     struct OpenAcknowledgement {
         let stream: StreamID
-        /// Since when only the answer is missing.
+        /// The time at which the body ended and only the answer was missing.
         var ended: NIODeadline?
     }
 
-    /// What the event loop calls for a look.
+    /// The handler that the event loop calls for a check.
     struct Look: NIOScheduledCallbackHandler {
         let link: NIOLoopBound<DeviceLink>
 
@@ -55,36 +55,36 @@ final class DeviceLink {
     let eventLoop: any EventLoop
     let tls: CourierTLS
     let delegate: any DeviceDelegate
-    /// Which notifications the device has seen.
+    /// The identifiers of the notifications that the device has seen.
     let seen: any ReceivedIdentifiers
     private let shared: SharedConfiguration
-    /// Nil for a connection that makes devices.
+    /// The credentials; nil for a connection that activates devices.
     var credentials: DeviceCredentials?
-    /// The identity after it was renewed.
+    /// The renewed identity, if it was renewed.
     var renewed: DeviceIdentity?
-    /// From when on the identity is to be renewed.
+    /// The time from which the identity is to be renewed.
     var renewalDate: Date?
-    /// What the device says of its power on each new connection.
+    /// The power state to report on each new connection.
     var power: Device.Power?
 
     var state = State.idle
-    /// Whether the stream of notifications is wanted, and who waits for its end.
+    /// Completed when the device ends; nil if no stream of notifications is wanted.
     var listening: EventLoopPromise<Void>?
     var isStreamOpen = false
-    /// Set when the device is to end: what is under way is brought to its end first.
+    /// Completed when the device has closed; nil before it begins to close. Work under way is finished first.
     var closing: EventLoopPromise<Void>?
     var reconnection: Reconnection
     var keepAlive: KeepAlive
     var acknowledgements: Acknowledgements
-    /// The request for acknowledgements that stays open.
+    /// The open request with acknowledgements, if there is one.
     var openAcknowledgement: OpenAcknowledgement?
-    /// The look at whether it has to end.
+    /// The scheduled check whether the open request has to end.
     var acknowledgementLook: Scheduled<Void>?
     /// Whether acknowledgements wait a moment for more.
     var isGathering = false
     var requests: [WaitingRequest] = []
     var inbox = Inbox()
-    /// The look at the silent connection, or the end of its patience while it is made.
+    /// The scheduled check of the silent connection, or the time limit for connecting or closing.
     var look: Timer?
     var isWatched = false
     var renewal = Renewal.none
@@ -112,12 +112,12 @@ final class DeviceLink {
     var configuration: Device.Configuration { shared.value }
     var courier: CourierAddress { tls.courier }
 
-    /// This object, for closures that come back to the event loop.
+    /// This object in a form for closures that run on the event loop.
     var bound: NIOLoopBound<DeviceLink> { NIOLoopBound(self, eventLoop: eventLoop) }
 
-    // MARK: What the device asks for
+    // MARK: Requests of the device
 
-    /// Wants the stream of notifications, from now on and for good.
+    /// Opens the stream of notifications and keeps it open for the rest of the device's life.
     func listen() -> EventLoopFuture<Void> {
         if let listening { return listening.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -149,7 +149,7 @@ final class DeviceLink {
         if case .idle = state { connect() }
     }
 
-    /// A waiting device connects at once; one that is connected asks whether it still is.
+    /// Makes a waiting device connect at once, and a connected one check its connection.
     func networkIsBack() {
         reconnection.networkIsBack()
         keepAlive.networkIsBack(at: eventLoop.now)
@@ -158,14 +158,14 @@ final class DeviceLink {
             timer.cancel()
             connect()
         case .connected(let connection):
-            // The old network's connection may be dead without anybody's having said so.
+            // The connection of the old network may be dead although nothing has reported it.
             connection.ping()
             lookAgain(at: eventLoop.now)
         case .idle, .connecting, .closed: break
         }
     }
 
-    /// Ends, after what the app has taken was acknowledged.
+    /// Closes the device after the notifications that the app has taken were acknowledged.
     @discardableResult
     func close() -> EventLoopFuture<Void> {
         if let closing { return closing.futureResult }
@@ -179,7 +179,7 @@ final class DeviceLink {
         return promise.futureResult
     }
 
-    /// Whether nothing is left to be brought to its end.
+    /// Ends the device if it is closing and no work is under way.
     func closeIfDone() {
         guard closing != nil, !inbox.isTaking else { return }
         acknowledge()
@@ -194,7 +194,7 @@ final class DeviceLink {
 
     // MARK: The end
 
-    /// The device ends, with what cannot be mended or because it was closed.
+    /// Ends the device, because of an error that another attempt cannot solve or because it was closed.
     func end(_ error: DeviceError?) {
         let old = state
         state = .closed

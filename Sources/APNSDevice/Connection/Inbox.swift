@@ -1,15 +1,15 @@
 import DequeModule
 
-/// The notifications that came and that the app has not taken yet.
+/// The notifications that have arrived and that the app has not taken yet.
 struct Inbox {
-    /// From here on the courier is asked to wait: as many as it has under way to a device by default, so that it
-    /// is asked only where its limit is greater, or not kept.
+    /// The number of notifications at which the courier is made to wait. It is the number that the courier has under
+    /// way to a device by default, so this happens only if the courier's limit is greater or not enforced.
     static let highMark = 1000
-    /// From here on it may go on.
+    /// The number of notifications at which the courier may continue.
     static let lowMark = 500
 
     private var notifications = Deque<ReceivedNotification>()
-    /// Whether a task is giving one to the app.
+    /// Whether a task is handing a notification to the app.
     var isTaking = false
     private(set) var isFull = false
 
@@ -20,7 +20,7 @@ struct Inbox {
 
     mutating func popFirst() -> ReceivedNotification? { notifications.popFirst() }
 
-    /// Whether the courier may go on after it was asked to wait; said once.
+    /// Returns whether the courier may continue after it was made to wait. Returns true only once.
     mutating func hasRoomAgain() -> Bool {
         guard isFull, notifications.count <= Self.lowMark else { return false }
         isFull = false

@@ -1,25 +1,26 @@
 import NIOCore
 
-/// When to ask whether a silent connection still lives.
+/// Decides when to check a silent connection with PING.
 ///
-/// Routers forget a silent connection after a time that nobody tells, and a device that asks often uses power. So the
-/// interval begins short and grows while PINGs are answered; when one is not, the last interval that worked is kept,
-/// and a longer one is tried again only much later.
+/// Routers forget a silent connection after an unknown time, and frequent PINGs use power. So the interval begins
+/// short and grows while PINGs are answered. If one is not answered, the last interval that worked is used again,
+/// and a longer one is tried only much later.
 struct KeepAlive: Sendable, Hashable {
-    /// The bounds of the interval, each with the reason for its value.
+    /// The limits of the interval, each with the reason for its value.
     struct Limits: Sendable, Hashable {
-        /// The least that a router has to remember is minutes (RFC 5382, REQ-5, asks for two hours; many forget after
-        /// two to five minutes): no one forgets in this time.
+        /// The first interval. RFC 5382 (REQ-5) requires routers to remember a connection for two hours, but many
+        /// forget it after two to five minutes. None forgets it in this time.
         var shortest = TimeAmount.seconds(60)
-        /// How long a device may be out of reach without knowing it.
+        /// The longest time that a device may be unreachable without noticing.
         var longest = TimeAmount.minutes(15)
-        /// How long the answer may take: the worst mobile networks take some seconds.
+        /// The time for the answer to a PING. The worst mobile networks take some seconds.
         var answer = TimeAmount.seconds(20)
-        /// How many answered PINGs at the interval that works before a longer one is tried again: half a day or so.
+        /// The number of PINGs that are answered at the interval that works before a longer one is tried again:
+        /// about half a day.
         var patience = 100
     }
 
-    /// What is to be done now.
+    /// What to do now.
     enum Action: Hashable {
         /// Look again at this time.
         case wait(until: NIODeadline)
@@ -30,11 +31,11 @@ struct KeepAlive: Sendable, Hashable {
     }
 
     private let limits: Limits
-    /// How much silence is let pass.
+    /// The silence after which a PING is sent.
     private(set) var interval: TimeAmount
-    /// The greatest silence that was survived.
+    /// The longest silence that the connection survived.
     private var proven: TimeAmount
-    /// The least silence that was not.
+    /// The shortest silence that it did not survive.
     private var tooLong: TimeAmount?
     private var answersAtProven = 0
     private var lastHeard: NIODeadline
@@ -47,16 +48,16 @@ struct KeepAlive: Sendable, Hashable {
         lastHeard = now
     }
 
-    /// A new connection begins; what was learnt about the network stays.
+    /// Begins a new connection. What was learnt about the network is kept.
     mutating func begin(at now: NIODeadline) {
         lastHeard = now
         asked = nil
     }
 
-    /// Another network: nothing is known of it.
+    /// Starts again for another network, about which nothing is known.
     mutating func networkIsBack(at now: NIODeadline) { self = KeepAlive(limits: limits, now: now) }
 
-    /// Something came from the courier.
+    /// Records that bytes came from the courier.
     mutating func heard(at now: NIODeadline) {
         lastHeard = now
         guard asked != nil else { return }
@@ -64,7 +65,7 @@ struct KeepAlive: Sendable, Hashable {
         grow()
     }
 
-    /// Says what to do. A silence shorter than the interval proves nothing and costs nothing.
+    /// Returns what to do. A silence shorter than the interval proves nothing, so no PING is sent.
     mutating func look(at now: NIODeadline) -> Action {
         if let asked {
             guard now - asked >= limits.answer else { return .wait(until: asked + limits.answer) }
@@ -92,7 +93,7 @@ struct KeepAlive: Sendable, Hashable {
     private mutating func shrink() {
         asked = nil
         if interval > limits.shortest { tooLong = interval }
-        // Where not even what was proven works, the proof was of another route.
+        // If not even the proven interval works, it was proven on another route.
         if interval <= proven { proven = limits.shortest }
         interval = proven
         answersAtProven = 0

@@ -1,26 +1,28 @@
 import NIOCore
 import Notifications
 
-/// Cuts the stream of notifications into lines, and reads them.
+/// Splits the stream of notifications into lines and parses them.
 struct LineReader {
-    /// In bytes: the largest payload, and the largest of everything around it.
+    /// The largest line, in bytes: the largest payload and the largest fields around it.
     static let maximumLineBytes = 16_384
 
-    /// What one line is.
+    /// The meaning of a line.
     enum Line: Hashable {
         case notification(ReceivedNotification)
-        /// A notification that cannot be shown: it is acknowledged, or it would come again for ever.
+        /// A notification that cannot be parsed. It is acknowledged, because the courier would otherwise send it
+        /// again and again.
         case unreadable(sending: UInt64)
-        /// The courier ends the stream, and why.
+        /// The courier ends the stream, for this reason.
         case end(String)
-        /// A keep-alive, or a kind that came later than this device.
+        /// A keep-alive line, or a kind of line that this device does not know.
         case nothing
     }
 
     private var partial: [UInt8] = []
 
-    /// Takes bytes, and tells of each line that they complete, in order.
-    /// - Throws: where the courier sends something else than lines of JSON; the stream is of no use then.
+    /// Takes bytes and calls `body` for each complete line, in order.
+    /// - Throws: ``DeviceError/Code/badResponse`` if the courier sends something other than lines of JSON. The
+    ///   stream cannot be used afterwards.
     mutating func read(_ bytes: Span<UInt8>, _ body: (Line) -> Void) throws(DeviceError) {
         var start = 0
         for index in 0..<bytes.count where bytes[index] == UInt8(ascii: "\n") {

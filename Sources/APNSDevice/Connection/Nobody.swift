@@ -1,4 +1,4 @@
-/// The delegate of a device that makes requests and listens to nothing.
+/// A delegate that ignores everything, for a device that only makes requests.
 package struct Nobody: DeviceDelegate {
     package init() {}
 

@@ -1,32 +1,34 @@
 import Connections
 import NIOCore
 
-/// When to connect again: after a growing delay, so that a service that is down is not beleaguered and a fleet does not come
-/// back in one moment. A connection that lived for long begins anew.
+/// Decides when to connect again: after growing delays, so that a service that is down is not overloaded and the
+/// devices of a fleet do not come back at the same moment. After a connection that lasted, the delays start again
+/// from the shortest.
 struct Reconnection: Sendable, Hashable {
-    /// The bounds of the delay, each with the reason for its value.
+    /// The limits of the delay, each with the reason for its value.
     struct Limits: Sendable, Hashable {
-        /// A service that restarts needs about as long.
+        /// The first delay. A service needs about this time to restart.
         var shortest = TimeAmount.milliseconds(500)
-        /// A person who waits for a notification waits no longer, and 10,000 devices make 300 connects a second.
+        /// The longest delay. A person who waits for a notification does not wait longer, and 10,000 devices make
+        /// 300 connections a second.
         var longest = TimeAmount.seconds(30)
-        /// A connection that lived for as long was good: the next one is tried soon.
+        /// A connection that lasted this long was good, so the next attempt follows soon.
         var longLife = TimeAmount.seconds(5)
     }
 
     private let limits: Limits
-    /// In a row.
+    /// The number of failures in a row.
     private var failures = 0
     private var opened: NIODeadline?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// The connection works: the courier has answered on it.
+    /// Records that the connection works, because the courier has answered on it.
     mutating func open(at now: NIODeadline) { opened = now }
 
-    /// The connection has ended, or could not be made.
+    /// Records that the connection has ended or could not be made.
     /// - Parameter random: from 0 up to 1.
-    /// - Returns: How long to wait.
+    /// - Returns: The delay before the next attempt.
     mutating func ended(at now: NIODeadline, random: Double) -> TimeAmount {
         if let opened, now - opened >= limits.longLife { failures = 0 }
         opened = nil
@@ -35,6 +37,6 @@ struct Reconnection: Sendable, Hashable {
             .delay(afterFailures: failures, random: random)
     }
 
-    /// The network came back, or is another one: what was learnt of the old one does not count.
+    /// Forgets the failures, because the network is back or has changed.
     mutating func networkIsBack() { failures = 0 }
 }

@@ -3,9 +3,10 @@ package import NIOCore
 import NIOPosix
 import Trust
 
-/// Makes devices: a fresh key here, a certificate from the service (Guide, 2.1.4.4). One connection serves any number.
+/// Activates devices: makes a new key and gets a certificate from the service (Guide, 2.1.4.4). One connection
+/// activates any number of devices.
 package final class Activator: Sendable {
-    /// How long a certificate may take: a service that activates a fleet has some thousand a second to sign.
+    /// The time for one certificate. A service that activates a fleet signs about a thousand a second.
     private static let timeout = TimeAmount.seconds(60)
 
     private let environment: DeviceIdentity.Environment
@@ -27,8 +28,9 @@ package final class Activator: Sendable {
             eventLoop: eventLoop)
     }
 
-    /// Makes one device.
-    /// - Parameter code: a one-time activation code, where the service asks for one.
+    /// Activates one device.
+    /// - Parameter code: a one-time activation code, if the service requires one.
+    /// - Throws: ``DeviceError`` if the request failed or was refused.
     package func activate(code: String? = nil) async throws(DeviceError) -> DeviceIdentity {
         let key = P256.Signing.PrivateKey()
         let pem: String
@@ -49,7 +51,7 @@ package final class Activator: Sendable {
         return identity
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     package func close() async {
         // The future does not fail.
         try? await eventLoop.flatSubmit { [link] in link.value.close() }.get()
@@ -57,13 +59,16 @@ package final class Activator: Sendable {
 }
 
 extension DeviceIdentity {
-    /// Makes a new device: a fresh key here, a certificate from the service.
+    /// Activates a new device: makes a new key and gets a certificate from the service.
     ///
-    /// Once in a device's life. Keep the identity in a safe place: a new one is a new device with new device tokens.
+    /// Do this once in a device's life and keep the identity in a safe place. Another activation makes another
+    /// device with other device tokens.
     /// - Parameters:
-    ///   - courier: where the service is.
-    ///   - environment: the one that the device belongs to, for good.
-    ///   - code: a one-time activation code (`carillon device invite`), where the service asks for one.
+    ///   - courier: the address of the service's courier.
+    ///   - environment: the environment that the device belongs to. It cannot be changed later.
+    ///   - code: a one-time activation code (`carillon device invite`), if the service requires one.
+    /// - Throws: ``DeviceError``, such as ``DeviceError/Code/badAuthority`` if the authority's certificate cannot be
+    ///   read, or ``DeviceError/Code/notConnected``.
     public static func activate(
         at courier: CourierAddress,
         environment: Environment,

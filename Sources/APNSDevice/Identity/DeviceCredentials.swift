@@ -1,23 +1,24 @@
 import Foundation
 import NIOSSL
 
-/// An identity as TLS takes it: read once, and then the only form in which it is kept.
+/// An identity in the form that TLS uses. It is parsed once and then kept only in this form.
 struct DeviceCredentials: Sendable {
     let environment: DeviceIdentity.Environment
     let deviceID: String
-    /// The device's own certificate alone: the courier knows the intermediate that signed it (docs/device-protocol.md),
-    /// and both sides would keep another 6 KB of parsed certificate for as long as the connection lasts.
+    /// Only the device's own certificate: the courier knows the intermediate that signed it
+    /// (docs/device-protocol.md). Sending the chain would cost 6 KB of parsed certificate on both sides for as long
+    /// as the connection lasts.
     let certificate: NIOSSLCertificate
     let key: NIOSSLPrivateKey
 
-    /// Reads an identity.
+    /// Parses an identity.
     init(_ identity: DeviceIdentity) throws(DeviceError) {
         environment = identity.environment
         deviceID = identity.deviceID
         do {
             certificate = try Self.ownCertificate(identity.chainPEM)
             key = try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem)
-            // A key of another certificate is found out here, and not in each handshake.
+            // Check here that the key belongs to the certificate, instead of failing in each handshake.
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .certificates([])
             configuration.certificateChain = [.certificate(certificate)]
@@ -28,7 +29,7 @@ struct DeviceCredentials: Sendable {
         }
     }
 
-    /// What TLS is to use on the connection.
+    /// The certificate and key for the TLS connection.
     var override: NIOSSLContextConfigurationOverride {
         var override = NIOSSLContextConfigurationOverride()
         override.certificateChain = [.certificate(certificate)]
@@ -36,10 +37,10 @@ struct DeviceCredentials: Sendable {
         return override
     }
 
-    /// When the certificate begins and ends; nil where it ends before it begins.
+    /// The certificate's validity period; nil if it ends before it begins.
     var validity: DateInterval? { certificate.validity }
 
-    /// The first certificate of a chain in PEM.
+    /// Returns the first certificate of a chain in PEM.
     static func ownCertificate(_ chain: String) throws -> NIOSSLCertificate {
         let end = chain.range(of: "-----END CERTIFICATE-----")?.upperBound ?? chain.endIndex
         guard let own = try NIOSSLCertificate.fromPEMBytes(Array((chain[..<end] + "\n").utf8)).first else {
@@ -50,7 +51,7 @@ struct DeviceCredentials: Sendable {
 }
 
 extension NIOSSLCertificate {
-    /// When it begins and ends; nil where it ends before it begins.
+    /// The certificate's validity period; nil if it ends before it begins.
     var validity: DateInterval? {
         let start = Date(timeIntervalSince1970: Double(notValidBefore))
         let end = Date(timeIntervalSince1970: Double(notValidAfter))

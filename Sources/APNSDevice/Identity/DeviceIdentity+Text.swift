@@ -1,16 +1,17 @@
 import Foundation
 
-// An identity as it is kept: one file in PEM that `curl --cert` takes as well (docs/device-protocol.md).
+// The file format of an identity: one PEM file that `curl --cert` accepts as well (docs/device-protocol.md).
 extension DeviceIdentity {
-    /// In bytes: a key and three certificates fit ten times.
+    /// The largest size of an identity file, in bytes. A key and three certificates take a tenth of it.
     static let maximumBytes = 65_536
 
-    /// Text before the blocks of a PEM file is for people (RFC 7468, 2); it says what the blocks do not.
+    /// The first line of the file. PEM allows explanatory text before the blocks (RFC 7468, 2); ours also has the
+    /// environment and the device's identifier.
     package static let title = "Carillon device identity"
     private static let environmentLabel = "Environment: "
     private static let deviceLabel = "Device: "
 
-    /// The text of an identity file.
+    /// The contents of an identity file, including the private key.
     public var text: String {
         """
         \(Self.title)
@@ -21,12 +22,13 @@ extension DeviceIdentity {
         """
     }
 
-    /// Reads the text of an identity file.
-    /// - Returns: nil where it is something else. Whether key and certificate are good shows when they are used.
+    /// Creates an identity from the contents of an identity file.
+    /// - Returns: nil if the text is not an identity file. The key and the certificate are only checked when they
+    ///   are used.
     public init?(text: String) {
         guard text.utf8.count <= Self.maximumBytes,
             let keyStart = text.range(of: "-----BEGIN PRIVATE KEY-----"),
-            // The labels stand before the blocks: a fleet reads 10,000 of these.
+            // Search for the labels only before the first block, because a fleet reads 10,000 identities.
             let environment = text[..<keyStart.lowerBound].value(of: Self.environmentLabel)
                 .flatMap(Environment.init(rawValue:)),
             let deviceID = text[..<keyStart.lowerBound].value(of: Self.deviceLabel),
@@ -42,6 +44,7 @@ extension DeviceIdentity {
     }
 
     /// Reads an identity file.
+    /// - Throws: ``DeviceError/Code/badIdentity`` if the file cannot be read or is not an identity file.
     public init(path: String) throws(DeviceError) {
         guard let data = FileManager.default.contents(atPath: path), data.count <= Self.maximumBytes else {
             throw DeviceError(.badIdentity, "The device identity \(path) cannot be read.")
@@ -52,19 +55,20 @@ extension DeviceIdentity {
         self = identity
     }
 
-    /// Writes an identity file that only its owner may read, whole or not at all.
+    /// Writes an identity file that only its owner may read. If writing fails, the old file is unchanged.
+    /// - Throws: ``DeviceError/Code/storage`` if the file cannot be written.
     public func write(to path: String) throws(DeviceError) {
         try OwnFile.write(Data(text.utf8), to: path)
     }
 }
 
 extension String {
-    /// With exactly one line end at its end.
+    /// The text with exactly one line break at its end.
     fileprivate var lines: String { hasSuffix("\n") ? self : self + "\n" }
 }
 
 extension Substring {
-    /// The rest of the line that begins with the label.
+    /// Returns the rest of the line that begins with the label.
     fileprivate func value(of label: String) -> String? {
         split(separator: "\n").first { $0.hasPrefix(label) }.map { String($0.dropFirst(label.count)) }
     }

@@ -2,26 +2,27 @@ public import Foundation
 import NIOSSL
 
 extension DeviceIdentity {
-    /// When the device's certificate begins and ends; nil where it cannot be read.
+    /// The validity period of the device's certificate; nil if the certificate cannot be read.
     public var validity: DateInterval? {
-        // What cannot be read has no life; the connection says why it cannot.
+        // The error does not matter here: connecting with this identity reports it.
         try? DeviceCredentials.ownCertificate(chainPEM).validity
     }
 
-    /// When two thirds of the certificate's life are over: from then on a connected device renews it.
+    /// The time from which a connected device renews its certificate: after two thirds of its validity period. nil
+    /// if the certificate cannot be read.
     public var renewalDate: Date? { validity?.renewalDate }
 }
 
 extension DateInterval {
-    /// The part of a certificate's life after which it is renewed. A third of a year is left then: a device that is
-    /// switched off for a season still comes back in time.
+    /// The part of the validity period after which a certificate is renewed. Of a year, four months are left then,
+    /// so a device that was switched off for a season can still renew it.
     private static let renewalShare = 2.0 / 3
 
-    /// When a certificate of this life is renewed.
+    /// The time from which a certificate with this validity period is renewed.
     var renewalDate: Date { start.addingTimeInterval(duration * Self.renewalShare) }
 
-    /// What is wrong with the time, as far as a certificate of this life tells: for people, when a connection was
-    /// refused.
+    /// Returns a sentence for a person if the device's clock does not fit the certificate's validity period; used
+    /// when a connection was refused.
     func clockHint(at moment: Date) -> String? {
         let now = moment.formatted(.iso8601)
         if moment < start {

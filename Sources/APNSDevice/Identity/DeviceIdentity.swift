@@ -1,24 +1,26 @@
 package import Notifications
 
-/// A device's identity: its key, its certificate chain, and which environment they are for (Guide, 2.1.4.4).
+/// A device's identity: its key, its certificate chain and its environment (Guide, 2.1.4.4).
 ///
-/// Made by ``activate(at:environment:code:)``, and kept by the caller in a safe place: whoever has it is the device.
+/// Get one with ``activate(at:environment:code:)`` and keep it in a safe place: anybody who has it can act as the
+/// device.
 public struct DeviceIdentity: Sendable, Hashable {
-    /// Which of the service's two worlds the device belongs to.
+    /// The environment that a device belongs to.
     public enum Environment: String, Sendable, Hashable, CaseIterable {
         case development
         case production
     }
 
-    /// Which of the service's two worlds the device belongs to.
+    /// The environment that the device belongs to.
     public var environment: Environment
-    /// What the service calls the device: 16 hexadecimal digits.
+    /// The service's identifier for the device, 16 hexadecimal digits.
     public var deviceID: String
-    /// The private key: PKCS#8 in PEM.
+    /// The private key, PKCS#8 in PEM.
     public var keyPEM: String
     /// The certificate chain in PEM, the device's own certificate first.
     public var chainPEM: String
 
+    /// Creates an identity from its parts.
     public init(environment: Environment, deviceID: String, keyPEM: String, chainPEM: String) {
         self.environment = environment
         self.deviceID = deviceID
@@ -28,7 +30,7 @@ public struct DeviceIdentity: Sendable, Hashable {
 }
 
 extension DeviceIdentity {
-    /// Which device it is, and no more.
+    /// The identity without its key and certificates.
     var withoutSecrets: DeviceIdentity {
         DeviceIdentity(environment: environment, deviceID: deviceID, keyPEM: "", chainPEM: "")
     }
@@ -51,7 +53,8 @@ extension DeviceIdentity.Environment {
 }
 
 extension DeviceIdentity: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Without the key: a description ends up in a log.
+    /// A description without the key, because descriptions end up in logs.
     public var description: String { "device \(deviceID) (\(environment.rawValue))" }
+    /// The same as ``description``.
     public var debugDescription: String { description }
 }

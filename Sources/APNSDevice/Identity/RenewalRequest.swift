@@ -2,7 +2,7 @@ import Crypto
 import NIOCore
 import Trust
 
-/// Asks for a new certificate for a fresh key, for the same device.
+/// A request for a new certificate with a new key for the same device.
 struct RenewalRequest {
     private let old: DeviceCredentials
     private let key: P256.Signing.PrivateKey
@@ -19,7 +19,7 @@ struct RenewalRequest {
         }
     }
 
-    /// The renewed identity.
+    /// Returns the renewed identity.
     func identity(from response: CourierResponse) throws(DeviceError) -> DeviceIdentity {
         if let refusal = response.refusal { throw refusal }
         let identity = DeviceIdentity(

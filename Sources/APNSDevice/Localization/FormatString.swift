@@ -1,10 +1,11 @@
-/// A text with places for others: `%@` in their order, `%2$@` by number, `%%` for a percent sign (Guide, 2.2.4.2).
+/// A text with placeholders: `%@` in order, `%2$@` by number, and `%%` for a percent sign (Guide, 2.2.4.2).
 enum FormatString {
-    /// In characters: what a payload of 5 KB can ask for is far shorter, unless one argument is asked for many times.
+    /// The longest result, in characters. A payload of 5 KB gives far less, unless a format uses one argument many
+    /// times.
     static let maximumLength = 16_384
 
-    /// Puts the arguments in their places. A place that has no argument stays empty, and a specifier of another kind
-    /// stays as it is: arguments are texts.
+    /// Replaces the placeholders by the arguments. A placeholder without an argument becomes empty. Other specifiers
+    /// such as `%d` are left unchanged, because arguments are texts.
     static func filled(_ format: String, _ arguments: [String]) -> String {
         var result = ""
         var following = 0
@@ -34,7 +35,7 @@ enum FormatString {
         arguments.indices.contains(index) ? arguments[index] : ""
     }
 
-    /// `1$@`, after the percent sign.
+    /// Parses `1$@` after a percent sign.
     private static func position(_ text: Substring) -> (number: Int, after: Substring)? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let rest = text.dropFirst(digits.count)

@@ -1,22 +1,24 @@
 import Foundation
 
-/// An app's texts in the languages that it knows: its `Localizable.strings` files (Guide, 2.2.4.2).
+/// An app's texts in its languages: its `Localizable.strings` files (Guide, 2.2.4.2).
 public struct Localizations: Sendable, Hashable {
-    /// Looked into after the language's own table, as an app's `Base.lproj` is.
+    /// The name of the table that is searched after the language's own table, like an app's `Base.lproj`.
     public static let base = "Base"
 
     private let tables: [String: StringsTable]
     private let developmentLanguage: String
 
+    /// Creates localizations.
     /// - Parameters:
-    ///   - tables: by language, such as `de` or `pt-BR`.
-    ///   - developmentLanguage: used where the app knows none of the user's languages.
+    ///   - tables: the tables by language, such as `de` or `pt-BR`.
+    ///   - developmentLanguage: the language to use if the app has none of the user's languages.
     public init(_ tables: [String: StringsTable] = [:], developmentLanguage: String = "en") {
         self.tables = Dictionary(tables.map { (Self.canonical($0.key), $0.value) }) { first, _ in first }
         self.developmentLanguage = Self.canonical(developmentLanguage)
     }
 
-    /// Reads a folder as an app has it: `de.lproj/Localizable.strings` and so on.
+    /// Reads an app's folder with files such as `de.lproj/Localizable.strings`.
+    /// - Throws: ``DeviceError/Code/storage`` if the folder cannot be read or a file is not a table.
     public init(folder: String, developmentLanguage: String = "en") throws(DeviceError) {
         let names: [String]
         do {
@@ -38,16 +40,17 @@ public struct Localizations: Sendable, Hashable {
         self.init(tables, developmentLanguage: developmentLanguage)
     }
 
-    /// The text of a key in the one language that fits the user best, as the system looks it up.
+    /// Returns the text of a key in the language that fits the user best, by the same rules as the system.
     ///
-    /// The first of the user's languages that the app knows decides: as it is written, then without its region or
-    /// script, then any variety of the same language. A key that is missing there is looked up in `Base`, nowhere else:
-    /// a sentence in another language than the rest would be worse than the key.
+    /// The first of the user's languages that the app has is used: first in its full form, then without its region
+    /// or script, then in any variant of the same language. If the key is missing there, only `Base` is searched: a
+    /// sentence in a different language than the rest would be worse than the key.
+    /// - Returns: nil if the key was not found.
     public func text(_ key: String, for languages: [String]) -> String? {
         language(for: languages).flatMap { tables[$0]?[key] } ?? tables[Self.canonical(Self.base)]?[key]
     }
 
-    /// The language that is used.
+    /// Returns the language to use.
     func language(for languages: [String]) -> String? {
         for wanted in languages.map(Self.canonical) {
             var tag = wanted

@@ -1,14 +1,14 @@
-/// Reads the old-style property list that a `.strings` file is: a dictionary of text without its braces.
+/// Parses a `.strings` file, which is an old-style property list: a dictionary of texts without its braces.
 ///
-/// Foundation's reader is not used: it takes any property list, and tells neither where a file is wrong nor, on Linux,
-/// reads this form without braces. The grammar is small.
+/// Foundation's parser is not used. It accepts any property list and does not say where a file is wrong. On Linux it
+/// cannot read the form without braces. The grammar is small.
 struct StringsReader {
     private let scalars: [Unicode.Scalar]
     private var position = 0
 
     init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-    /// All entries; of a key that stands twice the last counts.
+    /// Returns all entries. If a key occurs twice, the last entry is used.
     mutating func entries() throws(StringsTable.ParseError) -> [String: String] {
         var entries: [String: String] = [:]
         while true {
@@ -17,7 +17,7 @@ struct StringsReader {
             let key = try word()
             try skipSpace()
             var value = key
-            // A key alone stands for itself.
+            // A key without a value is its own text.
             if take("=") {
                 try skipSpace()
                 value = try word()
@@ -41,7 +41,7 @@ struct StringsReader {
         return StringsTable.ParseError(line: line, cause: cause)
     }
 
-    /// Moves past space and comments.
+    /// Skips white space and comments.
     private mutating func skipSpace() throws(StringsTable.ParseError) {
         while let scalar = next {
             if scalar.properties.isWhitespace {
@@ -61,7 +61,7 @@ struct StringsReader {
         }
     }
 
-    /// A text in quotation marks, or a word without.
+    /// Parses a text in quotation marks, or a word without them.
     private mutating func word() throws(StringsTable.ParseError) -> String {
         if let mark = next, mark == "\"" || mark == "'" {
             position += 1
@@ -83,7 +83,7 @@ struct StringsReader {
     }
 
     private mutating func quoted(until mark: Unicode.Scalar) throws(StringsTable.ParseError) -> String {
-        // Escapes are UTF-16 code units: two of them may make one character.
+        // Escapes are UTF-16 code units, and two of them may form one character.
         var units: [UInt16] = []
         while let scalar = next {
             position += 1
@@ -97,7 +97,7 @@ struct StringsReader {
         throw error("A text does not end.")
     }
 
-    /// What follows a backslash.
+    /// Parses the characters after a backslash.
     private mutating func escape() throws(StringsTable.ParseError) -> UInt16 {
         guard let scalar = next else { throw error("A text does not end.") }
         position += 1
@@ -114,7 +114,7 @@ struct StringsReader {
             position -= 1
             return try digits(upTo: 3, radix: 8)
         default:
-            // A quotation mark, a backslash, a line end, or anything else stands for itself.
+            // A quotation mark, a backslash, a line break and any other character stay unchanged.
             return scalar.value <= 0xffff ? UInt16(scalar.value) : 0xfffd
         }
     }

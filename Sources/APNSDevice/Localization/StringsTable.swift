@@ -1,31 +1,37 @@
 import Foundation
 
-/// A table of texts by key: one `.strings` file of an app, for one language (Guide, 2.2.4.2).
+/// A table of texts by key: one `.strings` file of an app in one language (Guide, 2.2.4.2).
 public struct StringsTable: Sendable, Hashable {
-    /// In bytes: an app's texts for notifications fit many times.
+    /// The largest size of a file, in bytes. An app's texts for notifications take far less.
     public static let maximumBytes = 1 << 20
 
-    /// Why a file is not a table.
+    /// The reason why a file is not a valid table.
     public struct ParseError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The line in question, from 1 on.
+        /// The number of the line with the error, from 1.
         public let line: Int
+        /// A sentence that says what is wrong.
         public let cause: String
 
+        /// The line and the cause.
         public var description: String { "line \(line): \(cause)" }
     }
 
     private var texts: [String: String] = [:]
 
-    /// A table of these texts.
+    /// Creates a table with these texts.
     public init(_ texts: [String: String] = [:]) { self.texts = texts }
 
-    /// Reads the text of a `.strings` file: `"key" = "text";`, with `/* … */` and `// …` between.
+    /// Parses the text of a `.strings` file: entries `"key" = "text";`, and comments `/* … */` and `// …` between
+    /// them.
+    /// - Throws: ``ParseError`` with the line of the first error.
     public init(parsing text: String) throws(ParseError) {
         var reader = StringsReader(text)
         texts = try reader.entries()
     }
 
-    /// Reads the bytes of a `.strings` file, in UTF-8 or, with a byte order mark, UTF-16.
+    /// Parses the bytes of a `.strings` file in UTF-8, or in UTF-16 with a byte order mark.
+    /// - Throws: ``ParseError`` if the file is longer than ``maximumBytes``, not in one of these encodings, or not a
+    ///   table.
     public init(bytes: [UInt8]) throws(ParseError) {
         guard bytes.count <= Self.maximumBytes else { throw ParseError(line: 1, cause: "The file is too long.") }
         let text: String?
@@ -39,9 +45,9 @@ public struct StringsTable: Sendable, Hashable {
         try self.init(parsing: text)
     }
 
-    /// The text of a key; nil where there is none.
+    /// The text of a key; nil if the table has none.
     public subscript(key: String) -> String? { texts[key] }
 
-    /// How many keys there are.
+    /// The number of keys.
     public var count: Int { texts.count }
 }

@@ -2,11 +2,13 @@ import Foundation
 import Notifications
 import Synchronization
 
-/// Keeps the newest identifiers in a file, so that nothing is shown twice after a restart either.
+/// A store that keeps the newest identifiers in a file, so that no notification is shown twice, even after a
+/// restart.
 ///
-/// One line for each: a line is added at the end, and when there are many more than are kept the file is written anew.
+/// The file has one line for each identifier. New lines are appended. When the file has four times as many lines as
+/// are kept, it is written again.
 public final class FileIdentifiers: ReceivedIdentifiers {
-    /// How many times what is kept the file may hold.
+    /// The file's largest number of lines, as a multiple of the capacity.
     private static let slack = 4
     private static let lineBytes = NotificationID.textLength + 1
 
@@ -20,25 +22,26 @@ public final class FileIdentifiers: ReceivedIdentifiers {
     private let capacity: Int
     private let state: Mutex<State>
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     /// - Parameters:
-    ///   - path: the file's; it is a program's own.
-    ///   - capacity: how many are kept, at most 1,000,000.
+    ///   - path: the file's path. Each program needs its own file.
+    ///   - capacity: the number of identifiers to keep, at most 1,000,000.
+    /// - Throws: ``DeviceError/Code/storage`` if the file cannot be written.
     public init(path: String, capacity: Int = 1000) throws(DeviceError) {
         self.path = path
         self.capacity = min(max(1, capacity), 1_000_000)
         var recent = RecentIdentifiers(capacity: self.capacity)
-        // Where there is none, none was received.
+        // If there is no file, no notification was received before.
         let text = FileManager.default.contents(atPath: path) ?? Data()
         let newest = text.suffix(self.capacity * Self.slack * Self.lineBytes)
-        // The last line may have been cut off; what is no identifier is passed over.
+        // The last line may be incomplete. Lines that are not identifiers are skipped.
         for line in newest.split(separator: UInt8(ascii: "\n")) {
             if let identifier = NotificationID(String(decoding: line, as: UTF8.self)) { recent.insert(identifier) }
         }
         state = Mutex(State(recent: recent, lines: recent.all.count, file: try Self.write(recent, to: path)))
     }
 
-    /// Writes the file anew, and opens it at its end.
+    /// Writes the file again and opens it for appending.
     private static func write(_ recent: RecentIdentifiers, to path: String) throws(DeviceError) -> FileHandle {
         let text = recent.all.map { "\($0)\n" }.joined()
         try OwnFile.write(Data(text.utf8), to: path)
@@ -53,10 +56,13 @@ public final class FileIdentifiers: ReceivedIdentifiers {
         return file
     }
 
+    /// Whether a notification with this identifier was taken before.
     public func contains(_ identifier: String) -> Bool {
         state.withLock { $0.recent.contains(identifier) }
     }
 
+    /// Records that a notification was taken.
+    /// - Throws: An error if the file cannot be written.
     public func insert(_ identifier: String) throws {
         guard let identifier = NotificationID(identifier) else { return }
         try state.withLock { state in

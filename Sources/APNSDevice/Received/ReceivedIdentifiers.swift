@@ -1,29 +1,34 @@
 import Synchronization
 
-/// Keeps which notifications a device has taken, so that one that comes again is not shown again, not even after a
-/// restart (docs/device-protocol.md: the service may send the same one again).
+/// A store of the notifications that a device has taken, so that none is shown again, not even after a restart. The
+/// service may send a notification again (docs/device-protocol.md).
 public protocol ReceivedIdentifiers: Sendable {
-    /// Whether a notification with this identifier was taken before.
+    /// Returns whether a notification with this identifier was taken before.
     func contains(_ identifier: String) async -> Bool
 
-    /// Notes that a notification was taken; called after the app has it, and before it is acknowledged. A thousand of
-    /// the newest are enough: the service has no more under way to a device.
+    /// Records that a notification was taken. The device calls this after the app has taken it and before it is
+    /// acknowledged. Keep at least the newest thousand, because the service has no more than that under way to a
+    /// device.
+    /// - Throws: Any error. The device reports it to its delegate and acknowledges the notification all the same.
     func insert(_ identifier: String) async throws
 }
 
-/// Keeps the newest identifiers in memory: enough within one run of the program.
+/// A store that keeps the newest identifiers in memory, until the program ends.
 public final class MemoryIdentifiers: ReceivedIdentifiers {
     private let recent: Mutex<RecentIdentifiers>
 
-    /// - Parameter capacity: how many are kept.
+    /// Creates an empty store.
+    /// - Parameter capacity: the number of identifiers to keep.
     public init(capacity: Int = 1000) {
         recent = Mutex(RecentIdentifiers(capacity: capacity))
     }
 
+    /// Whether a notification with this identifier was taken before.
     public func contains(_ identifier: String) -> Bool {
         recent.withLock { $0.contains(identifier) }
     }
 
+    /// Records that a notification was taken.
     public func insert(_ identifier: String) {
         recent.withLock { _ = $0.insert(identifier) }
     }

@@ -2,34 +2,36 @@ import Notifications
 
 /// A notification as a device receives it.
 public struct ReceivedNotification: Sendable, Hashable {
-    /// What to acknowledge once the app has taken it; its own on this device.
+    /// The number to acknowledge after the app has taken the notification. It is unique on this device.
     package var sending: UInt64
-    /// The provider's `apns-id`, a UUID: the same when it is sent again.
+    /// The notification's identifier, the provider's `apns-id`, a UUID. It stays the same if the notification is
+    /// sent again.
     public var id: String
-    /// The topic as the provider wrote it: the bundle ID, or that with a suffix.
+    /// The topic that the provider addressed: the bundle ID, or the bundle ID with a suffix.
     public var topic: String
-    /// The app it is for.
+    /// The bundle ID of the app that the notification is for.
     public var bundleID: String
-    /// 10, 5 or 1.
+    /// The priority: 10, 5 or 1.
     public var priority: Int
-    /// Seconds since 1970, or 0, as the provider wrote it; nil where it wrote nothing.
+    /// The provider's `apns-expiration`: seconds since 1970, or 0; nil if the provider gave none.
     public var expiration: UInt64?
-    /// A notification with the same one on the same app is shown in place of an earlier one.
+    /// The collapse identifier. A notification replaces an earlier one of the same app with the same collapse
+    /// identifier.
     public var collapseID: String?
     /// The provider's `apns-push-type`.
     public var pushType: String?
-    /// The payload as it came: a JSON dictionary in UTF-8.
+    /// The payload as the device received it: a JSON dictionary in UTF-8.
     public var payload: [UInt8]
 
-    /// Makes a notification that did not come from a courier, for an app's tests.
+    /// Creates a notification that did not come from a courier, for an app's tests.
     /// - Parameters:
-    ///   - id: a UUID.
-    ///   - topic: what it is addressed to.
-    ///   - bundleID: the app that gets it.
+    ///   - id: the identifier, a UUID.
+    ///   - topic: the topic that it is addressed to.
+    ///   - bundleID: the app that it is for.
     ///   - priority: 10, 5 or 1.
-    ///   - expiration: in seconds since 1970.
-    ///   - collapseID: shown in the place of an earlier one with the same.
-    ///   - pushType: what it is for.
+    ///   - expiration: in seconds since 1970, or 0.
+    ///   - collapseID: the collapse identifier.
+    ///   - pushType: the provider's `apns-push-type`.
     ///   - payload: a JSON dictionary in UTF-8.
     public init(
         id: String,
@@ -54,7 +56,8 @@ public struct ReceivedNotification: Sendable, Hashable {
 }
 
 extension ReceivedNotification {
-    /// - Returns: nil when the line is not a notification.
+    /// Reads a line of the stream.
+    /// - Returns: nil if the line is not a notification.
     init?(_ object: JSONObject) {
         guard let sending = object[number: "sending"], let id = object[text: "id"], NotificationID(id) != nil,
             let topic = object[text: "topic"], let bundleID = object[text: "bundleID"],

@@ -1,9 +1,9 @@
 import DequeModule
 import Notifications
 
-/// The identifiers of the newest notifications, so that one that is sent again is not shown again.
+/// The identifiers of the newest notifications, so that a notification that is sent again is not shown again.
 package struct RecentIdentifiers: Sendable {
-    /// As many as the service has under way to a device at most.
+    /// The largest number of notifications that the service has under way to a device.
     package static let defaultCapacity = 1000
 
     private let capacity: Int
@@ -16,6 +16,7 @@ package struct RecentIdentifiers: Sendable {
 
     func contains(_ identifier: NotificationID) -> Bool { identifiers.contains(identifier) }
 
+    /// Inserts an identifier.
     /// - Returns: Whether the identifier is new.
     @discardableResult
     mutating func insert(_ identifier: NotificationID) -> Bool {
@@ -29,7 +30,8 @@ package struct RecentIdentifiers: Sendable {
         NotificationID(identifier).map(contains) ?? false
     }
 
-    /// - Returns: Whether the identifier is new; what is no UUID always is.
+    /// Inserts an identifier.
+    /// - Returns: Whether the identifier is new. A text that is not a UUID always counts as new.
     @discardableResult
     package mutating func insert(_ identifier: String) -> Bool {
         NotificationID(identifier).map { insert($0) } ?? true

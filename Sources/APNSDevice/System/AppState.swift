@@ -1,23 +1,26 @@
-/// In which state an app on the device is.
+/// The state of an app on the device.
 public enum AppState: String, Sendable, Hashable, CaseIterable {
-    /// Installed, and never opened: it has no device token yet (Guide, 2.1: "launched at least once").
+    /// The app is installed and was never opened. It has no device token yet (Guide, 2.1: "launched at least once").
     case neverLaunched = "never-launched"
+    /// The user sees the app.
     case foreground
-    /// Not seen: suspended, or not running.
+    /// The app is not visible: it is suspended or not running.
     case background
-    /// The user ended it. Its code is not run until the user opens it again; the system still shows its notifications
-    /// (Guide, 2.1: "with the app not running, the system can still display the notification").
+    /// The user has ended the app. Its code does not run until the user opens it again, but the system still shows
+    /// its notifications (Guide, 2.1: "with the app not running, the system can still display the notification").
     case forceQuit = "force-quit"
 }
 
-/// Why neither the app nor the user gets a notification.
+/// The reason why a notification reaches neither the app nor the user.
 public enum DropReason: String, Sendable, Hashable, CaseIterable {
+    /// The app is not on the device.
     case notInstalled = "not-installed"
+    /// The user has never opened the app.
     case neverLaunched = "never-launched"
-    /// It has nothing to show, and the app's code is not run.
+    /// The user has ended the app, and the notification has nothing to show.
     case forceQuit = "force-quit"
-    /// The user has switched off all that it has to show, play or count.
+    /// The user has switched off all that the notification has: its alert, its sound and its badge.
     case switchedOff = "switched-off"
-    /// It has no alert, sound or badge, and does not ask for the app to be woken.
+    /// The notification has no alert, sound or badge, and does not wake the app.
     case nothingToShow = "nothing-to-show"
 }

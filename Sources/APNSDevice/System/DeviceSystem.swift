@@ -1,5 +1,5 @@
-/// What stands between a device and its apps: the system. It registers the apps, gives them what is theirs, shows the
-/// rest, and lets the user respond (Guide, 2.1.4.4 and 2.2).
+/// The system between a device and its apps. It registers the apps, gives them their notifications, shows
+/// notifications, and lets the user respond (Guide, 2.1.4.4 and 2.2).
 ///
 /// ```swift
 /// let system = DeviceSystem(languages: ["de-CH", "fr"])
@@ -10,36 +10,40 @@
 /// await system.open("com.example.app")
 /// ```
 public actor DeviceSystem: DeviceDelegate {
-    /// What happened that can be seen or heard, or that a test wants to know.
+    /// An event that a user can see or hear, or that a test can check.
     public enum Event: Sendable, Hashable {
-        /// A notification is shown, or shown anew in place of an earlier one; quietly where it is passive.
+        /// A notification is shown, or replaces an earlier one. If it is passive, it makes no sound.
         case shown(ShownNotification)
+        /// A sound is played for an app.
         case sound(NotificationContent.Sound, bundleID: String)
+        /// An app's badge has changed; 0 means that it was removed.
         case badge(Int, bundleID: String)
-        /// The app in the foreground was given it.
+        /// The notification was given to the app in the foreground.
         case givenToApp(ReceivedNotification)
-        /// The app was woken, and what came of it.
+        /// The app was woken by the notification, with this result.
         case woken(ReceivedNotification, BackgroundResult)
-        /// It was handed to the method of the app that is for this service.
+        /// The push was given to the app's method for its service.
         case pushed(ReceivedNotification, PushService)
-        /// The user opened the app with this notification: the system shows its launch image, and the app the window of its
-        /// `target-content-id`.
+        /// The user opened the app with this notification. The system shows its launch image, and the app shows the
+        /// window of its `target-content-id`.
         case opened(with: ShownNotification)
-        /// The user looked closely at a notification.
+        /// The user expanded a notification.
         case expanded(ShownNotification, NotificationView)
-        /// Neither the app nor the user gets it, for this reason.
+        /// The notification reached neither the app nor the user, for this reason.
         case dropped(ReceivedNotification, DropReason)
-        /// The user prefers other languages.
+        /// The user changed the preferred languages.
         case languagesChanged([String])
-        /// An app has another device token than at its last launch.
+        /// An app got a different device token than at its last launch.
         case deviceTokenChanged(bundleID: String, deviceToken: String)
+        /// The state of the device's connection has changed.
         case stateChanged(Device.State)
+        /// A problem that does not end the connection.
         case problem(DeviceError)
     }
 
-    /// How long an app has in the background for a silent notification (Guide, 2.2.2).
+    /// The time that an app in the background has for a silent notification (Guide, 2.2.2).
     public static let backgroundTime = Duration.seconds(30)
-    /// How long a notification service extension has.
+    /// The time that a notification service extension or content extension has.
     public static let extensionTime = Duration.seconds(30)
 
     private var state: SystemState
@@ -51,11 +55,13 @@ public actor DeviceSystem: DeviceDelegate {
     private let keep: @Sendable (DeviceIdentity) async throws -> Void
     private let report: @Sendable (Event) -> Void
 
+    /// Creates a system.
     /// - Parameters:
-    ///   - languages: the user's, the preferred one first.
-    ///   - clock: measures what apps and extensions may take.
-    ///   - report: is told what happened, in order; it has to return soon.
-    ///   - keep: puts a renewed identity in place of the old one.
+    ///   - languages: the user's languages, the preferred one first.
+    ///   - clock: the clock for the time limits of apps and extensions.
+    ///   - report: is called with each event, in order. It has to return soon.
+    ///   - keep: stores a renewed identity in place of the old one. If it throws, the device keeps using the old
+    ///     identity.
     public init(
         languages: [String] = ["en"],
         clock: any Clock<Duration> = ContinuousClock(),
@@ -70,23 +76,23 @@ public actor DeviceSystem: DeviceDelegate {
         self.report = report
     }
 
-    /// Names the device whose delegate this is.
+    /// Sets the device whose delegate this system is.
     public func use(_ device: Device) { self.device = device }
 
-    /// What is on show.
+    /// The notifications and badges that the device shows.
     public var centre: NotificationCentre { state.centre }
 
     // MARK: Apps
 
-    /// Puts an app on the device. Nothing comes for it before it was opened once.
+    /// Installs an app. It receives nothing before it was opened for the first time.
     /// - Parameters:
-    ///   - bundleID: the app's.
-    ///   - app: gets what comes for it.
-    ///   - localizations: its strings.
-    ///   - sounds: the names of its sound files, in its bundle and its `Library/Sounds` folder; the default sound is played
-    ///     for any other (Guide, Table 9-1). Nil if they are not known: then every name counts.
-    ///   - wasLaunched: whether it was opened before, in an earlier run of this program: it is in the background then.
-    ///   - categories: what it registered at that launch.
+    ///   - bundleID: the app's bundle ID.
+    ///   - app: the app.
+    ///   - localizations: the app's texts.
+    ///   - sounds: the names of the sound files in the app's bundle and its `Library/Sounds` folder. The default
+    ///     sound is played instead of any other (Guide, Table 9-1). If this is nil, all names are allowed.
+    ///   - wasLaunched: whether the app was opened in an earlier run of this program. It is then in the background.
+    ///   - categories: the categories that the app registered at that launch.
     public func install(
         _ bundleID: String,
         _ app: any App,
@@ -101,23 +107,23 @@ public actor DeviceSystem: DeviceDelegate {
         state.register(categories, of: bundleID)
     }
 
-    /// Whether the app is on the device.
+    /// Returns whether the app is on the device.
     public func hasInstalled(_ bundleID: String) -> Bool { apps[bundleID] != nil }
 
-    /// In which state an app is; nil for one that is not on the device.
+    /// Returns the state of an app; nil if it is not on the device.
     public func state(of bundleID: String) -> AppState? { state.life(of: bundleID) }
 
-    /// What the user lets an app's notifications do; nil for one that is not on the device.
+    /// Returns the user's settings for an app; nil if it is not on the device.
     public func settings(of bundleID: String) -> AppSettings? { state.settings(of: bundleID) }
 
-    /// The user changes what an app's notifications may do.
+    /// Changes the user's settings for an app.
     public func change(_ settings: AppSettings, of bundleID: String) { state.change(settings, of: bundleID) }
 
     /// The user's languages, the preferred one first.
     public var languages: [String] { state.languages }
 
-    /// The user prefers other languages. What comes from now on is shown in them, and each app that runs is told; one that
-    /// does not run is told at its next launch (Guide, 2.2.4.1).
+    /// Changes the user's languages. Notifications that arrive from now on are shown in them. Apps that run are told
+    /// at once, other apps at their next launch (Guide, 2.2.4.1).
     public func change(languages: [String]) async {
         guard languages != state.languages else { return }
         state.languages = languages
@@ -127,10 +133,10 @@ public actor DeviceSystem: DeviceDelegate {
         }
     }
 
-    /// The user opens an app: at a launch it registers, and gets its device token.
+    /// Opens an app. If this launches it, it registers and gets its device token.
     /// - Parameters:
-    ///   - bundleID: the app's.
-    ///   - categories: what the app registers at its launch.
+    ///   - bundleID: the app's bundle ID.
+    ///   - categories: the categories that the app registers at its launch.
     public func open(_ bundleID: String, categories: [NotificationCategory] = []) async {
         self.categories[bundleID] = categories
         await bringForward(bundleID)
@@ -152,13 +158,15 @@ public actor DeviceSystem: DeviceDelegate {
         await app.userPrefers(languages: state.languages)
     }
 
-    /// The user turns to something else.
+    /// Moves an app from the foreground to the background.
     public func enterBackground(_ bundleID: String) { state.enterBackground(bundleID) }
 
-    /// The user ends an app: its code is not run until it is opened again, and the system shows its alerts all the same.
+    /// Ends an app, as a user can. Its code does not run until it is opened again, but the system still shows its
+    /// alerts.
     public func forceQuit(_ bundleID: String) { state.forceQuit(bundleID) }
 
-    /// The user removes an app: its device token is no longer active.
+    /// Removes an app from the device. Its device token is then no longer active.
+    /// - Throws: ``DeviceError`` if the service could not be told.
     public func remove(_ bundleID: String) async throws(DeviceError) {
         guard state.remove(bundleID) else { return }
         apps[bundleID] = nil
@@ -166,7 +174,9 @@ public actor DeviceSystem: DeviceDelegate {
         try await device?.unregister(bundleID)
     }
 
-    /// The device is erased or restored: all device tokens change, and each app has to be opened once.
+    /// Resets the device, as after it was erased or restored. All device tokens change, and each app has to be
+    /// opened again.
+    /// - Throws: ``DeviceError`` if the service could not be told.
     public func reset() async throws(DeviceError) {
         try await device?.reset()
         state.reset()
@@ -174,8 +184,8 @@ public actor DeviceSystem: DeviceDelegate {
 
     // MARK: The user
 
-    /// The user does something with a notification on show.
-    /// - Returns: Whether it was on show and has that action.
+    /// Responds to a shown notification, as a user can.
+    /// - Returns: Whether the notification is shown and has the chosen action.
     @discardableResult
     public func respond(to id: ShownNotification.ID, with response: NotificationResponse) async -> Bool {
         guard let (shown, opensApp) = state.respond(to: id, response) else { return false }
@@ -187,9 +197,9 @@ public actor DeviceSystem: DeviceDelegate {
         return true
     }
 
-    /// The user looks closely at a notification on show. If its category has a content extension, the extension draws
-    /// it; else, or if the extension takes more than 30 seconds, the system shows all of its text.
-    /// - Returns: What is seen; nil when it is not on show.
+    /// Expands a shown notification, as a user can. If its category has a content extension, the extension draws the
+    /// view. If it has none, or the extension takes more than 30 seconds, the system shows all of the text.
+    /// - Returns: The view; nil if the notification is not shown.
     @discardableResult
     public func expand(_ id: ShownNotification.ID) async -> NotificationView? {
         guard let shown = state.centre.notifications.first(where: { $0.id == id }) else { return nil }
@@ -222,13 +232,13 @@ public actor DeviceSystem: DeviceDelegate {
             guard let app else { return }
             report(.pushed(notification, service))
             if let content { show(notification, content) }
-            // The push is safe here: it need not wait for the app to be acknowledged.
+            // The system has the push, so the acknowledgement need not wait for the app.
             Task { [clock] in
                 await TimeLimit.run(Self.backgroundTime, clock) { await app.received(notification, for: service) }
             }
         case .show(let content, let isMutable, let wakesApp):
             if isMutable, let app {
-                // The notification is safe here: it need not wait for the extension to be acknowledged.
+                // The system has the notification, so the acknowledgement need not wait for the extension.
                 Task { await extend(notification, content, app, wakesApp: wakesApp) }
             } else {
                 showOrDrop(notification, content, wakesApp: wakesApp)
@@ -254,11 +264,11 @@ public actor DeviceSystem: DeviceDelegate {
         let changed = await TimeLimit.run(Self.extensionTime, clock) {
             await app.modified(content, of: notification)
         }
-        // An extension that takes the text away has failed: what came is shown.
+        // If the extension removed the text, it has failed, so the original content is shown.
         showOrDrop(notification, changed.flatMap { $0.hasAlert ? $0 : nil } ?? content, wakesApp: wakesApp)
     }
 
-    /// Shows what the user allows. If that is nothing and the app is not woken either, the notification is reported as
+    /// Shows what the user allows. If nothing is shown and the app is not woken either, the notification counts as
     /// dropped.
     private func showOrDrop(_ notification: ReceivedNotification, _ content: NotificationContent, wakesApp: Bool) {
         guard !show(notification, content), !wakesApp else { return }
@@ -270,6 +280,7 @@ public actor DeviceSystem: DeviceDelegate {
         report(.woken(notification, result ?? .timedOut))
     }
 
+    /// Shows a notification.
     /// - Returns: Whether the user notices anything.
     @discardableResult
     private func show(

@@ -1,9 +1,9 @@
 extension NotificationContent {
-    /// What a payload says, in the user's language.
+    /// Creates the content of a payload in the user's language.
     init(_ payload: PayloadReading, _ localizations: Localizations, languages: [String]) {
         self.init()
-        /// A key counts before a text; one that is found nowhere leaves the text, or else is shown itself, as the
-        /// system's own look-up does.
+        /// Localises a text. If there is a key, it comes before the text. If the key is not found, the text is used,
+        /// or else the key itself, as the system does.
         func text(_ key: String?, _ arguments: [String], _ plain: String?) -> String {
             guard let key else { return plain ?? "" }
             guard let format = localizations.text(key, for: languages) else { return plain ?? key }

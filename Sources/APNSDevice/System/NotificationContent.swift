@@ -1,27 +1,28 @@
-/// What is shown of a notification: its texts in the user's language, and how it makes itself felt (Guide, Tables 9-1
-/// and 9-2, and what has come since).
+/// The content of a notification: its texts in the user's language, its sound, its badge and how much it interrupts
+/// (Guide, Tables 9-1 and 9-2, and later keys).
 public struct NotificationContent: Sendable, Hashable {
-    /// How much a notification may disturb.
+    /// How much a notification may interrupt the user.
     public enum InterruptionLevel: String, Sendable, Hashable {
-        /// Put into the notification centre without a banner or a sound.
+        /// The notification is added to the notification centre without a banner or a sound.
         case passive
         case active
         case timeSensitive = "time-sensitive"
         case critical
     }
 
-    /// What is heard.
+    /// The sound of a notification.
     public struct Sound: Sendable, Hashable {
-        /// The name of the default sound, which is played for a file that the app does not have too.
+        /// The name of the default sound, which is also played if the app does not have the file.
         public static let defaultName = "default"
 
-        /// A sound file of the app's, or `default`.
+        /// The name of a sound file of the app, or `default`.
         public var name: String
-        /// Heard although the device is muted.
+        /// Whether the sound plays even when the device is muted.
         public var isCritical: Bool
-        /// From 0 to 1.
+        /// The volume, from 0 to 1.
         public var volume: Double
 
+        /// Creates a sound.
         public init(name: String, isCritical: Bool = false, volume: Double = 1) {
             self.name = name
             self.isCritical = isCritical
@@ -29,31 +30,36 @@ public struct NotificationContent: Sendable, Hashable {
         }
     }
 
+    /// The title; empty if there is none.
     public var title = ""
+    /// The subtitle; empty if there is none.
     public var subtitle = ""
+    /// The text; empty if there is none.
     public var body = ""
-    /// What the app's badge becomes; nil leaves it as it is, 0 takes it away.
+    /// The app's new badge. nil leaves it unchanged, 0 removes it.
     public var badge: Int?
-    /// Nil for none.
+    /// The sound; nil if there is none.
     public var sound: Sound?
-    /// Groups notifications of an app; empty for none.
+    /// The identifier that groups notifications of an app; empty if there is none.
     public var threadID = ""
-    /// Which of the app's categories, and so which actions.
+    /// The notification's category, which determines its actions.
     public var category: String?
-    /// The image that is shown while the app starts, when the user opens it with this notification.
+    /// The image that is shown while the app starts after the user opened it with this notification.
     public var launchImage: String?
     /// The title of the button that opens the app.
     public var actionTitle: String?
-    /// The window that comes forward, when the user opens the app with this notification.
+    /// The window that comes to the front when the user opens the app with this notification.
     public var targetContentID: String?
-    /// What a Focus filter compares.
+    /// The text that a Focus filter compares.
     public var filterCriteria: String?
+    /// How much the notification may interrupt the user.
     public var interruptionLevel = InterruptionLevel.active
-    /// From 0 to 1. The notification with the greatest score is shown first in its group.
+    /// The rank in its group, from 0 to 1. The notification with the highest score is shown first.
     public var relevanceScore = 0.0
 
+    /// Creates empty content.
     public init() {}
 
-    /// Whether there is something to read.
+    /// Whether the notification has a text to show.
     public var hasAlert: Bool { !(title.isEmpty && subtitle.isEmpty && body.isEmpty) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the system reads of a payload. A key of another type than the tables say is as if it were missing: the rest is
-/// still of use.
+/// The keys of a payload that the system uses. A key with a value of the wrong type counts as missing, so that the
+/// rest can still be used.
 struct PayloadReading: Sendable, Hashable {
     var alert: Alert?
     var badge: Int?
@@ -15,7 +15,7 @@ struct PayloadReading: Sendable, Hashable {
     var relevanceScore: Double?
     var filterCriteria: String?
 
-    /// The `alert` dictionary; a text alone is its body.
+    /// The `alert` dictionary. If the alert is a text, it is the body.
     struct Alert: Sendable, Hashable {
         var title, subtitle, body: String?
         var titleKey, subtitleKey, bodyKey, actionKey: String?
@@ -25,11 +25,11 @@ struct PayloadReading: Sendable, Hashable {
         var launchImage: String?
     }
 
-    /// Nothing is to be seen or heard: the app alone is meant (Guide, 2.2.2).
+    /// Whether the notification shows and plays nothing and only wakes the app (Guide, 2.2.2).
     var isSilent: Bool { isContentAvailable && alert == nil && sound == nil && badge == nil }
 
     init(_ payload: [UInt8]) {
-        // What is no such dictionary asks for nothing.
+        // If there is no such dictionary, the notification requests nothing.
         guard let whole = try? JSONDecoder().decode(Whole.self, from: Data(payload)), let aps = whole.aps else {
             return
         }
@@ -117,13 +117,13 @@ private struct SoundValue: Decodable {
     }
 }
 
-/// A text, or a number as text: the tables say texts, and providers write numbers.
+/// A text, or a number as text: the tables require texts, but providers also send numbers.
 private struct Argument: Decodable {
     let text: String
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Whichever of them it is.
+        // Try the types one after the other.
         if let text = try? container.decode(String.self) {
             self.text = text
         } else if let number = try? container.decode(Int64.self) {
@@ -145,9 +145,9 @@ private struct AnyKey: CodingKey {
 }
 
 extension KeyedDecodingContainer<AnyKey> {
-    /// The value of a key; nil where it is missing or of another type.
+    /// Returns the value of a key; nil if it is missing or of another type.
     fileprivate func value<Value: Decodable>(_ key: String) -> Value? {
-        // As the type says: another type counts as missing.
+        // The error does not matter, because a value of another type counts as missing.
         try? decodeIfPresent(Value.self, forKey: AnyKey(stringValue: key))
     }
 

@@ -1,25 +1,25 @@
 import Notifications
 
-/// A service of an app beside its own notifications, or of the system: its pushes are no notifications for the user, and
-/// each reaches the app by a method of its own.
+/// A service of an app or of the system. Its pushes are not notifications for the user; each service has its own
+/// method in ``App``.
 public enum PushService: String, Sendable, Hashable, CaseIterable {
-    /// A call comes in: topic suffix `.voip`.
+    /// An incoming call: topic suffix `.voip`.
     case voip
     /// New data for a watch's complication: `.complication`.
     case complication
-    /// A change of files that the app provides: `.pushkit.fileprovider`.
+    /// A change of the files that the app provides: `.pushkit.fileprovider`.
     case fileProvider = "fileprovider"
-    /// A question where the user is: `.location-query`.
+    /// A request for the user's location: `.location-query`.
     case location
-    /// The start, a new state or the end of a Live Activity: `.push-type.liveactivity`.
+    /// The start, an update or the end of a Live Activity: `.push-type.liveactivity`.
     case liveActivity = "liveactivity"
-    /// Someone talks, or joins or leaves a channel: `.voip-ptt`.
+    /// Someone talks in a channel, joins it or leaves it: `.voip-ptt`.
     case pushToTalk = "pushtotalk"
-    /// New state of the app's controls: `.push-type.controls`.
+    /// A new state of the app's controls: `.push-type.controls`.
     case controls
     /// New data for the app's widgets: `.push-type.widgets`.
     case widgets
-    /// A device is to ask its management server. The topic is the UID of a certificate.
+    /// A request to contact the management server. The topic is the UID of a certificate.
     case mdm
 
     init?(_ kind: TopicKind) {
@@ -38,12 +38,12 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ReceivedNotification {
-    /// Which service of its app it is for; nil for a notification of the app itself.
+    /// The service that the push is for; nil for a notification of the app itself.
     public var service: PushService? {
-        // The app's topic is its bundle ID; a service's has a suffix after it.
+        // An app's topic is its bundle ID. A service's topic has a suffix after it.
         let kind = TopicKind.allCases.first { topic == bundleID + $0.suffix }
         if let service = kind.flatMap({ PushService($0) }) { return service }
-        // Device management has no suffix, and its push type may be missing.
+        // Device management has no suffix, and the push type may be missing.
         let object = JSONObject(payload)
         let isManagement = pushType == PushType.mdm.rawValue || object?[raw: "mdm"] != nil && object?[raw: "aps"] == nil
         return isManagement ? .mdm : nil

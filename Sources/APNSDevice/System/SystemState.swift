@@ -1,24 +1,25 @@
-/// How the system treats the apps on the device: a value that decides what becomes of a notification and of what the
-/// user does. ``DeviceSystem`` carries it out.
+/// Decides what the system does with a notification and with the user's actions. It is a value; ``DeviceSystem``
+/// carries out its decisions.
 struct SystemState: Sendable {
-    /// What is to be done with a notification.
+    /// What to do with a notification.
     enum Delivery: Sendable, Hashable {
         case drop(DropReason)
-        /// The app gets it itself.
+        /// Give it to the app in the foreground.
         case giveToApp(NotificationContent)
-        /// It is for a service of the app; what it has to show, for a Live Activity's alert.
+        /// Give it to the app's method for its service, and show this content if there is some (the alert of a Live
+        /// Activity).
         case giveToService(PushService, shows: NotificationContent?)
-        /// The system shows it, after the extension had its turn; the app is woken besides where it asks for it.
+        /// Show it, after the extension has changed it if it is mutable. Also wake the app if it asks for that.
         case show(NotificationContent, isMutable: Bool, wakesApp: Bool)
-        /// Nothing is shown, the app is woken (Guide, 2.2.2).
+        /// Wake the app and show nothing (Guide, 2.2.2).
         case wake
     }
 
-    /// What the user notices of a notification.
+    /// The parts of a notification that the user notices.
     struct Noticed: Sendable, Hashable {
-        /// What is on show now.
+        /// The notification that is now shown.
         var shown: ShownNotification?
-        /// What the app's badge is now; 0 for none.
+        /// The app's new badge; 0 if it was removed.
         var badge: Int?
         var sound: NotificationContent.Sound?
 
@@ -30,7 +31,7 @@ struct SystemState: Sendable {
         var categories: [String: NotificationCategory] = [:]
         var settings = AppSettings()
         var localizations: Localizations
-        /// The names of its sound files; nil if they are not known.
+        /// The names of the app's sound files; nil if they are not known.
         var sounds: Set<String>?
     }
 
@@ -42,7 +43,8 @@ struct SystemState: Sendable {
 
     // MARK: Apps
 
-    /// - Parameter wasLaunched: whether the app was opened before, in another run of this program.
+    /// Installs an app.
+    /// - Parameter wasLaunched: whether the app was opened in another run of this program.
     mutating func install(
         _ bundleID: String,
         _ localizations: Localizations,
@@ -57,7 +59,8 @@ struct SystemState: Sendable {
         apps[bundleID]?.categories = Dictionary(categories.map { ($0.id, $0) }) { _, last in last }
     }
 
-    /// - Returns: Whether the app was there.
+    /// Removes an app.
+    /// - Returns: Whether the app was installed.
     mutating func remove(_ bundleID: String) -> Bool {
         centre.removeAll(of: bundleID)
         return apps.removeValue(forKey: bundleID) != nil
@@ -72,20 +75,21 @@ struct SystemState: Sendable {
 
     func settings(of bundleID: String) -> AppSettings? { apps[bundleID]?.settings }
 
-    /// The user changes what an app's notifications may do. A badge that is switched off goes at once.
+    /// Changes the settings for an app. If badges are switched off, the badge disappears at once.
     mutating func change(_ settings: AppSettings, of bundleID: String) {
         apps[bundleID]?.settings = settings
         if !settings.badges { centre.setBadge(0, of: bundleID) }
     }
 
-    /// The user opens the app; the one that was in the foreground goes to the background.
-    /// - Returns: Whether it is a launch, at which the app registers, rather than its coming back to the foreground.
+    /// Opens the app. The app that was in the foreground moves to the background.
+    /// - Returns: Whether this is a launch, at which the app registers; false if the app was already in the foreground;
+    ///   nil if it is not installed.
     mutating func open(_ bundleID: String, _ categories: [NotificationCategory]) -> Bool? {
         guard let life = apps[bundleID]?.life else { return nil }
         for other in apps.keys where apps[other]?.life == .foreground { apps[other]?.life = .background }
         apps[bundleID]?.life = .foreground
         register(categories, of: bundleID)
-        // One in the background that is opened was suspended, or is launched anew: both register.
+        // An app in the background was suspended or is launched again. It registers in both cases.
         return life != .foreground
     }
 
@@ -98,14 +102,15 @@ struct SystemState: Sendable {
         apps[bundleID]?.life = .forceQuit
     }
 
-    /// The device was erased or restored: each app has to be opened once before anything comes for it again.
+    /// Resets all apps, as after the device was erased or restored: each one has to be opened again before it
+    /// receives anything.
     mutating func reset() {
         for bundleID in apps.keys { apps[bundleID]?.life = .neverLaunched }
     }
 
     // MARK: Notifications
 
-    /// Says what becomes of a notification.
+    /// Decides what to do with a notification.
     func delivery(of notification: ReceivedNotification) -> Delivery {
         guard let app = apps[notification.bundleID] else { return .drop(.notInstalled) }
         guard app.life != .neverLaunched else { return .drop(.neverLaunched) }
@@ -117,20 +122,20 @@ struct SystemState: Sendable {
         if payload.isSilent { return runs ? .wake : .drop(.forceQuit) }
         let isEmpty = payload.alert == nil && payload.badge == nil && payload.sound == nil
         guard !isEmpty else { return .drop(.nothingToShow) }
-        // The extension is a program of its own: it runs for an app that was ended, too.
+        // The extension is a separate program, so it also runs if the user has ended the app.
         return .show(
             app.audible(content), isMutable: payload.isMutable && content.hasAlert,
             wakesApp: runs && payload.isContentAvailable)
     }
 
-    /// A service's pushes are for the app's code alone; the system shows the alert of a Live Activity.
+    /// A push for a service goes only to the app's code. Of a Live Activity, the system also shows the alert.
     private func delivery(for service: PushService, _ content: NotificationContent, _ app: Installed) -> Delivery {
         let shown = service == .liveActivity && content.hasAlert ? app.audible(content) : nil
         guard app.life == .forceQuit else { return .giveToService(service, shows: shown) }
         return shown.map { .show($0, isMutable: false, wakesApp: false) } ?? .drop(.forceQuit)
     }
 
-    /// Puts a notification on show, as far as the app and the user want it.
+    /// Shows the parts of a notification that the app wants and the user allows.
     mutating func show(
         _ notification: ReceivedNotification,
         _ content: NotificationContent,
@@ -139,7 +144,7 @@ struct SystemState: Sendable {
         guard let app = apps[notification.bundleID] else { return Noticed() }
         let presentation = presentation.intersection(app.settings.allowed)
         var content = app.audible(content)
-        // What is not wanted is no part of what is on show either.
+        // Parts that are not wanted are not part of the shown content either.
         if !presentation.contains(.badge) { content.badge = nil }
         if !presentation.contains(.sound) { content.sound = nil }
         var noticed = Noticed()
@@ -159,12 +164,12 @@ struct SystemState: Sendable {
         return noticed
     }
 
-    /// Why the user noticed nothing of a notification that was shown.
+    /// Returns why the user noticed nothing of a notification that was to be shown.
     func reasonForNothing(of notification: ReceivedNotification) -> DropReason {
         settings(of: notification.bundleID)?.allowed == .all ? .nothingToShow : .switchedOff
     }
 
-    /// Those on show with the same thread identifier of the same app, the newest first (Guide, Table 9-1).
+    /// Returns the shown notifications of the same app and thread identifier, the newest first (Guide, Table 9-1).
     func thread(of shown: ShownNotification) -> [ShownNotification] {
         guard !shown.content.threadID.isEmpty else { return [] }
         return centre.notifications.filter {
@@ -172,8 +177,9 @@ struct SystemState: Sendable {
         }
     }
 
-    /// What the user's response leads to: the notification leaves the centre.
-    /// - Returns: The notification, and whether the app comes to the foreground.
+    /// Handles the user's response and removes the notification.
+    /// - Returns: The notification and whether the app comes to the foreground; nil if the notification is not shown
+    ///   or does not have the action.
     mutating func respond(
         to id: String,
         _ response: NotificationResponse,
@@ -193,7 +199,7 @@ struct SystemState: Sendable {
 }
 
 extension SystemState.Installed {
-    /// A sound file that cannot be found, and the name `default`, are the default sound (Guide, Table 9-1).
+    /// Replaces a sound file that cannot be found by the default sound (Guide, Table 9-1).
     fileprivate func audible(_ content: NotificationContent) -> NotificationContent {
         guard let sounds, let sound = content.sound, !sounds.contains(sound.name) else { return content }
         var content = content

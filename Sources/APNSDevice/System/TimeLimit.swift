@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Work that is given up after a time.
+/// Runs work with a time limit.
 enum TimeLimit {
-    /// Runs `work` for at most the given time. When it is over, `work` is cancelled and not waited for: an app that
-    /// does not heed that holds nobody up.
-    /// - Returns: nil when the time was over first.
+    /// Runs `work` for at most the given time. After that `work` is cancelled, and the function returns without
+    /// waiting for it, so that an app that ignores the cancellation does not block anything.
+    /// - Returns: nil if the time was exceeded.
     static func run<Value: Sendable>(
         _ limit: Duration,
         _ clock: any Clock<Duration>,
@@ -15,7 +15,7 @@ enum TimeLimit {
             race.begin(continuation)
             let working = Task { race.end(await work()) }
             let timing = Task {
-                // Cancelled when the work was quicker.
+                // The sleep is cancelled if the work finished first.
                 guard (try? await clock.sleep(for: limit)) != nil else { return }
                 if race.end(nil) { working.cancel() }
             }
@@ -23,7 +23,7 @@ enum TimeLimit {
         }
     }
 
-    /// Two that run for one continuation: the first to end resumes it.
+    /// Two tasks that compete for one continuation. The first one to end resumes it.
     private final class Race<Value: Sendable>: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Value?, Never>?
@@ -45,7 +45,8 @@ enum TimeLimit {
             if isOver { afterwards() }
         }
 
-        /// - Returns: Whether it is the first.
+        /// Ends the race.
+        /// - Returns: Whether this call was the first.
         @discardableResult
         func end(_ value: Value?) -> Bool {
             let (continuation, afterwards) = state.withLock { state in

@@ -1,6 +1,6 @@
-/// Why a notification was not accepted, or could not be made.
+/// The reason why a notification was not accepted, or could not be made.
 public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private let name: String
 
@@ -8,39 +8,41 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let badCredentials = Code(name: "badCredentials")
         /// The address or the authority's certificate of a custom environment cannot be used.
         public static let badEnvironment = Code(name: "badEnvironment")
-        /// The notification breaks a rule of the Guide, or cannot be encoded. It was not sent.
+        /// The notification breaks a rule of the Guide or cannot be encoded. It was not sent.
         public static let badNotification = Code(name: "badNotification")
-        /// The service refused it: ``ProviderError/rejection`` says why.
+        /// The service refused the notification. ``ProviderError/rejection`` has the reason.
         public static let rejected = Code(name: "rejected")
-        /// No connection: the host is unknown, nobody listens there, TLS failed, or what answers does not speak HTTP/2.
-        /// The notification was not sent.
+        /// The client could not connect: the host is unknown, nothing listens there, TLS failed, or the server does
+        /// not speak HTTP/2. The notification was not sent.
         public static let cannotConnect = Code(name: "cannotConnect")
-        /// The connection ended before the answer: the service may have taken the notification or not.
+        /// The connection ended before the answer came. The service may have accepted the notification.
         public static let connectionLost = Code(name: "connectionLost")
-        /// The service gave up the request without an answer.
+        /// The service refused or reset the request's stream, or ended the connection, and gave no answer.
         public static let gaveUp = Code(name: "gaveUp")
-        /// What answered is no push service: the answer is none that the Guide knows.
+        /// The answer does not have the form that the Guide describes, so the server is not a push service.
         public static let unexpectedAnswer = Code(name: "unexpectedAnswer")
-        /// No answer in time. ``ProviderError/mayHaveBeenTaken`` says whether it was sent.
+        /// No answer came before the deadline. ``ProviderError/mayHaveBeenTaken`` says whether the notification was
+        /// sent.
         public static let deadlineExceeded = Code(name: "deadlineExceeded")
-        /// More notifications wait than ``ProviderClient/Configuration/maximumWaiting`` allows.
+        /// More notifications are waiting than ``ProviderClient/Configuration/maximumWaiting`` allows.
         public static let overloaded = Code(name: "overloaded")
         /// The caller's task was cancelled.
         public static let cancelled = Code(name: "cancelled")
         /// The client was shut down.
         public static let shutDown = Code(name: "shutDown")
 
-        /// The name.
+        /// The code's name, such as `cannotConnect`.
         public var description: String { name }
     }
 
-    /// What kind of thing went wrong.
+    /// The kind of error.
     public let code: Code
-    /// What happened, in a sentence for a person. Without secrets.
+    /// A sentence for a person that says what happened. It contains no secrets.
     public let cause: String
-    /// The service's answer, where it refused.
+    /// The service's rejection, if the service refused the notification.
     public let rejection: PushRejection?
-    /// Whether the notification was sent and not answered: sending it again may deliver it twice.
+    /// Whether the notification may have been accepted although no valid answer came. Sending it again may deliver
+    /// it twice.
     public let mayHaveBeenTaken: Bool
 
     init(
@@ -59,6 +61,6 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
         self.init(.rejected, rejection.description, rejection: rejection)
     }
 
-    /// The cause.
+    /// The same sentence as ``cause``.
     public var description: String { cause }
 }

@@ -1,16 +1,16 @@
-/// What the service answered to one request, as it stands in the response (Guide, Tables 8-3 to 8-5).
+/// The service's answer to one request, with the values of the response (Guide, Tables 8-3 to 8-5).
 package struct PushAnswer: Sendable, Hashable {
     /// The HTTP status: 200 is success.
     package var status: Int
-    /// The notification's identifier, as the service says it.
+    /// The notification's identifier, from the `apns-id` header.
     package var apnsID: String?
-    /// Development only: for the delivery log.
+    /// The identifier for the delivery log; in the development environment only.
     package var uniqueID: String?
-    /// Why it was refused.
+    /// The reason of a rejection, from the body.
     package var reason: String?
-    /// In milliseconds since 1970; with 410 only.
+    /// The time from which the device token was invalid, in milliseconds since 1970; with status 410 only.
     package var timestamp: UInt64?
-    /// What was wrong with this request, where the service says it.
+    /// A description of the mistake in this request, if the service sends one.
     package var detail: String?
 
     package init(

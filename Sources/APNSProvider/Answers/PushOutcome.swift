@@ -1,16 +1,16 @@
-/// What became of one notification of many.
+/// The outcome of one notification of a bulk call.
 public struct PushOutcome<Item: Sendable>: Sendable {
-    /// What was taken from the sequence.
+    /// The element of the sequence that was sent.
     public let item: Item
-    /// The service's receipt, or why there is none.
+    /// The service's receipt if it accepted the notification, otherwise the error.
     public let result: Result<PushReceipt, ProviderError>
 
-    /// Whether the service took it.
+    /// Whether the service accepted the notification.
     public var isAccepted: Bool { if case .success = result { true } else { false } }
 }
 
 extension Result<PushAnswer, ProviderError> {
-    /// A receipt where the service took the notification, an error where it refused or did not answer.
+    /// A receipt if the service accepted the notification; an error if it refused or did not answer.
     var receipt: Result<PushReceipt, ProviderError> {
         flatMap { answer in
             guard answer.status == 200 else { return .failure(ProviderError(PushRejection(answer))) }

@@ -1,7 +1,8 @@
-/// What the service gives for a notification that it took (Guide, Table 8-3).
+/// The service's receipt for a notification that it accepted (Guide, Table 8-3).
 public struct PushReceipt: Sendable, Hashable {
-    /// The notification's identifier, the one it was sent with or a new one: a canonical UUID.
+    /// The notification's identifier, a canonical UUID: the one it was sent with, or one that the service made.
     public let apnsID: String
-    /// An identifier for looking the notification up in the service's delivery log; development environment only.
+    /// The identifier for finding the notification in the service's delivery log; in the development environment
+    /// only.
     public let uniqueID: String?
 }

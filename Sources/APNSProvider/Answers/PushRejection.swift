@@ -1,24 +1,25 @@
 public import Foundation
 import Notifications
 
-/// A refusal: the service's reason, and what goes with it (Guide, Table 8-6).
+/// The service's refusal of a notification: a status, a reason and details (Guide, Table 8-6).
 public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
-    /// Why.
+    /// The reason why the service refused the notification.
     public let reason: Reason
-    /// The notification's identifier, as the service says it.
+    /// The notification's identifier, from the service's answer.
     public let apnsID: String?
-    /// With status 410: when the device token was last known to be no longer valid. A device token that its app
-    /// registered later is good again (Table 8-5).
+    /// With status 410, the last time at which the service knew the device token to be invalid. If the app
+    /// registered the device token after this time, it is valid again (Table 8-5).
     public let timestamp: Date?
-    /// What was wrong with this request, where the service says it. Carillon does, in development.
+    /// A description of the mistake in this request, if the service sends one. Carillon does so in the development
+    /// environment.
     public let detail: String?
 
-    /// What to do about it.
+    /// What the provider should do about the rejection.
     public var advice: Advice { reason.advice ?? Advice(status: status) }
 
-    /// A sentence for a person.
+    /// A sentence for a person with the status, the reason and its meaning.
     public var description: String {
         let meaning = detail ?? reason.meaning
         return "The service refused: \(status) \(reason)\(meaning.map { ": " + $0 } ?? ".")"
@@ -34,28 +35,28 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension PushRejection {
-    /// Why the service refused. Those that this library knows are static members; others are kept as they came. Two
-    /// spellings of the same reason are equal.
+    /// The reason of a rejection. The reasons that this library knows are static members. Other reasons keep the
+    /// service's text. Two spellings of the same reason are equal.
     public struct Reason: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-        /// The reason as it stands in the answer.
+        /// The reason's text in the service's answer, such as `BadDeviceToken`.
         public let rawValue: String
 
-        /// Takes a reason as it stands in the answer.
+        /// Creates a reason from its text in the service's answer.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The reason as it stands in the answer.
+        /// The reason's text in the service's answer.
         public var description: String { rawValue }
 
-        /// What the reason means, a sentence; nil for one that this library does not know.
+        /// A sentence that explains the reason; nil if this library does not know the reason.
         public var meaning: String? { Rejection.Reason(rawValue: canonical)?.row.meaning }
-        /// What to do; nil for a reason that this library does not know.
+        /// What the provider should do; nil if this library does not know the reason.
         public var advice: Advice? { known.map { Advice($0.row.advice) } }
 
         public static func == (one: Reason, other: Reason) -> Bool { one.canonical == other.canonical }
         public func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-        /// The reason in the spelling of Apple's page. The service has been seen to send another one for
-        /// ``badEnvironmentKeyIDInToken``.
+        /// The reason in the spelling of Apple's documentation. The service has been seen to spell
+        /// ``badEnvironmentKeyIDInToken`` differently.
         private var canonical: String {
             known == .badEnvironmentKeyInToken ? Rejection.Reason.badEnvironmentKeyIDInToken.rawValue : rawValue
         }
@@ -65,51 +66,53 @@ extension PushRejection {
 
         /// The collapse identifier is longer than 64 bytes.
         public static let badCollapseID = Reason(.badCollapseID)
-        /// The device token is not one of this environment.
+        /// The device token does not belong to this environment.
         public static let badDeviceToken = Reason(.badDeviceToken)
-        /// The expiration is no date.
+        /// The `apns-expiration` value is not a date in whole seconds.
         public static let badExpirationDate = Reason(.badExpirationDate)
-        /// The identifier is no canonical UUID.
+        /// The `apns-id` value is not a canonical UUID.
         public static let badMessageID = Reason(.badMessageID)
-        /// The priority is none, or does not suit the payload.
+        /// The `apns-priority` value is not 10, 5 or 1, or it is not allowed for this payload.
         public static let badPriority = Reason(.badPriority)
-        /// The topic is none.
+        /// The `apns-topic` value is not a topic.
         public static let badTopic = Reason(.badTopic)
-        /// The device token belongs to another app than the topic.
+        /// The device token belongs to a different app than the topic.
         public static let deviceTokenNotForTopic = Reason(.deviceTokenNotForTopic)
-        /// A header stands in the request more than once.
+        /// The request has the same header more than once.
         public static let duplicateHeaders = Reason(.duplicateHeaders)
         /// The connection was idle for too long.
         public static let idleTimeout = Reason(.idleTimeout)
-        /// The push type is none.
+        /// The `apns-push-type` value is not a push type.
         public static let invalidPushType = Reason(.invalidPushType)
-        /// The request names no device token.
+        /// The path contains no device token.
         public static let missingDeviceToken = Reason(.missingDeviceToken)
-        /// The request names no topic.
+        /// The `apns-topic` header is missing, and it is required.
         public static let missingTopic = Reason(.missingTopic)
-        /// There is no payload.
+        /// The body is not a JSON dictionary.
         public static let payloadEmpty = Reason(.payloadEmpty)
-        /// These credentials or this push type may not send to the topic.
+        /// The credentials or the push type are not allowed for this topic.
         public static let topicDisallowed = Reason(.topicDisallowed)
         /// The certificate is bad.
         public static let badCertificate = Reason(.badCertificate)
         /// The certificate is for the other environment.
         public static let badCertificateEnvironment = Reason(.badCertificateEnvironment)
-        /// The provider token was issued more than an hour ago. The client has renewed it in vain: look at the clock.
+        /// The provider token was issued more than an hour ago. The client has already renewed it without success,
+        /// so check the machine's clock.
         public static let expiredProviderToken = Reason(.expiredProviderToken)
-        /// The credentials do not allow this.
+        /// The credentials do not allow this action.
         public static let forbidden = Reason(.forbidden)
-        /// The provider token could not be verified: the key is revoked, or of another team.
+        /// The provider token is not valid or could not be verified, for example because its key was revoked or
+        /// belongs to another team.
         public static let invalidProviderToken = Reason(.invalidProviderToken)
-        /// There is neither a certificate nor a provider token.
+        /// The connection has no provider certificate, and the request has no provider token.
         public static let missingProviderToken = Reason(.missingProviderToken)
-        /// The key is not related to the key of the first notification on this connection. On another connection it can be
-        /// used: the client opens one and sends the notification again.
+        /// The key is not related to the key of the first notification on this connection. The client opens another
+        /// connection and sends the notification again.
         public static let unrelatedKeyIDInToken = Reason(.unrelatedKeyIDInToken)
-        /// The key is for the other environment. The reason came as `BadEnvironmentKeyIdInToken` or as
+        /// The key is for the other environment. The service spells this reason `BadEnvironmentKeyIdInToken` or
         /// `BadEnvironmentKeyInToken`.
         public static let badEnvironmentKeyIDInToken = Reason(.badEnvironmentKeyIDInToken)
-        /// The path is none of the service's.
+        /// The path is not `/3/device/` and a device token.
         public static let badPath = Reason(.badPath)
         /// The method is not POST.
         public static let methodNotAllowed = Reason(.methodNotAllowed)
@@ -117,34 +120,34 @@ extension PushRejection {
         public static let unregistered = Reason(.unregistered)
         /// The device token has expired.
         public static let expiredToken = Reason(.expiredToken)
-        /// The payload is larger than its kind allows.
+        /// The payload is larger than its push type allows.
         public static let payloadTooLarge = Reason(.payloadTooLarge)
-        /// The provider token changes too often.
+        /// The provider token changes too often on this connection.
         public static let tooManyProviderTokenUpdates = Reason(.tooManyProviderTokenUpdates)
         /// Too many requests were made to the same device token.
         public static let tooManyRequests = Reason(.tooManyRequests)
         /// The service failed.
         public static let internalServerError = Reason(.internalServerError)
-        /// The service cannot take the notification now.
+        /// The service cannot accept the notification now.
         public static let serviceUnavailable = Reason(.serviceUnavailable)
         /// The service is shutting down.
         public static let shutdown = Reason(.shutdown)
     }
 
-    /// What a provider should do about a rejection. What can be done by a client is done before you see it: sending
-    /// again within the deadline, renewing the provider token, opening another connection.
+    /// What a provider should do about a rejection. The client has already done what it can: it sends again within
+    /// the deadline, renews the provider token and opens another connection.
     public enum Advice: Sendable, Hashable, CaseIterable {
-        /// The request itself is wrong: sending it again gives the same answer.
+        /// Correct the request. Sending it again unchanged gives the same answer.
         case mendRequest
         /// Stop sending to this device token until the app registers again.
         case forgetDeviceToken
-        /// The provider token is too old.
+        /// Make a new provider token, because this one is too old.
         case renewProviderToken
-        /// The key, certificate or account needs attention.
+        /// Check the key, the certificate or the account.
         case mendCredentials
-        /// Send again, later.
+        /// Send the notification again later.
         case retryLater
-        /// The connection ends: send again on another.
+        /// Send the notification again on another connection, because this one ends.
         case reconnect
 
         init(_ advice: RejectionAdvice) {
@@ -159,7 +162,7 @@ extension PushRejection {
                 }
         }
 
-        /// For reasons that this library does not know, by what their status means (Table 8-4).
+        /// Chooses the advice for a reason that this library does not know, from the status (Table 8-4).
         init(status: Int) {
             self =
                 switch status {

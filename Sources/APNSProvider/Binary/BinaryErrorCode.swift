@@ -1,9 +1,9 @@
-/// Why the binary API refused a notification or ended a connection (Guide, Table A-4).
+/// The reason why the binary API refused a notification or ended a connection (Guide, Table A-4).
 public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
-    /// As it stands in the error packet.
+    /// The status code of the error packet.
     public let rawValue: UInt8
 
-    /// Takes any code, those that the Guide does not know as well.
+    /// Creates an error code from any status code, including those that the Guide does not define.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     public static let processingError = BinaryErrorCode(rawValue: 1)
@@ -18,7 +18,7 @@ public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
     public static let protocolError = BinaryErrorCode(rawValue: 128)
     public static let unknown = BinaryErrorCode(rawValue: 255)
 
-    /// The table's own words.
+    /// The description of the code in Table A-4.
     public var description: String {
         switch self {
         case .processingError: "Processing error"
@@ -36,7 +36,7 @@ public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The status that the HTTP/2 API has for the same.
+    /// The status with which the HTTP/2 API reports the same error.
     public var httpStatus: Int {
         switch self {
         case .invalidPayloadSize: 413
@@ -45,7 +45,8 @@ public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The reason that the HTTP/2 API has for the same; the table's own words where it has none.
+    /// The reason with which the HTTP/2 API reports the same error; the description in Table A-4 if the HTTP/2 API
+    /// has none.
     public var reason: String {
         switch self {
         case .processingError: "ServiceUnavailable"
@@ -61,12 +62,13 @@ public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What became of one notification.
+/// The outcome of one notification.
 public enum BinaryOutcome: Sendable, Hashable {
-    /// The service took it. Whether the app is still on the device, the feedback service tells.
+    /// The service accepted the notification. Read the feedback service to learn whether the app is still on the
+    /// device.
     case accepted
-    /// The service refused it.
+    /// The service refused the notification.
     case refused(BinaryErrorCode)
-    /// It could not be sent, or nobody knows whether it was taken.
+    /// The notification could not be sent, or it is unknown whether the service accepted it.
     case failed(ProviderError)
 }

@@ -2,28 +2,30 @@ public import NIOCore
 public import NIOPosix
 import NIOSSL
 
-/// A provider that speaks the legacy binary API: for servers that know no other. ``ProviderClient`` is what everybody
-/// else wants.
+/// A provider that uses the legacy binary API, for servers that support nothing else. In all other cases, use
+/// ``ProviderClient``.
 ///
-/// Notifications go out in large writes. What was sent is kept until the service has said that it is safe; what it has
-/// discarded is sent again, and nothing else, unless a connection ends without a word.
+/// Notifications are sent in large writes, and kept until the service has confirmed them. Those that the service
+/// discarded are sent again. All that are unconfirmed are sent again if a connection ends without an error packet,
+/// so the device may then receive some of them twice.
 public struct BinaryProvider: Sendable {
     private let environment: APNSEnvironment
     private let credentials: ProviderCredentials
     private let group: any EventLoopGroup
     private let limits: BinaryWindow.Limits
 
-    /// In bytes, of one write.
+    /// The size of one write, in bytes.
     private static let writeBytes = 65_536
 
-    /// How long the service may take to say something once everything was written.
+    /// The time to wait for the service's error packet after everything was written.
     private static let patience = TimeAmount.seconds(30)
 
+    /// Creates a provider.
     /// - Parameters:
     ///   - environment: the host, and the binary API's port (2195).
-    ///   - credentials: a provider certificate; the binary API knows no provider tokens.
-    ///   - group: where it sends; the process's own by default.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when it is none.
+    ///   - credentials: a provider certificate. The binary API does not support provider tokens.
+    ///   - group: the event loops to use; by default those that the process shares.
+    /// - Throws: ``ProviderError/Code/badCredentials`` if the credentials are not a certificate.
     public init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
@@ -47,10 +49,12 @@ public struct BinaryProvider: Sendable {
         self.limits = limits
     }
 
-    /// Sends notifications, and tells what became of each, in their order, once all are settled.
+    /// Sends notifications and returns all outcomes, in the order of `pushes`, when the last one is known.
     ///
-    /// The first connection is tried once. Where a later one ends without any news, the rest is sent again a few times
-    /// and then given up.
+    /// If the first connection cannot be opened, everything fails at once. If a later connection ends and no further
+    /// notification was confirmed, the rest is sent again a few times before it fails.
+    /// - Returns: One outcome for each notification. If the task is cancelled, those without an outcome fail with
+    ///   ``ProviderError/Code/cancelled``.
     public func send(_ pushes: [BinaryPush]) async -> [BinaryOutcome] {
         var window = BinaryWindow(count: pushes.count, limits: limits)
         var step = pushes.isEmpty ? BinaryWindow.Step.finished : .connect(after: .zero)
@@ -69,7 +73,7 @@ public struct BinaryProvider: Sendable {
         return window.outcomes.map { $0 ?? .failed(ProviderError(.connectionLost, "The service said nothing.")) }
     }
 
-    /// Sends some of them on one connection, and the probe after them.
+    /// Sends some of the notifications on one connection, followed by the probe.
     private func exchange(_ pushes: [BinaryPush], _ positions: Range<Int>) async throws -> BinaryWindow.End {
         let connection = try await LegacyConnection.connect(
             to: environment, credentials, reading: LegacyConnection.packetBytes, group)
@@ -89,7 +93,7 @@ public struct BinaryProvider: Sendable {
             await connection.close()
             throw CancellationError()
         } catch {
-            // What the service had to say may have come before it stopped reading.
+            // The service may have sent its error packet before it stopped reading, so read it.
         }
         let answer = await connection.read(within: Self.patience)
         await connection.close()

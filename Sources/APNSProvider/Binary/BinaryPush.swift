@@ -4,23 +4,26 @@ import Notifications
 
 /// A notification for the legacy binary API (Guide, 3.1). Its topic is the UID of the provider certificate's subject.
 public struct BinaryPush: Sendable, Hashable {
-    /// In bytes: what a field can hold. What the service takes is less: 2,048 bytes of payload.
+    /// The largest size of a field, in bytes. The service accepts less: 2,048 bytes of payload.
     public static let maximumFieldBytes = 65_535
 
     let deviceToken: [UInt8]
     let payload: [UInt8]
-    /// When it is no longer valid, in seconds since 1970; 0 for one attempt, nil for the service's own retention.
+    /// The time at which the notification expires, in seconds since 1970. 0 means a single attempt; nil means that
+    /// the service decides.
     public var expiration: UInt32?
-    /// 10 or 5; nil for 10.
+    /// The priority: 10 or 5; nil means 10.
     public var priority: UInt8?
 
+    /// Creates a notification.
     /// - Parameters:
-    ///   - deviceToken: hexadecimal digits.
+    ///   - deviceToken: the device token as hexadecimal digits.
     ///   - payload: a JSON dictionary in UTF-8.
-    ///   - expiration: in seconds since 1970; 0 for one attempt, nil for the service's own retention.
-    ///   - priority: 10 or 5; nil for 10.
-    /// - Throws: ``ProviderError/Code/badNotification`` when these are no digits or a field cannot hold them. Everything
-    ///   else is the service's to judge.
+    ///   - expiration: the time at which the notification expires, in seconds since 1970. 0 means a single attempt;
+    ///     nil means that the service decides.
+    ///   - priority: 10 or 5; nil means 10.
+    /// - Throws: ``ProviderError/Code/badNotification`` if the device token is not hexadecimal digits, or if a value
+    ///   is too large for its field. Everything else is left to the service.
     public init(
         deviceToken: String,
         payload: [UInt8],
@@ -43,7 +46,7 @@ public struct BinaryPush: Sendable, Hashable {
         self.priority = priority
     }
 
-    /// Writes it as a frame of items (Guide, Tables ).
+    /// Writes the notification as a frame of items (Guide, Tables ).
     func write(_ identifier: UInt32, to buffer: inout ByteBuffer) {
         Self.writeFrame(to: &buffer) { buffer in
             Self.writeItem(.deviceToken, deviceToken, to: &buffer)
@@ -54,8 +57,8 @@ public struct BinaryPush: Sendable, Hashable {
         }
     }
 
-    /// Writes a notification that lacks everything: the error packet it gets is the only way to learn that everything
-    /// before it was accepted, for to good notifications nothing is answered.
+    /// Writes a notification without a device token and payload. The service does not answer valid notifications, so
+    /// the error packet for this one is the only confirmation that all before it were accepted.
     static func writeProbe(_ identifier: UInt32, to buffer: inout ByteBuffer) {
         writeFrame(to: &buffer) { buffer in
             buffer.writeMultipleIntegers(Item.identifier.rawValue, UInt16(4), identifier)

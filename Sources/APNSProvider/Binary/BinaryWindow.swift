@@ -1,41 +1,44 @@
-/// What a provider has sent and keeps until it is safe (Guide, 3.1.2).
+/// The notifications that a provider has sent on the binary API and keeps until the service has confirmed them
+/// (Guide, 3.1.2).
 ///
-/// Notifications go out in their order, so many of them on one connection, and after them a probe whose error packet says
-/// that all before it are safe. An error packet for another one says as much of those before that one; those after it were
-/// discarded and go out again on the next connection. A pure state machine over positions in the caller's list.
+/// A connection sends a limited number of notifications in order, and then a probe. The probe's error packet
+/// confirms all notifications before it. An error packet for another notification confirms those before that one;
+/// the service discarded those after it, so they are sent again on the next connection. A pure state machine over
+/// positions in the caller's list.
 struct BinaryWindow {
-    /// The first position that is not settled.
+    /// The first position without an outcome.
     private(set) var first = 0
-    /// Nil for what is not settled yet.
+    /// The outcomes by position; nil if the outcome is not known yet.
     private(set) var outcomes: [BinaryOutcome?]
     private var failures = 0
     private let limits: Limits
 
-    /// The bounds of a window, each with the reason for its value.
+    /// The limits of a window, each with the reason for its value.
     struct Limits: Sendable, Hashable {
-        /// How many are sent before the service is asked whether all are safe: what is kept for sending it again.
+        /// The number of notifications that are sent before the probe, and so the number that may have to be sent
+        /// again.
         var kept = 10_000
-        /// How many connections in a row may end without any news before the rest is given up.
+        /// The number of connections in a row that may end without a confirmation before the rest fails.
         var attempts = 4
-        /// How long the second attempt of them waits; each further one waits twice as long.
+        /// The delay before the second attempt. Each further delay is twice as long.
         var delay = Duration.seconds(1)
     }
 
     /// How a connection ended.
     enum End: Sendable, Hashable {
         case packet(BinaryErrorCode, identifier: UInt32)
-        /// Without a word: what of it was accepted, nobody knows.
+        /// It ended without an error packet, so it is unknown which notifications were accepted.
         case lost(ProviderError)
     }
 
     /// What to do next.
     enum Step: Hashable {
-        /// Send ``BinaryWindow/next`` on another connection, after a while.
+        /// Send ``BinaryWindow/next`` on another connection after this delay.
         case connect(after: Duration)
         case finished
     }
 
-    /// The identifier of the probe; positions never reach it.
+    /// The identifier of the probe. Positions never reach it.
     static let probe = UInt32.max
 
     init(count: Int, limits: Limits = Limits()) {
@@ -43,13 +46,14 @@ struct BinaryWindow {
         self.limits = limits
     }
 
-    /// The positions that go out on the next connection.
+    /// The positions that are sent on the next connection.
     var next: Range<Int> { first..<min(outcomes.count, first + limits.kept) }
 
-    /// What a position is known by to the service: never 0, which it says when it does not know.
+    /// Returns the identifier of a position in the binary API. It is never 0, which the service sends if it does not
+    /// know the identifier.
     static func identifier(_ position: Int) -> UInt32 { UInt32(truncatingIfNeeded: position + 1) }
 
-    /// The connection on which ``next`` was sent has ended.
+    /// Handles the end of the connection on which ``next`` was sent.
     mutating func ended(_ end: End) -> Step {
         let sent = next
         guard case .packet(let code, let identifier) = end else {
@@ -73,7 +77,7 @@ struct BinaryWindow {
         let news = position > first
         settle(position, .accepted)
         if code == .processingError, news || failures + 1 < limits.attempts {
-            // It may do better next time, and so it goes out first.
+            // The next attempt may succeed, so this notification is sent first.
             failures = news ? 1 : failures + 1
             return .connect(after: limits.delay * (1 << (failures - 1)))
         }
@@ -81,7 +85,7 @@ struct BinaryWindow {
         return proceed()
     }
 
-    /// Settles everything before the position.
+    /// Sets the outcome of all open positions before `end`.
     private mutating func settle(_ end: Int, _ outcome: BinaryOutcome) {
         for position in first..<max(first, end) { outcomes[position] = outcome }
         first = max(first, end)

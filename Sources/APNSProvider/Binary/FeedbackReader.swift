@@ -3,7 +3,7 @@ public import NIOCore
 public import NIOPosix
 import Notifications
 
-/// Reads the feedback service (Guide, 3.1.3): the device tokens whose app is gone since the last reading.
+/// Reads the feedback service (Guide, 3.1.3): the device tokens whose app was removed since the last reading.
 ///
 /// ```swift
 /// let reader = FeedbackReader(environment: environment, credentials: credentials)
@@ -14,13 +14,14 @@ public struct FeedbackReader: Sendable {
     private let credentials: ProviderCredentials
     private let group: any EventLoopGroup
 
-    /// In bytes: more than a million entries.
+    /// The largest list, in bytes: more than a million entries.
     private static let maximumBytes = 64 << 20
 
+    /// Creates a reader.
     /// - Parameters:
     ///   - environment: the host, and the feedback service's port (2196).
     ///   - credentials: the provider certificate of the app.
-    ///   - group: where it reads; the process's own by default.
+    ///   - group: the event loops to use; by default those that the process shares.
     public init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
@@ -31,11 +32,11 @@ public struct FeedbackReader: Sendable {
         self.group = group
     }
 
-    /// Reads the list. The service takes off it what was read, once it was read to its end.
-    /// - Parameter deadline: how long the whole list may take, once there is a connection.
-    /// - Throws: ``ProviderError``: ``ProviderError/Code/badCredentials`` unless these are a certificate,
+    /// Reads the whole list. The service then removes from its list what was read.
+    /// - Parameter deadline: the time for the whole list, once there is a connection.
+    /// - Throws: ``ProviderError``: ``ProviderError/Code/badCredentials`` if the credentials are not a certificate,
     ///   ``ProviderError/Code/cannotConnect``, ``ProviderError/Code/deadlineExceeded``,
-    ///   ``ProviderError/Code/cancelled``, or ``ProviderError/Code/connectionLost`` where the list has no end.
+    ///   ``ProviderError/Code/cancelled``, or ``ProviderError/Code/connectionLost`` if the list is incomplete.
     public func read(deadline: Duration = .seconds(300)) async throws(ProviderError) -> [FeedbackItem] {
         guard case .certificate = credentials.kind else {
             throw ProviderError(.badCredentials, "The feedback service takes a provider certificate alone.")
@@ -61,15 +62,16 @@ public struct FeedbackReader: Sendable {
         return items
     }
 
-    /// Reads the list, and takes its device tokens out of the record, but for those that their app registered again
-    /// since: what the answer 410 does for one of them, this does for all.
+    /// Reads the list and removes its device tokens from the record, except those that their app has registered
+    /// again since. This is the same as the client does after a 410.
     /// - Parameters:
     ///   - deviceTokens: your record.
-    ///   - topic: the app's, whose certificate the credentials are.
-    ///   - deadline: how long the whole list may take, once there is a connection.
-    /// - Returns: What was taken out.
-    /// - Throws: What ``read(deadline:)`` throws, or the record's first error. By then the list is taken off the service,
-    ///   so all the others were tried as well; what was left in the record comes back with the next notification to it.
+    ///   - topic: the topic of the app that the certificate belongs to.
+    ///   - deadline: the time for the whole list, once there is a connection.
+    /// - Returns: The entries whose device tokens were removed.
+    /// - Throws: The errors of ``read(deadline:)``, or the record's first error. In the second case all other
+    ///   entries were processed as well, because the service has already removed them from its list. A device token
+    ///   that stayed in the record is reported again after the next notification to it.
     @discardableResult
     public func forgetInactive(
         in deviceTokens: some DeviceTokens,
@@ -79,7 +81,7 @@ public struct FeedbackReader: Sendable {
         var forgotten: [FeedbackItem] = []
         var failure: (any Error)?
         for item in try await read(deadline: deadline) {
-            // One that is too long for a device token is in nobody's record.
+            // A token that is too long for a ``DeviceToken`` cannot be in the record.
             guard let token = DeviceToken(item.deviceToken) else { continue }
             do {
                 if try await deviceTokens.forget(token, topic: topic, inactiveSince: item.date) {
@@ -94,19 +96,19 @@ public struct FeedbackReader: Sendable {
     }
 }
 
-/// A device token whose app is gone.
+/// A device token whose app was removed from the device.
 public struct FeedbackItem: Sendable, Hashable {
-    /// Lower-case hexadecimal digits.
+    /// The device token as lower-case hexadecimal digits.
     public let deviceToken: String
-    /// When the service found that out, in seconds since 1970. Where the device token was registered again after that, it
-    /// is good.
+    /// The time at which the service found out, in seconds since 1970. If the device token was registered again
+    /// later, it is valid.
     public let timestamp: UInt32
 
-    /// The same as a date. The service cuts off what is less than a second; an app that was registered again within that
-    /// second is kept, which costs one more notification and no user.
+    /// The timestamp as a date. The service cuts it off to whole seconds. If the app was registered again within
+    /// that second, the device token is kept, which costs one more notification at most.
     public var date: Date { Date(timeIntervalSince1970: Double(timestamp)) }
 
-    /// Reads one (Guide, Table A-5); nil where the bytes end before it does.
+    /// Reads one entry (Guide, Table A-5). Returns nil if the bytes end before the entry does.
     init?(_ bytes: inout ByteBuffer) {
         guard let (timestamp, length) = bytes.readMultipleIntegers(as: (UInt32, UInt16).self),
             let token = bytes.readBytes(length: Int(length))

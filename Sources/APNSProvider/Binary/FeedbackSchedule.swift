@@ -1,11 +1,11 @@
 public import Logging
 public import ServiceLifecycle
 
-/// Reads the feedback service once a day, and takes what it says out of the provider's record: "query the feedback service
-/// daily" (Guide, 3.1.3).
+/// Reads the feedback service once a day and removes the device tokens in its list from the provider's record:
+/// "query the feedback service daily" (Guide, 3.1.3).
 ///
-/// A `Service` of swift-service-lifecycle, to run beside a ``ProviderClient``. Make one for each app: the feedback service
-/// has a list of its own for each, that of its certificate.
+/// Run it as a `Service` of swift-service-lifecycle beside a ``ProviderClient``. Make one for each app, because the
+/// feedback service has a separate list for each app's certificate.
 ///
 /// ```swift
 /// let schedule = FeedbackSchedule(reader, in: deviceTokens, topic: "com.example.app")
@@ -20,14 +20,16 @@ public struct FeedbackSchedule<Tokens: DeviceTokens>: Service {
     private let clock: any Clock<Duration>
     private let report: @Sendable ([FeedbackItem]) -> Void
 
+    /// Creates a schedule.
     /// - Parameters:
-    ///   - reader: reads the app's list.
+    ///   - reader: the reader of the app's list.
     ///   - deviceTokens: your record.
-    ///   - topic: the app's, whose certificate the reader has.
-    ///   - interval: from one reading to the next; a minute at least.
-    ///   - logger: is told when a reading fails, at info.
-    ///   - clock: measures the time between readings.
-    ///   - report: is told what each reading took out of the record; it has to return soon.
+    ///   - topic: the topic of the app that the reader's certificate belongs to.
+    ///   - interval: the time from one reading to the next; at least a minute.
+    ///   - logger: the logger. A reading that fails is logged at level info.
+    ///   - clock: the clock that measures the time between readings.
+    ///   - report: is called after each reading with the entries whose device tokens were removed. It has to return
+    ///     soon.
     public init(
         _ reader: FeedbackReader,
         in deviceTokens: Tokens,
@@ -46,10 +48,10 @@ public struct FeedbackSchedule<Tokens: DeviceTokens>: Service {
         self.report = report
     }
 
-    /// Reads now and then at intervals, until the graceful shutdown begins or the task is cancelled. A reading that fails is
-    /// repeated after a minute at first, and then ever later.
+    /// Reads once at the start and then at intervals, until the graceful shutdown begins or the task is cancelled.
+    /// If a reading fails, it is repeated after a minute, then after longer and longer delays.
     public func run() async throws {
-        // Either way it is time to end.
+        // The schedule ends in both cases, so the error does not matter.
         try? await cancelWhenGracefulShutdown { try await readForEver() }
     }
 
@@ -70,11 +72,11 @@ public struct FeedbackSchedule<Tokens: DeviceTokens>: Service {
     }
 }
 
-/// How long to wait from one reading of the feedback service to the next.
+/// Decides how long to wait from one reading of the feedback service to the next.
 struct FeedbackTiming: Sendable, Hashable {
-    /// A list changes too slowly for a connection more often than this.
+    /// The shortest interval. The list changes too slowly to read it more often.
     static let shortest = Duration.seconds(60)
-    /// An outage of the service is over within hours, and the list is kept meanwhile.
+    /// The longest delay after a failure. Outages last hours at most, and the service keeps the list meanwhile.
     static let longestAfterFailure = Duration.seconds(3_600)
 
     private let interval: Duration

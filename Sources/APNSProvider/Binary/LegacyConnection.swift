@@ -4,27 +4,27 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A connection to the binary API or the feedback service: TLS with a certificate, and bytes.
+/// A connection to the binary API or the feedback service: bytes over TLS with a client certificate.
 final class LegacyConnection: Sendable {
-    /// In bytes, of an error packet (Guide, Figure A-2).
+    /// The size of an error packet, in bytes (Guide, Figure A-2).
     static let packetBytes = 6
 
-    /// What came until there was enough, or nothing more came.
+    /// The bytes that were read, and how reading ended.
     struct Answer: Sendable {
         var bytes: ByteBuffer
         /// Whether the service closed the connection in good order.
         var isWhole: Bool
-        /// Whether the time was up.
+        /// Whether the time was exceeded.
         var isLate = false
-        /// How it ended, in words.
+        /// How the connection ended, in words.
         var cause: String
     }
 
     private let channel: any Channel
     private let reader: NIOLoopBound<LegacyReader>
 
-    /// Connects. The TLS handshake goes on meanwhile.
-    /// - Parameter limit: how many bytes are read, of however many come.
+    /// Opens a connection. Returns before the TLS handshake is complete.
+    /// - Parameter limit: the largest number of bytes to read.
     static func connect(
         to environment: APNSEnvironment,
         _ credentials: ProviderCredentials,
@@ -58,11 +58,11 @@ final class LegacyConnection: Sendable {
 
     var isOpen: Bool { channel.isActive }
 
-    /// Writes; returns once the system has taken all of it.
+    /// Writes bytes and returns when the system has taken all of them.
     func write(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes) }
 
-    /// Reads until as many bytes have come as are to be read, or the service has closed the connection. When the task
-    /// is cancelled, the connection is closed.
+    /// Reads until the limit is reached or the service closes the connection. If the task is cancelled, the
+    /// connection is closed.
     func read(within limit: TimeAmount) async -> Answer {
         let promise = channel.eventLoop.makePromise(of: Answer.self)
         channel.eventLoop.execute { [reader] in reader.value.read(within: limit, promise) }
@@ -77,9 +77,9 @@ final class LegacyConnection: Sendable {
         }
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     func close() async {
-        // It may have ended already.
+        // If the connection has already ended, closing it fails, which does not matter.
         try? await channel.close()
     }
 }

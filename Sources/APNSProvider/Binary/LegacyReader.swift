@@ -1,7 +1,7 @@
 import Connections
 import NIOCore
 
-/// Gathers what the service says. Confined to its event loop.
+/// Collects the bytes that the service sends. Confined to its event loop.
 final class LegacyReader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -26,7 +26,7 @@ final class LegacyReader: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Nobody sends more than is asked for but one who wants to fill memory.
+        // Bytes beyond the limit are dropped, so that the other side cannot fill our memory.
         guard bytes.readableBytes < wanted else { return }
         var read = unwrapInboundIn(data)
         bytes.writeBuffer(&read)

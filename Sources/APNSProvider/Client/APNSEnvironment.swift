@@ -2,25 +2,25 @@ import Foundation
 import NIOCore
 import NIOSSL
 
-/// Where notifications go: one of the two worlds of the service, which share nothing, or a server of your own (Guide,
-/// 2.3.3).
+/// The server that notifications are sent to: the service's development or production environment, or a server of
+/// your own (Guide, 2.3.3). The two environments share nothing.
 public struct APNSEnvironment: Sendable, Hashable {
-    /// The host's name or address.
+    /// The host's name or IP address.
     public var host: String
-    /// 443, or 2197 where a firewall asks for it.
+    /// The port: 443, or 2197 if a firewall requires it.
     public var port: Int
-    /// What the server is known by.
+    /// The certificates that the server's certificate is verified with.
     public var authority: Authority
-    /// The name that the TLS handshake asks for, where it is not the host's.
+    /// The server name in the TLS handshake, if it differs from the host's name.
     package var serverName: String?
 
-    /// What a server's certificate has to come from.
+    /// The certificates that the server's certificate is verified with.
     public enum Authority: Sendable, Hashable {
-        /// Whom the system trusts.
+        /// The certificate authorities that the system trusts.
         case system
-        /// The certificates in a file, PEM.
+        /// The certificates in this PEM file.
         case file(String)
-        /// Certificates, PEM.
+        /// These certificates, in PEM.
         case pem(String)
     }
 
@@ -29,11 +29,12 @@ public struct APNSEnvironment: Sendable, Hashable {
     /// Apple's production server.
     public static let production = APNSEnvironment(host: "api.push.apple.com")
 
-    /// A server of your own.
+    /// Creates the environment of a server of your own.
     /// - Parameters:
-    ///   - url: `https://host:port`; the port is 443 unless it is named.
-    ///   - authority: what its certificate has to come from. Carillon's is the file `ca.pem` in its data folder.
-    /// - Throws: ``ProviderError/Code/badEnvironment`` when `url` is no such address.
+    ///   - url: `https://host:port`. If there is no port, it is 443.
+    ///   - authority: the certificates that the server's certificate is verified with. Carillon's root certificate
+    ///     is the file `ca.pem` in its data folder.
+    /// - Throws: ``ProviderError/Code/badEnvironment`` if `url` does not have this form.
     public static func custom(url: String, authority: Authority = .system) throws(ProviderError) -> APNSEnvironment {
         guard let parts = URLComponents(string: url), parts.scheme?.lowercased() == "https", let host = parts.host,
             !host.isEmpty, (1...65_535).contains(parts.port ?? 443)
@@ -49,27 +50,28 @@ public struct APNSEnvironment: Sendable, Hashable {
         self.serverName = serverName
     }
 
-    /// The server on port 2197, "to allow APNs traffic through your firewall but to block other HTTPS traffic" (2.3.3).
+    /// The same server on port 2197, "to allow APNs traffic through your firewall but to block other HTTPS traffic"
+    /// (2.3.3).
     public var onAlternativePort: APNSEnvironment {
         var environment = self
         environment.port = 2197
         return environment
     }
 
-    /// `:authority`.
+    /// The value of the `:authority` header.
     var authorityHeader: String {
         let shown = host.contains(":") ? "[\(host)]" : host
         return port == 443 ? shown : "\(shown):\(port)"
     }
 
-    /// An address goes without a name in the handshake (RFC 6066, 3).
+    /// The server name in the TLS handshake; nil if the host is an IP address (RFC 6066, 3).
     var tlsName: String? {
         if let serverName { return serverName }
         let isAddress = host.contains(":") || host.split(separator: ".").allSatisfy { UInt8($0) != nil }
         return isAddress ? nil : host
     }
 
-    /// - Parameter protocols: what the handshake offers (RFC 7301).
+    /// - Parameter protocols: the protocols that the handshake offers (RFC 7301).
     func tls(
         _ credentials: ProviderCredentials,
         protocols: [String] = ["h2"],
@@ -78,7 +80,8 @@ public struct APNSEnvironment: Sendable, Hashable {
         // Guide, 2.3.3: "TLS 1.2 or higher".
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = protocols
-        // A connection that is given up because the other side is silent is not to wait for its goodbye.
+        // If the other side is silent and the client gives up the connection, wait only this long for its
+        // close_notify.
         tls.shutdownTimeout = .seconds(1)
         switch authority {
         case .system: break

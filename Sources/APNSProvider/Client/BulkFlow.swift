@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Stands between the source of a bulk call, the event loop that answers, and the reader: keeps the number of
-/// notifications on the way below its bound, and wakes either side once for many.
+/// Connects the source of a bulk call, the event loop that answers, and the reader of the outcomes. Limits the
+/// number of notifications under way, and wakes the source and the reader once for many notifications.
 final class BulkFlow<Item: Sendable>: AnswerReader {
     typealias Outcome = PushOutcome<Item>
 
     private struct State {
         var ready: [Outcome] = []
         var progress = SendProgress()
-        /// Taken from the source, and not yet read.
+        /// The number of notifications that were taken from the source and whose outcomes were not yet read.
         var outstanding = 0
-        /// Handed to the reader, who has asked for nothing more since.
+        /// The number of outcomes in the batch that the reader has now.
         var handedOut = 0
         var hasBegun = false
         var isCancelled = false
@@ -32,7 +32,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
     private let state = Mutex(State())
     private let giveUp: @Sendable () -> Void
 
-    /// - Parameter giveUp: ends what is under way.
+    /// - Parameter giveUp: gives up the notifications that are under way.
     init(maximum: Int, giveUp: @escaping @Sendable () -> Void) {
         self.maximum = max(1, maximum)
         self.giveUp = giveUp
@@ -40,7 +40,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     var progress: SendProgress { state.withLock { $0.progress } }
 
-    /// True for the first iterator alone.
+    /// Returns true for the first iterator only.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.hasBegun = true }
@@ -50,9 +50,9 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     // MARK: The source's side
 
-    /// Waits until one more may be taken. False when sending is over.
+    /// Waits until one more notification may be taken. Returns false when the call is over.
     func hasRoom() async -> Bool {
-        // Nearly always there is.
+        // The common case: there is room, so no task has to wait.
         if let answer = state.withLock({ room(in: $0) }) { return answer }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -68,7 +68,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         }
     }
 
-    /// Nil for not yet.
+    /// Returns nil if the source has to wait.
     private func room(in state: borrowing State) -> Bool? {
         state.isCancelled ? false : state.outstanding < maximum ? true : nil
     }
@@ -90,7 +90,8 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     // MARK: The event loop's side
 
-    /// Takes an outcome. The reader is to be woken when all that came at once are in.
+    /// Takes an outcome. Returns the reader if it has to be woken; the caller wakes it after all answers that
+    /// arrived together.
     func take(_ outcome: Outcome) -> (any AnswerReader)? {
         state.withLock { state in
             state.ready.append(outcome)
@@ -112,7 +113,8 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     // MARK: The reader's side
 
-    /// All outcomes that have come; waits for the first where there is none. Empty when all are told.
+    /// Returns all outcomes that have come, and waits for the first one if there are none. Returns an empty list at
+    /// the end.
     func nextBatch() async -> [Outcome] {
         letMoreIn()
         return await withTaskCancellationHandler {
@@ -129,7 +131,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         }
     }
 
-    /// The error with which the source ended, once.
+    /// Returns the error with which the source ended. Returns it only once.
     func takeFailure() -> (any Error)? {
         state.withLock { state in
             defer { state.failure = nil }
@@ -141,7 +143,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         let feeder = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             state.outstanding -= state.handedOut
             state.handedOut = 0
-            // Not one by one: the source is woken for a quarter of the whole.
+            // Wake the source only when a quarter of the places are free, and not for each one.
             guard state.outstanding <= maximum - max(1, maximum / 4) else { return nil }
             defer { state.feeder = nil }
             return state.feeder
@@ -149,7 +151,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         feeder?.resume(returning: true)
     }
 
-    /// Nobody reads any more, or nobody is to.
+    /// Ends the call, because the reader is gone or the task was cancelled.
     func cancel() {
         let (feeder, reader, isNews) = state.withLock { state in
             let isNews = !state.isDone

@@ -3,7 +3,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The way into the event loop: tasks put requests in here, and wake the event loop once for all that have gathered.
+/// Hands requests from tasks to the event loop. Tasks put them into an inbox, and the event loop wakes once for all
+/// that have gathered.
 final class ClientCore: Sendable {
     private struct Inbox {
         var tickets: [Ticket] = []
@@ -34,7 +35,7 @@ final class ClientCore: Sendable {
     }
 
     deinit {
-        // Whoever dropped the client without `shutDown` gets its connections closed all the same.
+        // If the client is released without `shutDown`, its connections are closed all the same.
         loop.execute { [dispatcher] in dispatcher.value?.abandon() }
     }
 
@@ -43,7 +44,7 @@ final class ClientCore: Sendable {
         schedule { $0.tickets.append(ticket) }
     }
 
-    /// Gives up the requests of a call, wherever they are.
+    /// Gives up all requests of a call, whether they wait or are under way.
     func cancel(_ cancellation: Cancellation) {
         cancellation.cancel()
         schedule { $0.hasCancelled = true }
@@ -67,8 +68,8 @@ final class ClientCore: Sendable {
         if taken.hasCancelled { dispatcher.value?.giveUpCancelled() }
     }
 
-    /// Runs something on the event loop that ends by keeping a promise.
-    /// - Parameter isCancellable: whether a cancelled task waits no longer.
+    /// Runs a closure on the event loop and waits until it completes the promise.
+    /// - Parameter isCancellable: whether the call returns with an error as soon as the task is cancelled.
     func run(
         isCancellable: Bool = false,
         _ body: @escaping @Sendable (Dispatcher, EventLoopPromise<Void>) -> Void
@@ -84,7 +85,7 @@ final class ClientCore: Sendable {
             try await withTaskCancellationHandler {
                 try await promise.futureResult.get()
             } onCancel: {
-                // A promise that is kept already stays as it is.
+                // If the promise is already completed, this has no effect.
                 if isCancellable { promise.fail(ProviderError(.cancelled, "The task was cancelled.")) }
             }
         } catch {

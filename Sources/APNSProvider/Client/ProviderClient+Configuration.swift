@@ -1,29 +1,31 @@
 extension ProviderClient {
-    /// How a client works. The defaults suit most.
+    /// The settings of a client. The defaults suit most providers.
     public struct Configuration: Sendable {
-        /// How long a notification may take until it is answered, waiting and trying again included, unless a call says
-        /// otherwise. Half a minute covers a restart of the service.
+        /// The time for a notification from the call to the answer, including waiting and sending again. A call can
+        /// set its own deadline. 30 seconds cover a restart of the service.
         public var deadline = Duration.seconds(30)
 
-        /// Connections at once. One more is opened when all that there are have as many streams as the service allows;
-        /// eight with 1,000 streams each are more than one process can use.
+        /// The largest number of connections at once. The client opens another one only when all open connections
+        /// have as many streams as the service allows. Eight connections with 1,000 streams each are more than one
+        /// process can use.
         public var maximumConnections = 8
 
-        /// Notifications that wait for a connection; one more is refused with ``ProviderError/Code/overloaded``. With
-        /// payloads of 4 KB, 10,000 take 40 MB.
+        /// The largest number of notifications that wait for a connection. One more fails with
+        /// ``ProviderError/Code/overloaded``. With payloads of 4 KB, 10,000 notifications take 40 MB.
         public var maximumWaiting = 10_000
 
-        /// Notifications of one bulk call that are under way or answered and not yet read. Two connections full.
+        /// The largest number of notifications of one bulk call that are under way, or answered and not yet read.
+        /// The default fills two connections.
         public var maximumInFlight = 2_000
 
-        /// Where provider tokens are kept. In memory, one for each key for all clients of this process, unless it is
-        /// replaced by one that processes share, as ``FileProviderTokenStore``.
+        /// The store of provider tokens. By default, all clients of this process share one token for each key, in
+        /// memory. Use a ``FileProviderTokenStore`` to share the tokens between processes.
         public var tokenStore: any ProviderTokenStore = InMemoryProviderTokenStore.shared
 
-        /// Your record of device tokens: what the service calls inactive is taken out of it.
+        /// Your record of device tokens. The client removes device tokens from it that the service calls inactive.
         public var deviceTokens: (any DeviceTokens)?
 
-        /// The defaults.
+        /// Creates a configuration with the default values.
         public init() {}
     }
 }

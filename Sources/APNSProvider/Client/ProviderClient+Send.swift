@@ -1,17 +1,17 @@
 import NIOCore
 
 extension ProviderClient {
-    /// Sends one notification, and waits until the service has answered.
+    /// Sends one notification and waits for the answer.
     ///
-    /// What may be tried again is tried again until the deadline: first within a second, then ever later. Nothing is
-    /// sent twice that may have been taken.
+    /// If a failed attempt can safely be repeated, the client sends again until the deadline: first within a second,
+    /// then after longer and longer delays. It never repeats an attempt that the service may have accepted.
     /// - Parameters:
-    ///   - notification: what is sent.
-    ///   - deviceToken: where it goes.
-    ///   - deadline: how long it may take in all; the configuration's by default.
-    /// - Returns: The service's receipt, which names the notification's identifier.
-    /// - Throws: ``ProviderError``; with the code ``ProviderError/Code/rejected``, ``ProviderError/rejection`` says why,
-    ///   and what to do.
+    ///   - notification: the notification to send.
+    ///   - deviceToken: the device token to send it to.
+    ///   - deadline: the time for the whole call; the configuration's by default.
+    /// - Returns: The service's receipt with the notification's identifier.
+    /// - Throws: ``ProviderError``. If its code is ``ProviderError/Code/rejected``, ``ProviderError/rejection`` has
+    ///   the reason and the advice.
     @discardableResult
     public func send(
         _ notification: PushNotification,
@@ -24,8 +24,9 @@ extension ProviderClient {
         return try result.get()
     }
 
-    /// Sends a request as it is, and gives the service's answer as it is.
-    /// - Parameter retriesRejections: false to send once, and to fail when the first attempt to connect does.
+    /// Sends a request unchanged and returns the service's answer unchanged.
+    /// - Parameter retriesRejections: if false, the request is not sent again after a rejection, and the call fails
+    ///   when the first attempt to connect fails.
     package func send(
         _ request: PushRequest,
         deadline: Duration? = nil,
@@ -64,7 +65,7 @@ extension ProviderClient {
 
     // MARK: Many
 
-    /// Sends many notifications, and yields the outcome of each as it ends.
+    /// Sends many notifications and yields each outcome as soon as it is known.
     ///
     /// ```swift
     /// for try await outcome in client.send(pushes) {
@@ -72,8 +73,11 @@ extension ProviderClient {
     /// }
     /// ```
     /// - Parameters:
-    ///   - pushes: taken as fast as the service takes them, and no faster than the outcomes are read.
-    ///   - deadline: how long each may take, from the moment it is taken; the configuration's by default.
+    ///   - pushes: the notifications. The client takes them as fast as the service accepts them, and no faster than
+    ///     you read the outcomes.
+    ///   - deadline: the time for each notification, from the moment at which it is taken from the sequence; the
+    ///     configuration's by default.
+    /// - Returns: The outcomes. Nothing is sent until you iterate over them.
     public func send<Source: AsyncSequence & Sendable>(
         _ pushes: Source,
         deadline: Duration? = nil,
@@ -88,13 +92,13 @@ extension ProviderClient {
         return outcomes
     }
 
-    /// Sends all of these, and yields the outcome of each as it ends. Like the form that takes an
+    /// Sends an array of notifications and yields each outcome as soon as it is known. See the form that takes an
     /// asynchronous sequence.
     public func send(_ pushes: [Push], deadline: Duration? = nil) -> PushOutcomes<PushList> {
         send(PushList(pushes), deadline: deadline)
     }
 
-    /// Sends many requests as they are.
+    /// Sends many requests unchanged.
     package func send<Source: AsyncSequence & Sendable>(
         requests: Source,
         deadline: Duration? = nil,
@@ -113,10 +117,9 @@ extension ProviderClient {
     }
 }
 
-/// What all notifications of a bulk call have in common.
+/// The state that all notifications of a bulk call share.
 ///
-/// Made where the items' type is known, not among what is generic in its source: so the compiler specialises what is
-/// done for each.
+/// It is generic in the item and not in the source: so the compiler specialises the work for each item.
 private struct BulkCall<Item: Sendable>: Sendable {
     let flow: BulkFlow<Item>
     private let core: ClientCore

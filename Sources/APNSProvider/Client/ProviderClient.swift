@@ -5,7 +5,7 @@ public import ServiceLifecycle
 import Synchronization
 import Tracing
 
-/// A provider: sends notifications to the service, Apple's or any other that speaks the same API, Carillon's for one.
+/// A client that sends notifications to Apple's service, or to another service with the same API, such as Carillon.
 ///
 /// ```swift
 /// try await ProviderClient.withClient(credentials: credentials, environment: .production) { client in
@@ -13,12 +13,13 @@ import Tracing
 /// }
 /// ```
 ///
-/// A client opens connections when there is something to send, keeps them open, and does what the Guide asks of a
-/// provider (2.3.3.1): it spreads over the service's addresses, sends one provider token over all connections and renews
-/// it in time, and tries again, ever later, what may be tried again. Make one for each key or certificate, and keep it.
+/// The client opens connections when there is something to send, and keeps them open. It follows the Guide's rules
+/// for providers (2.3.3.1): it spreads its connections over the service's addresses, uses one provider token on all
+/// connections and renews it in time, and sends again with growing delays if that is safe. Make one client for each
+/// key or certificate, and keep it.
 ///
-/// It works from the moment it is made. As a `Service` it ends gracefully with the others: what is under way is
-/// answered first.
+/// A client works as soon as it is created. You can also run it as a `Service` beside the others of your
+/// application: when they shut down gracefully, notifications that are under way are answered first.
 public final class ProviderClient: Service, Sendable {
     let core: ClientCore
     let configuration: Configuration
@@ -28,8 +29,8 @@ public final class ProviderClient: Service, Sendable {
     private let environment: APNSEnvironment
     private let clock: @Sendable () -> UInt64
 
-    /// Makes a client. Nothing is sent before the first notification; see ``connect(within:)``.
-    /// - Throws: ``ProviderError/Code/badEnvironment`` when the authority's certificate cannot be read.
+    /// Creates a client. It opens no connection before the first notification, unless you call ``connect(within:)``.
+    /// - Throws: ``ProviderError/Code/badEnvironment`` if the authority's certificate cannot be read.
     public convenience init(
         credentials: ProviderCredentials,
         environment: APNSEnvironment,
@@ -41,14 +42,14 @@ public final class ProviderClient: Service, Sendable {
             internals: Internals())
     }
 
-    /// What tests put in the place of the system's.
+    /// Replacements for what the system provides, for tests.
     struct Internals: Sendable {
         var lookUp = HostLookup.system
         var limits = ConnectionPlan.Limits()
         var keepAlive = KeepAlive.Times()
         var openTimeout = ConnectionOpener.timeout
         var metrics = ProviderMetrics()
-        /// Nil for the one that the program has installed.
+        /// The tracer; nil for the one that the program has installed.
         var tracer: (any Tracer)?
         /// Seconds since 1970.
         var clock: @Sendable () -> UInt64 = { UInt64(max(0, Date().timeIntervalSince1970)) }
@@ -82,7 +83,10 @@ public final class ProviderClient: Service, Sendable {
             metrics: internals.metrics)
     }
 
-    /// Makes a client, runs `body` with it, and ends it: what is under way when `body` returns is answered first.
+    /// Creates a client, runs `body` with it, and shuts it down. Notifications that are under way when `body`
+    /// returns are answered first.
+    /// - Throws: ``ProviderError/Code/badEnvironment`` if the authority's certificate cannot be read, or the error
+    ///   of `body`.
     public static func withClient<Value>(
         credentials: ProviderCredentials,
         environment: APNSEnvironment,
@@ -102,32 +106,37 @@ public final class ProviderClient: Service, Sendable {
         }
     }
 
-    /// Waits for the graceful shutdown, or for the task to be cancelled, and ends the client.
+    /// Waits for the graceful shutdown or until the task is cancelled, then shuts the client down.
     public func run() async throws {
-        // Either way it is time to end.
+        // The client shuts down in both cases, so the error does not matter.
         try? await gracefulShutdown()
         await shutDown()
     }
 
-    /// Takes no more notifications, lets those under way be answered, for ten seconds at most, and closes the
+    /// Refuses new notifications, waits up to ten seconds for the answers to those under way, and closes the
     /// connections.
     public func shutDown() async {
-        // There is nobody left to tell.
+        // There is nobody to report an error to.
         try? await core.run { $0.shutDown($1) }
     }
 
-    /// Opens a connection ahead of the first notification, so that what is wrong with the address, the authority or the
-    /// certificate shows at once. What is wrong with a signing key shows with the first notification.
-    /// - Throws: ``ProviderError/Code/cannotConnect`` when the first attempt fails,
-    ///   ``ProviderError/Code/deadlineExceeded``, or ``ProviderError/Code/cancelled``.
+    /// Opens a connection before the first notification, so that a wrong address, authority or certificate shows at
+    /// once. A wrong signing key only shows with the first notification.
+    /// - Parameter time: the time for the whole attempt.
+    /// - Throws: ``ProviderError/Code/cannotConnect`` if the first attempt fails,
+    ///   ``ProviderError/Code/deadlineExceeded``, ``ProviderError/Code/cancelled``, or
+    ///   ``ProviderError/Code/shutDown``.
     public func connect(within time: Duration = .seconds(10)) async throws(ProviderError) {
         let deadline = NIODeadline.now() + TimeAmount(bounding: time)
         try await core.run(isCancellable: true) { $0.connect(until: deadline, $1) }
     }
 
-    /// Replaces the key or the certificate. Connections that used the old one are closed before the new one is used
-    /// (Guide, 2.3.3.1); notifications wait meanwhile. Returns when the old connections are gone.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when the new ones cannot be used; then the old ones are kept.
+    /// Replaces the key or the certificate.
+    ///
+    /// All connections with the old credentials are closed before the new ones are used (Guide, 2.3.3.1).
+    /// Notifications wait meanwhile. Returns when the old connections are closed.
+    /// - Throws: ``ProviderError/Code/badEnvironment`` if TLS cannot be set up with the new credentials. The old
+    ///   ones then stay in use.
     public func replaceCredentials(with credentials: ProviderCredentials) async throws(ProviderError) {
         let opener = ConnectionOpener(environment: environment, tls: try environment.tls(credentials))
         let keeper = ProviderTokenKeeper(credentials, store: configuration.tokenStore, clock: clock)

@@ -1,19 +1,20 @@
 import CoreMetrics
 import Metrics
 
-/// What a client counts (swift-metrics). Where no backend is installed it costs next to nothing.
+/// The client's metrics (swift-metrics). If no backend is installed, they cost next to nothing.
 struct ProviderMetrics: Sendable {
-    /// Notifications that the service took.
+    /// Notifications that the service accepted.
     let accepted: Counter
-    /// Notifications that it refused, for good.
+    /// Notifications that the service refused and that are not sent again.
     let rejected: Counter
     /// Notifications without an answer.
     let failed: Counter
     /// Notifications that were sent again.
     let retried: Counter
-    /// Connections, those that are being opened included.
+    /// Open connections, including those that are being opened.
     let connections: Recorder
-    /// From the call, or from its being taken from a sequence, to the outcome of a notification.
+    /// The time from the call to the notification's outcome. In a bulk call it begins when the notification is taken
+    /// from the source.
     let duration: Timer
 
     init(factory: any MetricsFactory = MetricsSystem.factory) {

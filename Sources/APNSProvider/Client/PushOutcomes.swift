@@ -1,9 +1,11 @@
-/// The outcomes of many notifications, each as it ends: not in the order in which they were sent.
+/// The outcomes of many notifications. Each comes as soon as it is known, so their order differs from the order of
+/// sending.
 ///
-/// Nothing is sent before somebody reads. While nobody reads on, no more is taken from the source than
-/// ``ProviderClient/Configuration/maximumInFlight``. When the reading task is cancelled, or the iterator is dropped,
-/// sending ends: what is under way is given up, and the iterator returns nil. An error of the source is thrown after the
-/// outcomes of what came before it.
+/// Nothing is sent until you iterate. If you stop reading, the client takes at most
+/// ``ProviderClient/Configuration/maximumInFlight`` notifications from the source. If the reading task is cancelled
+/// or the iterator is released, the call ends: the client gives up the notifications under way, and the iterator
+/// returns nil. If the source throws an error, the iterator throws it after the outcomes of all notifications before
+/// it.
 public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sendable where Source.Element: Sendable {
     public typealias Element = PushOutcome<Source.Element>
     public typealias Failure = Source.Failure
@@ -11,7 +13,7 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
     let source: Source
     let flow: BulkFlow<Source.Element>
     let send: @Sendable (Source.Element) -> Void
-    /// What is done with each outcome before it is told; nil where nothing is.
+    /// An action to run before each outcome is handed to the reader.
     var didEnd: (@Sendable (Element) async -> Void)?
 
     init(
@@ -24,30 +26,30 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
         self.send = send
     }
 
-    /// How far sending is, at any time and from any task.
+    /// The progress of the call. You can read it at any time and from any task.
     public var progress: SendProgress { flow.progress }
 
-    /// Begins to send. A sequence of outcomes is read once: a second iterator has nothing to give.
+    /// Starts sending. The outcomes can be read only once: a second iterator returns nil.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: Reader(self))
     }
 
-    /// Reads the outcomes.
+    /// The iterator of ``PushOutcomes``.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: Reader
 
-        /// The next outcome; nil when all are told.
+        /// Returns the next outcome, or nil after the last one.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Source.Failure) -> Element? {
             try await reader.next(isolation: actor)
         }
 
-        /// The next outcome; nil when all are told.
+        /// Returns the next outcome, or nil after the last one.
         public mutating func next() async throws(Source.Failure) -> Element? {
             try await reader.next(isolation: #isolation)
         }
     }
 
-    /// What an iterator holds: when it is let go of, sending ends.
+    /// The state of an iterator. When it is released, the call ends.
     final class Reader {
         private let outcomes: PushOutcomes
         private var feeding: Task<Void, Never>?
@@ -93,15 +95,15 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
     }
 }
 
-/// How far a bulk call is.
+/// The progress of a bulk call.
 public struct SendProgress: Sendable, Hashable {
-    /// Taken from the source.
+    /// The number of notifications that were taken from the source.
     public var taken = 0
-    /// Accepted by the service.
+    /// The number of notifications that the service accepted.
     public var accepted = 0
-    /// Refused, or without an answer.
+    /// The number of notifications that were refused or not answered.
     public var failed = 0
-    /// Whether the source has ended, so that no more will be taken.
+    /// Whether the source has ended and no more notifications will be taken.
     public var isSourceAtEnd = false
 
     package init(taken: Int = 0, accepted: Int = 0, failed: Int = 0, isSourceAtEnd: Bool = false) {
@@ -111,6 +113,6 @@ public struct SendProgress: Sendable, Hashable {
         self.isSourceAtEnd = isSourceAtEnd
     }
 
-    /// Ended, one way or the other.
+    /// The number of notifications whose outcome is known: ``accepted`` and ``failed`` together.
     public var ended: Int { accepted + failed }
 }

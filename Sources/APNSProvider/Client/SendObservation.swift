@@ -2,21 +2,22 @@ import CoreMetrics
 import NIOCore
 import Tracing
 
-/// The span and the duration of one notification: from the call, or from its being taken from a sequence, to its outcome.
+/// The tracing span and the duration of one notification, from the call to its outcome. In a bulk call both begin
+/// when the notification is taken from the source.
 struct SendObservation: Sendable {
-    /// Where the program has no tracer it costs nothing.
+    /// Begins observations. If the program has no tracer, no span is made.
     struct Observer: Sendable {
         private let tracer: (any Tracer)?
         private let duration: Timer
 
-        /// - Parameter tracer: nil for the one that the program has installed.
+        /// - Parameter tracer: nil for the tracer that the program has installed.
         init(tracer: (any Tracer)?, duration: Timer) {
             let tracer = tracer ?? InstrumentationSystem.tracer
             self.tracer = tracer is NoOpTracer ? nil : tracer
             self.duration = duration
         }
 
-        /// Begins, as a child of the span that the calling task is in.
+        /// Begins a span as a child of the calling task's span.
         func begin(at start: NIODeadline) -> SendObservation {
             let span = tracer?.startAnySpan("apns.send", context: .current ?? .topLevel, ofKind: .client)
             return SendObservation(start: start, span: span, duration: duration)

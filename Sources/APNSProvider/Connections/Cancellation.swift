@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Whether somebody still wants the answers: one for a call, however many requests it makes. Set from any task; the
-/// event loop looks at it when it is told to.
+/// A flag that says that a call was cancelled. All requests of a call share one. Any task can set it; the event loop
+/// reads it when it is woken.
 final class Cancellation: Sendable {
     private let flag = Atomic<Bool>(false)
 

@@ -5,17 +5,17 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// Opens connections: looks the host up afresh for each, and takes the address that has the fewest (Guide, 2.3.3.1:
-/// distribute them across several endpoints).
+/// Opens connections. Looks the host up again for each one and takes the address with the fewest connections (Guide,
+/// 2.3.3.1: distribute them across several endpoints).
 struct ConnectionOpener: Sendable {
-    /// For the whole of it, the service's SETTINGS included.
+    /// The time for opening a connection, until the service's SETTINGS have come.
     static let timeout = TimeAmount.seconds(10)
 
     let environment: APNSEnvironment
     let tls: NIOSSLContext
 
-    /// The addresses in the order in which they are tried: those with the fewest connections first, and among equals
-    /// as chance has it.
+    /// Returns the addresses in the order in which to try them: those with the fewest connections first, in random
+    /// order among equals.
     static func order(
         _ addresses: [SocketAddress],
         inUse: [SocketAddress],
@@ -29,7 +29,8 @@ struct ConnectionOpener: Sendable {
         return counted.sorted { $0.uses < $1.uses }.map(\.address)
     }
 
-    /// Connects to one address. The channel has TLS, a gate that fails with the handshake, and the session.
+    /// Connects to one address. The channel has TLS, a handler that fails if the handshake fails, and the HTTP/2
+    /// session.
     func connect(
         to address: SocketAddress,
         within timeout: TimeAmount,
@@ -45,7 +46,7 @@ struct ConnectionOpener: Sendable {
                     let handler = try NIOSSLClientHandler(context: tls, serverHostname: environment.tlsName)
                     try channel.pipeline.syncOperations.addHandler(handler)
                     var configuration = HTTP2Configuration()
-                    // Until the service's SETTINGS have come nothing is sent (Guide, 2.3.3: "do not assume a specific
+                    // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific
                     // number of streams").
                     configuration.concurrentStreamsBeforeSettings = 1
                     configuration.literals = .withoutIndexing

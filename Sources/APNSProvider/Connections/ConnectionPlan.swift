@@ -1,26 +1,26 @@
 import Connections
 import NIOCore
 
-/// Decides which connections there are and which of them gets the next request. A value: what happened goes in, with
-/// the time and a random number where they matter, and what is to be done comes out.
+/// Decides how many connections to open and which one gets the next request. It is a value: it takes events, with
+/// the time and a random number if they matter, and returns what to do.
 struct ConnectionPlan {
     typealias ID = Int
 
     struct Limits: Sendable, Hashable {
-        /// Connections at once, those that are being opened included.
+        /// The largest number of connections, including those that are being opened.
         var connections = 8
-        /// Requests at once on one connection, however many more the service would allow.
+        /// The largest number of requests at once on one connection, even if the service allows more.
         var streams = 1_000
-        /// A connection that ends sooner than this did not work, as far as the next one is concerned.
+        /// A connection that ends sooner than this counts as a failure, which delays the next one.
         var stableAfter = TimeAmount.seconds(10)
     }
 
     enum Phase: Sendable, Hashable {
-        /// Looked up, connected, TLS, until the service's SETTINGS have come.
+        /// Is being opened: from the lookup of the host until the service's SETTINGS have come.
         case opening
-        /// Takes requests.
+        /// Accepts requests.
         case open
-        /// Takes none any more, and ends when those that are under way have ended.
+        /// Accepts no more requests, and ends when those under way have ended.
         case leaving
     }
 
@@ -28,31 +28,33 @@ struct ConnectionPlan {
         let id: ID
         let since: NIODeadline
         var phase = Phase.opening
-        /// The number of streams that the service has announced, as it changes.
+        /// The number of streams that the service currently allows.
         var announced = 0
         var inFlight = 0
-        /// Whether the service has accepted a provider token here: before that it allows one stream (Guide, 2.3.3).
+        /// Whether the service has accepted a provider token on this connection. Before that, it allows one stream
+        /// (Guide, 2.3.3).
         var isAuthenticated: Bool
-        /// Whether the service has answered anything here.
+        /// Whether the service has answered any request on this connection.
         var hasAnswered = false
     }
 
-    /// What to do about requests that wait for a connection.
+    /// What to do when requests wait for a connection.
     enum Opening: Hashable {
-        /// Open one, under this number.
+        /// Open a connection with this number.
         case open(ID)
-        /// Not before then.
+        /// Ask again at this time.
         case later(NIODeadline)
-        /// There are connections enough, or as many as there may be.
+        /// Open none: there are enough connections, or as many as the limit allows.
         case none
     }
 
     private(set) var connections: [Connection] = []
-    /// Connections in a row that could not be opened or did not last.
+    /// The number of connections in a row that could not be opened or ended too soon.
     private(set) var failures = 0
-    /// The next connection is not opened before.
+    /// The earliest time at which the next connection may be opened.
     private(set) var notBefore = NIODeadline.uptimeNanoseconds(0)
-    /// The credentials are being replaced: nothing is opened or sent until the last connection is gone (2.3.3.1).
+    /// Whether the credentials are being replaced. Nothing is opened or sent until the last old connection has ended
+    /// (2.3.3.1).
     private(set) var isReplacing = false
     private var usesTokens: Bool
     private let limits: Limits
@@ -65,7 +67,7 @@ struct ConnectionPlan {
 
     // MARK: Requests
 
-    /// Chooses the connection for the next request, the one with the fewest under way, and counts it there.
+    /// Chooses the connection with the fewest requests under way for the next request, and counts the request there.
     mutating func take() -> ID? {
         guard !isReplacing else { return nil }
         var best: Int?
@@ -78,14 +80,14 @@ struct ConnectionPlan {
         return connections[best].id
     }
 
-    /// A request that was counted has ended, or was not sent after all.
+    /// Handles the end of a request that `take()` counted, whether it was sent or not.
     mutating func ended(on id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].inFlight = max(0, connections[index].inFlight - 1)
     }
 
-    /// The service answered. Where the answer does not tell whether it took the provider token, its announcing more
-    /// than one stream does.
+    /// Handles an answer. If the answer does not show whether the service accepted the provider token, the token
+    /// counts as accepted when the service allows more than one stream.
     mutating func answered(on id: ID, _ verdict: TokenVerdict) {
         guard let index = index(of: id) else { return }
         connections[index].hasAnswered = true
@@ -106,14 +108,15 @@ struct ConnectionPlan {
 
     // MARK: Connections
 
-    /// Asked whenever requests wait for which `take()` had no connection.
+    /// Decides whether to open a connection. Call it if requests are waiting and `take()` returned nil.
     mutating func open(at now: NIODeadline) -> Opening {
         guard !isReplacing else { return .none }
-        // One at a time: whether more are needed shows when this one takes requests.
+        // Open one at a time: when this one accepts requests, it shows whether more are needed.
         guard !connections.contains(where: { $0.phase == .opening }) else { return .none }
         let open = connections.filter { $0.phase == .open }
         guard open.count < limits.connections else { return .none }
-        // One that could take more once it is authenticated, or allowed more streams, is waited for.
+        // Wait for a connection that can accept more requests once it is authenticated, or once the service allows
+        // more streams.
         guard open.allSatisfy({ $0.isAuthenticated && $0.announced > 0 && room($0) <= 0 }) else { return .none }
         guard now >= notBefore else { return .later(notBefore) }
         nextID += 1
@@ -121,21 +124,22 @@ struct ConnectionPlan {
         return .open(nextID)
     }
 
-    /// The service's SETTINGS have come: the first make the connection one that takes requests.
-    /// - Parameter streams: nil where the service sets no limit.
+    /// Handles the service's SETTINGS. After the first ones the connection accepts requests.
+    /// - Parameter streams: the number of streams that the service allows; nil if it sets no limit.
     mutating func announced(_ streams: Int?, on id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].announced = streams ?? limits.streams
         if connections[index].phase == .opening { connections[index].phase = .open }
     }
 
-    /// The connection takes no more requests: GOAWAY came, or its stream numbers are used up.
+    /// Marks the connection as one that accepts no more requests, because GOAWAY came or its stream numbers are used
+    /// up.
     mutating func leave(_ id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].phase = .leaving
     }
 
-    /// The connection is gone, or could not be opened.
+    /// Removes a connection that has ended or could not be opened.
     /// - Parameter random: from 0 to 1.
     /// - Returns: Whether it was the last one that the replacement of the credentials waited for.
     mutating func closed(_ id: ID, at now: NIODeadline, random: Double) -> Bool {
@@ -146,8 +150,8 @@ struct ConnectionPlan {
             failures = 0
             notBefore = now
         } else {
-            // A service that answers and then ends the connection is not reconnected to rapidly, but it works: the
-            // delay does not grow beyond a second.
+            // If a service answers and then ends the connection, it works, but we must not reconnect rapidly: the
+            // delay stays below a second.
             failures = connection.hasAnswered ? min(failures + 1, Self.failuresOfOneThatAnswers) : failures + 1
             notBefore = now + GrowingDelay.connecting.delay(afterFailures: failures, random: random)
         }
@@ -158,15 +162,16 @@ struct ConnectionPlan {
 
     // MARK: Credentials
 
-    /// The credentials are to be replaced: every connection is closed before the new ones are used (Guide, 2.3.3.1).
-    /// - Returns: Whether there is none, so that the new ones can be used at once.
+    /// Begins the replacement of the credentials: every connection is closed before the new ones are used (Guide,
+    /// 2.3.3.1).
+    /// - Returns: Whether there are no connections, so that the new credentials can be used at once.
     mutating func beginReplacement() -> Bool {
         isReplacing = true
         for index in connections.indices { connections[index].phase = .leaving }
         return connections.isEmpty
     }
 
-    /// From here on the new credentials are used.
+    /// Ends the replacement: from now on the new credentials are used.
     mutating func endReplacement(usesTokens: Bool) {
         isReplacing = false
         self.usesTokens = usesTokens
@@ -176,10 +181,10 @@ struct ConnectionPlan {
 
     // MARK: Looking
 
-    /// Whether a connection takes requests, if only later.
+    /// Whether a connection is open, even if it has no free stream at the moment.
     var hasOpen: Bool { connections.contains { $0.phase == .open } }
 
-    /// Whether a connection takes requests and the service allows it no stream.
+    /// Whether there are open connections and the service allows no streams on any of them.
     var allowsNoStreams: Bool {
         let open = connections.filter { $0.phase == .open }
         return !open.isEmpty && open.allSatisfy { $0.announced <= 0 }
@@ -191,7 +196,8 @@ struct ConnectionPlan {
 }
 
 extension GrowingDelay {
-    /// Opening connections: "APNs treats rapid connection and disconnection as a denial-of-service attack" (Guide,
-    /// 2.3.3.1). A restart of the other side takes a second, an outage is not made worse by a try in half a minute.
+    /// The delays between attempts to connect: "APNs treats rapid connection and disconnection as a
+    /// denial-of-service attack" (Guide, 2.3.3.1). A service that restarts is back after about a second, so the
+    /// first delays are short. In an outage, one attempt in half a minute does no harm.
     static let connecting = GrowingDelay(first: .milliseconds(200), longest: .seconds(30))
 }

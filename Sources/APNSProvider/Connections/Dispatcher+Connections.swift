@@ -5,9 +5,9 @@ import HTTP2
 import Logging
 import NIOCore
 
-// How connections begin and end.
+// How connections are opened and closed.
 extension Dispatcher {
-    /// Opens a connection: addresses, TCP, TLS, the service's SETTINGS, all within one time.
+    /// Opens a connection. One time limit covers the lookup, TCP, TLS and the service's SETTINGS.
     func open(_ id: ConnectionPlan.ID) {
         let keepAlive = KeepAlive(settings.keepAlive, at: .now())
         let connection = ServerConnection(
@@ -51,7 +51,8 @@ extension Dispatcher {
             return failed(connection, last.map { ConnectionFailure.cause(of: $0) } ?? "the host has no address")
         }
         addresses[connection.id] = address
-        // An address that swallows everything must leave time for the others.
+        // Give each address only a share of the time, because an address that does not answer must leave time for
+        // the others.
         let share = TimeAmount.nanoseconds(left.nanoseconds / Int64(rest.count))
         let bound = NIOLoopBound(self, eventLoop: loop)
         let application = NIOLoopBound(connection, eventLoop: loop)
@@ -59,7 +60,7 @@ extension Dispatcher {
             switch result {
             case .success(let channel):
                 connection.opened(channel)
-                // It took too long, and nobody waits for it any more.
+                // It took too long, and the dispatcher has already given it up.
                 if bound.value.plan[connection.id] == nil { channel.close(promise: nil) }
             case .failure(let error):
                 bound.value.tryNext(rest.dropFirst(), connection, until: deadline, error)
@@ -67,11 +68,11 @@ extension Dispatcher {
         }
     }
 
-    /// A connection could not be opened.
+    /// Handles a connection that could not be opened.
     private func failed(_ connection: ServerConnection, _ cause: String) {
         guard plan[connection.id]?.phase == .opening || plan.isReplacing else { return }
         note(cause)
-        // Before it is closed, which would tell of another end than this one.
+        // Remove it before it is closed; otherwise closing would report a second end with another cause.
         remove(connection)
         connection.close()
     }
@@ -82,7 +83,7 @@ extension Dispatcher {
         logger.info("No connection to the service", metadata: ["server": "\(place)", "cause": "\(cause)"])
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     func drop(_ connection: ServerConnection) {
         connections.removeAll { $0 === connection }
         addresses[connection.id] = nil
@@ -99,7 +100,7 @@ extension Dispatcher {
         endIfDone()
     }
 
-    /// Requests that do not try again do not wait for another attempt to connect either.
+    /// Fails waiting requests that do not retry, instead of letting them wait for another attempt to connect.
     private func failThoseThatDoNotWait() {
         guard !plan.hasOpen, let connectTrouble else { return }
         let gone = waiting.filter { !$0.ticket.retriesRejections }
@@ -108,7 +109,7 @@ extension Dispatcher {
         for job in gone { finish(job, .failure(job.trouble ?? connectTrouble)) }
     }
 
-    // MARK: Told by connections
+    // MARK: Events of connections
 
     func settingsReceived(on connection: ServerConnection, streams: Int?, isFirst: Bool) {
         plan.announced(streams, on: connection.id)
@@ -142,7 +143,7 @@ extension Dispatcher {
 
     // MARK: Waiting for a connection
 
-    /// Opens a connection ahead of the first notification.
+    /// Opens a connection before the first notification.
     func connect(until deadline: NIODeadline, _ promise: EventLoopPromise<Void>) {
         guard !plan.hasOpen else { return promise.succeed() }
         guard !isShuttingDown else { return promise.fail(ProviderError(.shutDown, "The client was shut down.")) }

@@ -2,23 +2,24 @@ import DequeModule
 import Logging
 import NIOCore
 
-// Provider tokens, new credentials, and the end.
+// Provider tokens, new credentials, and shutting down.
 extension Dispatcher {
-    /// New credentials that wait for the last connection with the old ones.
+    /// New credentials that wait until the last connection with the old ones has ended.
     struct Replacement {
         let opener: ConnectionOpener
         let keeper: ProviderTokenKeeper?
-        /// When connections that still have requests under way are closed all the same.
+        /// The time at which connections are closed even if they still have requests under way.
         let deadline: NIODeadline
         let promise: EventLoopPromise<Void>
     }
 
     // MARK: Provider tokens
 
-    /// After a renewal that failed, while the old token is still good: there are twenty minutes left for others.
+    /// The pause after a failed renewal if the old token is still good. It has twenty minutes left for further
+    /// attempts.
     static let renewalPause = TimeAmount.seconds(30)
 
-    /// Asks the store for a token. Requests wait, unless there is an older one that is still good.
+    /// Asks the store for a token. Requests wait, unless the current token is still good.
     func askForToken(insteadOf rejected: String?) {
         guard let keeper else { return }
         if case .known(let token, _) = tokenState, rejected == nil {
@@ -41,14 +42,14 @@ extension Dispatcher {
         case .success(let token?):
             tokenState = .known(token, isBeingRenewed: false)
         case .success(nil):
-            // No token would fare better: those that wait for one have their answer.
+            // The store has no better token, so the requests that wait for one fail.
             tokenState = .missing
             failAll { $0.renewals > 0 }
         case .failure(let error):
             let error = error as? ProviderError ?? ProviderError(.badCredentials, "\(error)")
             logger.info("There is no provider token", metadata: ["cause": "\(error.cause)"])
             if case .known(let token, _) = tokenState, ProviderTokenSchedule.isGood(token, at: keeper?.clock() ?? 0) {
-                // The old one still does.
+                // The old token is still good.
                 tokenState = .known(token, isBeingRenewed: false)
                 renewNotBefore = .now() + Self.renewalPause
             } else {
@@ -68,7 +69,7 @@ extension Dispatcher {
         }
     }
 
-    /// The service called the token expired that this request was sent with.
+    /// Handles a request whose provider token the service called expired.
     func renewToken(for job: Job) {
         var again = job
         again.renewals += 1
@@ -80,9 +81,9 @@ extension Dispatcher {
 
     // MARK: New credentials
 
-    /// Ends every connection, and uses the new credentials when the last one is gone (Guide, 2.3.3.1).
+    /// Closes every connection, and uses the new credentials when the last one has ended (Guide, 2.3.3.1).
     func replace(_ opener: ConnectionOpener, _ keeper: ProviderTokenKeeper?, _ promise: EventLoopPromise<Void>) {
-        // Whoever replaced them a moment ago has been overtaken.
+        // If another replacement is under way, this one takes its place.
         replacement?.promise.succeed()
         replacement = Replacement(
             opener: opener, keeper: keeper, deadline: .now() + settings.grace, promise: promise)
@@ -106,7 +107,7 @@ extension Dispatcher {
         dispatch()
     }
 
-    /// Lets go of connections that do not take requests yet.
+    /// Closes connections that do not accept requests yet.
     private func dropOpening() {
         for connection in connections where !connection.hasSettings {
             drop(connection)
@@ -114,9 +115,9 @@ extension Dispatcher {
         }
     }
 
-    // MARK: The end
+    // MARK: Shutting down
 
-    /// Takes nothing more, lets what is under way be answered, and ends the connections.
+    /// Refuses new requests, waits for the answers to those under way, and closes the connections.
     func shutDown(_ promise: EventLoopPromise<Void>) {
         whenShutDown.append(promise)
         guard !isShuttingDown else { return endIfDone() }
@@ -126,7 +127,7 @@ extension Dispatcher {
         endIfDone()
     }
 
-    /// When nothing waits and nothing is under way any more, the connections go.
+    /// Closes the connections when no request waits or is under way any more.
     func endIfDone() {
         guard isShuttingDown, waiting.isEmpty, delayed.isEmpty, connections.allSatisfy({ $0.inFlight == 0 }) else {
             return
@@ -139,7 +140,7 @@ extension Dispatcher {
         for promise in done { promise.succeed() }
     }
 
-    /// Looks whether the time for a graceful end is over.
+    /// Closes the connections if the time for a graceful end is over.
     func replaceOrEnd(at now: NIODeadline) {
         if let replacement, replacement.deadline <= now {
             for connection in connections { connection.close() }

@@ -4,9 +4,9 @@ import HTTP2
 import Logging
 import NIOCore
 
-/// Carries out what `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule` decide: hands requests to connections,
-/// keeps those that wait, opens and ends connections. Confined to one event loop, which all connections of a client
-/// share, so that nothing here needs a lock.
+/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`: hands requests to
+/// connections, keeps those that wait, opens and closes connections. Confined to one event loop, which all
+/// connections of a client share, so it needs no lock.
 final class Dispatcher {
     struct Settings: Sendable {
         var environment: APNSEnvironment
@@ -15,21 +15,21 @@ final class Dispatcher {
         var maximumWaiting: Int
         var lookUp: HostLookup
         var openTimeout = ConnectionOpener.timeout
-        /// How long requests under way may take when the credentials are replaced or the client shuts down.
+        /// The time for requests under way when the credentials are replaced or the client shuts down.
         var grace = TimeAmount.seconds(10)
     }
 
-    /// The provider token, as far as it is known here.
+    /// The state of the provider token.
     enum TokenState {
-        /// The credentials are a certificate.
+        /// The credentials are a certificate, so no token is needed.
         case notNeeded
         case missing
-        /// Asked for; requests wait.
+        /// The store was asked for a token, and requests wait for it.
         case asked
         case known(StoredProviderToken, isBeingRenewed: Bool)
     }
 
-    /// How often deadlines are looked at while something is under way.
+    /// The interval at which deadlines are checked while something is under way.
     static let tickInterval = TimeAmount.milliseconds(50)
 
     let loop: any EventLoop
@@ -42,22 +42,22 @@ final class Dispatcher {
     var opener: ConnectionOpener
     var keeper: ProviderTokenKeeper?
     var tokenState: TokenState
-    /// A renewal that failed is not tried again before then.
+    /// The earliest time for the next renewal after a failed one.
     var renewNotBefore = NIODeadline.uptimeNanoseconds(0)
-    /// Replaced whenever the credentials are: an answer of the keeper before that no longer counts.
+    /// Increases when the credentials are replaced, so that an earlier answer of the keeper is ignored.
     var tokenEpoch = 0
 
-    /// Requests that can go out as soon as a connection takes them.
+    /// Requests that are sent as soon as a connection accepts them.
     var waiting = Deque<Job>()
-    /// Requests that are sent again later.
+    /// Requests that are sent again at a later time.
     var delayed: [Job] = []
-    /// Why the last attempt to connect failed.
+    /// The reason why the last attempt to connect failed.
     var connectTrouble: ProviderError?
     var replacement: Replacement?
     var isShuttingDown = false
     var shutDownDeadline = NIODeadline.distantFuture
     var whenShutDown: [EventLoopPromise<Void>] = []
-    /// Waits for a connection that takes requests.
+    /// Callers of `connect` that wait for an open connection.
     var whenOpen: [(deadline: NIODeadline, promise: EventLoopPromise<Void>)] = []
 
     private var readers: [any AnswerReader] = []
@@ -107,7 +107,7 @@ final class Dispatcher {
         scheduleTick(at: .now() + Self.tickInterval)
     }
 
-    /// Some tickets were cancelled.
+    /// Fails the requests whose call was cancelled.
     func giveUpCancelled() {
         let isCancelled = { (job: Job) in job.ticket.cancellation.isCancelled }
         let given = waiting.filter(isCancelled) + delayed.filter(isCancelled)
@@ -124,7 +124,7 @@ final class Dispatcher {
 
     // MARK: Out
 
-    /// Hands requests to connections for as long as there are both.
+    /// Hands waiting requests to connections with a free stream.
     func dispatch() {
         guard !isDispatching, !waiting.isEmpty else { return }
         isDispatching = true
@@ -142,7 +142,7 @@ final class Dispatcher {
                 waiting.prepend(unsent)
                 plan.ended(on: id)
                 plan.leave(id)
-                // It may have used up its stream numbers: it ends when the last answer is in.
+                // If it has used up its stream numbers, it closes after the last answer.
                 connection.leave()
             }
         }
@@ -152,14 +152,14 @@ final class Dispatcher {
 
     struct Authorization { let value: String? }
 
-    /// What goes into the header; nil as long as there is no provider token.
+    /// The value of the `authorization` header; nil if there is no usable provider token yet.
     private func authorization() -> Authorization? {
         switch tokenState {
         case .notNeeded:
             return Authorization(value: nil)
         case .missing:
             askForToken(insteadOf: nil)
-            // The connection is opened meanwhile.
+            // Open the connection while the token is being made.
             openMore()
             return nil
         case .asked:
@@ -186,7 +186,7 @@ final class Dispatcher {
 
     // MARK: Endings
 
-    /// The service answered, or what answered is no push service.
+    /// Handles an answer, or a response that is not from a push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
         guard case .success(let success) = answer, success.status != 200 else { return finish(job, answer) }
         var again = job
@@ -208,7 +208,7 @@ final class Dispatcher {
         }
     }
 
-    /// The service did not process it.
+    /// Handles a request that the service did not process.
     func refused(_ job: Job, isUnprocessed: Bool, _ error: ProviderError) {
         var again = job
         again.trouble = error
@@ -233,7 +233,7 @@ final class Dispatcher {
         return RetryDecision(after: ending, allowance, at: .now(), random: random)
     }
 
-    /// Nobody holds the client any more.
+    /// Closes everything, because the client was released.
     func abandon() {
         isShuttingDown = true
         for connection in connections { connection.close() }
@@ -243,7 +243,7 @@ final class Dispatcher {
         wakeReaders()
     }
 
-    /// The caller gets what came of it.
+    /// Hands the answer to the caller.
     func finish(_ job: Job, _ answer: Ticket.Answer) {
         metrics.count(answer)
         if let reader = job.ticket.complete(answer) { readers.append(reader) }
@@ -260,11 +260,11 @@ final class Dispatcher {
 
     func answered(on id: ConnectionPlan.ID, _ verdict: TokenVerdict) {
         plan.answered(on: id, verdict)
-        // It serves the key that it began with, and we have another: it ends when the last answer is in.
+        // The connection belongs to the old key, so it closes after the last answer.
         if verdict == .unrelated { connections.first { $0.id == id }?.leave() }
     }
 
-    /// All that had arrived at once was looked at.
+    /// Handles the end of a batch of frames that arrived together.
     func batchEnded() {
         dispatch()
         wakeReaders()
@@ -273,7 +273,7 @@ final class Dispatcher {
 
     // MARK: Time
 
-    /// Has `tick()` called, then or earlier.
+    /// Makes sure that `tick()` runs at this time or earlier.
     func scheduleTick(at due: NIODeadline) {
         guard due < timerDue else { return }
         timer?.cancel()
@@ -308,7 +308,7 @@ final class Dispatcher {
         if next < .distantFuture { scheduleTick(at: max(next, now + .milliseconds(1))) }
     }
 
-    /// Ends what waited until its deadline, and says what it waited for.
+    /// Fails the requests whose deadline has passed while they waited, and says what they waited for.
     private func expire(at now: NIODeadline) {
         let isExpired = { (job: Job) in job.ticket.deadline <= now }
         guard waiting.contains(where: isExpired) || delayed.contains(where: isExpired) else { return }

@@ -6,7 +6,7 @@ import NIOPosix
 struct HostLookup: Sendable {
     var addresses: @Sendable (_ host: String, _ port: Int) async throws -> [SocketAddress]
 
-    /// The system's resolver. It blocks, and so has a thread of its own.
+    /// The system's resolver. It blocks, so it runs on a separate thread.
     static let system = HostLookup { host, port in
         try await NIOThreadPool.singleton.runIfActive { try Self.resolve(host, port) }
     }

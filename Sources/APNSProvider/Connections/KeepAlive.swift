@@ -1,22 +1,23 @@
 import NIOCore
 
-/// Asks a quiet connection with PING whether it is still there (Guide, 2.3.3.1). A value; the time is an argument.
+/// Checks a silent connection with PING (Guide, 2.3.3.1). A value; the time is an argument.
 struct KeepAlive: Sendable, Hashable {
     struct Times: Sendable, Hashable {
-        /// Nothing is under way: an hour, as Apple recommends for connections that are kept for later.
+        /// The silence before a PING if no request is under way: an hour, as Apple recommends for connections that
+        /// are kept open.
         var idle = TimeAmount.hours(1)
-        /// Something is under way, and nothing has come for so long. Well above the time an answer takes, well below
-        /// the deadlines that callers set.
+        /// The silence before a PING if a request is under way. It is well above the time that an answer takes, and
+        /// well below the deadlines that callers set.
         var waiting = TimeAmount.seconds(15)
-        /// How long the answer to a PING may take.
+        /// The time to wait for the answer to a PING.
         var answer = TimeAmount.seconds(10)
     }
 
     enum Action: Hashable {
-        /// Nothing is due before then.
+        /// Call again at this time.
         case wait(until: NIODeadline)
         case ping
-        /// The other side is gone.
+        /// The other side did not answer, so close the connection.
         case close
     }
 
@@ -29,13 +30,14 @@ struct KeepAlive: Sendable, Hashable {
         heard = now
     }
 
-    /// Something has come.
+    /// Records that bytes have arrived.
     mutating func heard(at now: NIODeadline) {
         heard = now
         pinged = nil
     }
 
-    /// - Parameter inFlight: how many requests are under way.
+    /// Decides what to do now.
+    /// - Parameter inFlight: the number of requests under way.
     mutating func tick(inFlight: Int, at now: NIODeadline) -> Action {
         if let pinged {
             let due = pinged + times.answer

@@ -2,44 +2,45 @@ import Connections
 import NIOCore
 import Notifications
 
-/// What becomes of a request that has ended: the table of reasons decides (Guide, Table 8-6).
+/// Decides what to do with a request that has ended, by the table of reasons (Guide, Table 8-6).
 enum RetryDecision: Hashable {
-    /// The caller gets what came of it.
+    /// Give the result to the caller.
     case finish
-    /// It goes to another connection at once: it was not looked at on this one (RFC 9113, 6.8).
+    /// Send it on another connection at once, because this one did not process it (RFC 9113, 6.8).
     case elsewhere
-    /// It is sent again then.
+    /// Send it again at this time.
     case again(at: NIODeadline)
-    /// It is sent again as soon as there is a new provider token.
+    /// Send it again as soon as there is a new provider token.
     case withNewToken
 
     /// How a request ended.
     enum Ending: Hashable {
         case answered(PushAnswer)
-        /// The service said with GOAWAY that it did not process it.
+        /// The service said with GOAWAY that it did not process the request.
         case unprocessed
-        /// The service refused the stream: it did not process it (RFC 9113, 8.7).
+        /// The service refused the stream, so it did not process the request (RFC 9113, 8.7).
         case refused
-        /// It may have been processed.
+        /// The service may have processed the request.
         case unknown
     }
 
-    /// What the caller allows.
+    /// The limits that the caller sets, and what has been tried.
     struct Allowance: Hashable {
         var deadline: NIODeadline
-        /// Whether a refusal is looked at at all, or told as it is.
+        /// Whether a rejected request may be sent again. If false, the caller gets the rejection unchanged.
         var retriesRejections: Bool
-        /// How often it was sent.
+        /// The number of times that the request was sent.
         var attempts: Int
-        /// How often a new provider token was made for it.
+        /// The number of times that a new provider token was made for the request.
         var renewals: Int
     }
 
+    /// Decides.
     /// - Parameter random: from 0 to 1.
     init(after ending: Ending, _ allowance: Allowance, at now: NIODeadline, random: Double) {
         switch ending {
         case .unknown:
-            // "Nothing else is": it may have been delivered.
+            // The request may have been delivered, so it is not sent again.
             self = .finish
         case .unprocessed:
             self = now < allowance.deadline ? .elsewhere : .finish
@@ -54,7 +55,7 @@ enum RetryDecision: Hashable {
             case .retryLater, .reconnect:
                 self = Self.later(allowance, at: now, random: random)
             case .renewProviderToken:
-                // A second new token would fare no better.
+                // After one new token, another one would not help.
                 self = allowance.renewals == 0 ? .withNewToken : .finish
             case .mendRequest, .forgetDeviceToken, .mendCredentials:
                 self = .finish
@@ -68,11 +69,11 @@ enum RetryDecision: Hashable {
     }
 }
 
-/// What an answer says of the provider token that its request carried.
+/// What an answer says about the request's provider token.
 enum TokenVerdict: Hashable {
     case accepted
     case refused
-    /// The token's key is not related to the one that the connection began with: another connection may take it.
+    /// The token's key is not related to the connection's first key. Another connection may accept it.
     case unrelated
     /// The service may have refused the request before it looked at the token.
     case unknown
@@ -94,6 +95,6 @@ enum TokenVerdict: Hashable {
 }
 
 extension GrowingDelay {
-    /// Sending a notification again: first within a second, then ever later.
+    /// The delays before a notification is sent again: the first below a second, then longer and longer.
     static let sending = GrowingDelay(first: .milliseconds(800), longest: .seconds(60))
 }

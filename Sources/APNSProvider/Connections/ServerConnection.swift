@@ -3,9 +3,9 @@ import Logging
 import NIOCore
 import Notifications
 
-/// One connection to the service, carrying requests out and their answers in. Confined to its event loop.
+/// One connection to the service. It sends requests and receives their answers. Confined to its event loop.
 final class ServerConnection: HTTP2Application {
-    /// In bytes. A rejection has some hundred.
+    /// The largest body of an answer, in bytes. A rejection has about a hundred.
     static let maximumAnswerBytes = 16_384
 
     private struct Exchange {
@@ -14,7 +14,7 @@ final class ServerConnection: HTTP2Application {
         var apnsID: String?
         var uniqueID: String?
         var body: [UInt8] = []
-        /// We gave the request up, and have said so.
+        /// Whether the client has reset the stream and already told the caller.
         var isGivenUp = false
         var isEnded = false
 
@@ -24,7 +24,7 @@ final class ServerConnection: HTTP2Application {
     let id: ConnectionPlan.ID
     private(set) var channel: (any Channel)?
     private let authority: String
-    /// Nil once the connection has ended.
+    /// The dispatcher; nil after the connection has ended.
     private var owner: Dispatcher?
     private var hasUnsent = false
     private var session: HTTP2Session?
@@ -33,11 +33,11 @@ final class ServerConnection: HTTP2Application {
     private var firsts: Firsts = []
     private var keepAlive: KeepAlive
     private var goAwayCause: String?
-    /// Whether the service's SETTINGS have come, so that it takes requests.
+    /// Whether the service's SETTINGS have come, so that the connection accepts requests.
     private(set) var hasSettings = false
     private var pings: UInt64 = 0
 
-    /// Header fields that have entered the service's table and need not do so again.
+    /// Header fields that are already in the service's table, so that they need not enter it again.
     private struct Firsts: OptionSet {
         let rawValue: UInt8
         static let id = Firsts(rawValue: 1)
@@ -52,15 +52,15 @@ final class ServerConnection: HTTP2Application {
         self.owner = owner
     }
 
-    /// Why the connection ended, or is about to, in words; nil where it is not known.
+    /// Why the connection has ended or is about to end, in words; nil if this is not known.
     private(set) var trouble: String?
 
     func opened(_ channel: any Channel) { self.channel = channel }
 
     // MARK: Sending
 
-    /// Begins a request. The session writes it out with `flush`.
-    /// - Returns: The job again, when the connection takes no more requests.
+    /// Begins a request. `flush` makes the session write it.
+    /// - Returns: The job if the connection accepts no more requests, otherwise nil.
     func send(_ job: Job, authorization: String?) -> Job? {
         guard let session, session.isActive, !session.isDraining else { return job }
         fill(job.ticket.request, authorization: authorization)
@@ -83,19 +83,19 @@ final class ServerConnection: HTTP2Application {
         }
     }
 
-    /// Writes out what was begun.
+    /// Writes the requests that were begun.
     func flush() {
         guard hasUnsent else { return }
         hasUnsent = false
         session?.flush()
     }
 
-    /// The header fields, encoded as the text under Table 8-1 demands: `:path` and `authorization` without indexing, what
-    /// changes with each notification with incremental indexing the first time, so that its name enters the service's
-    /// table, and everything else always with it. What is `.never` here goes out without indexing (RFC 7541, 6.2.2):
-    /// `ConnectionOpener` sets `HTTP2Configuration.literals` so.
+    /// Fills the header block, encoded as the text under Table 8-1 requires. `:path` and `authorization` go without
+    /// indexing. Fields that change with each notification use incremental indexing the first time only, so that
+    /// their names enter the service's table. All other fields always use incremental indexing. `.never` here means
+    /// without indexing (RFC 7541, 6.2.2), because `ConnectionOpener` sets `HTTP2Configuration.literals` so.
     private func fill(_ request: PushRequest, authorization: String?) {
-        // Taken out for so long, because each access to a property of a class is checked.
+        // Use a local copy, because each access to a property of a class is checked.
         var block = HeaderBlock()
         swap(&block, &self.block)
         defer { swap(&block, &self.block) }
@@ -119,8 +119,8 @@ final class ServerConnection: HTTP2Application {
 
     // MARK: Time
 
-    /// Gives up what is past its deadline or cancelled, and asks a quiet connection whether it is there.
-    /// - Returns: When there is something to do again.
+    /// Gives up requests that are past their deadline or cancelled, and checks a silent connection with PING.
+    /// - Returns: The time for the next call.
     func tick(at now: NIODeadline) -> NIODeadline {
         for stream in exchanges.streams(where: { $0.isOpen && $0.job.ticket.deadline <= now }) {
             giveUp(
@@ -152,12 +152,12 @@ final class ServerConnection: HTTP2Application {
     private func giveUp(_ stream: StreamID, _ error: ProviderError) {
         guard let index = exchanges.index(of: stream) else { return }
         exchanges[index].isGivenUp = true
-        // The answer goes to the caller now; the session tells of the stream's end once the frame is out.
+        // The caller gets the answer now. The session reports the stream's end after the frame was written.
         owner?.finish(exchanges[index].job, .failure(error))
         session?.reset(stream, .cancel)
     }
 
-    /// Ends the connection once nothing is under way any more.
+    /// Closes the connection when no request is under way any more.
     func leave() { session?.drain() }
 
     func close() { channel?.close(promise: nil) }
@@ -194,7 +194,7 @@ final class ServerConnection: HTTP2Application {
     }
 
     func streamEnded(_ stream: StreamID) {
-        // In its place: a copy of all that it holds would cost more than the rest of this.
+        // Update the exchange in place: copying it would cost more than the rest of this function.
         let ended = exchanges.update(stream) { exchange -> (Job, Ticket.Answer)? in
             guard !exchange.isGivenUp else { return nil }
             exchange.isEnded = true
@@ -229,7 +229,8 @@ final class ServerConnection: HTTP2Application {
     }
 
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
-        // JSON with a reason, as the body of a rejection (Guide, 2.3.3.2). Other servers put text there.
+        // The debug data is JSON with a reason, like the body of a rejection (Guide, 2.3.3.2). Other servers send
+        // plain text.
         let data = Array(debugData.array.prefix(Self.maximumGoAwayBytes))
         let reason = JSONObject(data)?[text: "reason"] ?? String(decoding: data, as: UTF8.self)
         goAwayCause = reason.isEmpty ? "\(error)" : reason
@@ -237,7 +238,7 @@ final class ServerConnection: HTTP2Application {
         owner?.goingAway(self, reason: reason, code: error)
     }
 
-    /// In bytes, of the debug data that is looked at and logged.
+    /// The largest part of the debug data that is parsed and logged, in bytes.
     private static let maximumGoAwayBytes = 1_024
 
     func batchEnded() {
@@ -254,13 +255,14 @@ final class ServerConnection: HTTP2Application {
 
     // MARK: Answers
 
-    /// The answer, if it is one of a push service: a 200 has an identifier (Table 8-3), anything else a reason in JSON
-    /// (Table 8-5).
+    /// Returns the answer if it has the form of a push service's answer: an identifier with status 200 (Table 8-3),
+    /// otherwise a reason in JSON (Table 8-5).
     private static func answer(_ exchange: borrowing Exchange) -> Ticket.Answer {
         let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
         let reason = object?[text: "reason"]
         guard exchange.status == 200 ? exchange.apnsID != nil : reason != nil else {
-            // 5xx is tried again whoever said it: a proxy in front of the service says it in HTML.
+            // A 5xx without a reason is retried as well: it may come from a proxy in front of the service, which
+            // answers in HTML.
             if exchange.status >= 500 {
                 return .success(PushAnswer(status: exchange.status, apnsID: exchange.apnsID))
             }
@@ -277,7 +279,7 @@ final class ServerConnection: HTTP2Application {
             ))
     }
 
-    /// Three digits; 0 for anything else.
+    /// Parses three digits. Returns 0 for anything else.
     private static func status(_ value: Span<UInt8>) -> Int {
         guard value.count == 3 else { return 0 }
         var status = 0

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A request on its way through the client, and who waits for its answer. It is completed exactly once.
+/// A request on its way through the client, with the closure that takes its answer. It is completed exactly once.
 final class Ticket: Sendable {
     typealias Answer = Result<PushAnswer, ProviderError>
 
@@ -8,7 +8,7 @@ final class Ticket: Sendable {
     let deadline: NIODeadline
     let retriesRejections: Bool
     let cancellation: Cancellation
-    /// Takes the answer, on the event loop. Returns who is to be woken once the answers that came together are in.
+    /// Takes the answer, on the event loop. If it returns a reader, wake it after all answers that arrived together.
     let complete: @Sendable (Answer) -> (any AnswerReader)?
 
     init(
@@ -26,33 +26,34 @@ final class Ticket: Sendable {
     }
 }
 
-/// Somebody who reads many answers, and is woken once for all that have come.
+/// A reader of many answers that is woken once for all that have arrived.
 protocol AnswerReader: AnyObject, Sendable {
     func wake()
 }
 
-/// A ticket with what has happened to it so far.
+/// A ticket and the attempts so far.
 struct Job {
     let ticket: Ticket
-    /// How often it was sent.
+    /// The number of times that the request was sent.
     var attempts = 0
-    /// How often a new provider token was made for it.
+    /// The number of times that a new provider token was made for it.
     var renewals = 0
-    /// The provider token it was last sent with.
+    /// The provider token of the last attempt.
     var token: String?
-    /// When it is sent again.
+    /// The time at which it is sent again.
     var due = NIODeadline.uptimeNanoseconds(0)
     private var box: Box?
 
     init(_ ticket: Ticket) { self.ticket = ticket }
 
-    /// Why it is not answered yet, where that is known.
+    /// The reason why it has no answer yet, if that is known.
     var trouble: ProviderError? {
         get { box?.error }
         set { box = newValue.map { Box($0) } }
     }
 
-    /// Few jobs have trouble, and each is moved several times: an error by itself would make it six times as large.
+    /// Jobs are moved several times and rarely have an error. Storing the error inline would make them six times as
+    /// large.
     private final class Box {
         let error: ProviderError
         init(_ error: ProviderError) { self.error = error }

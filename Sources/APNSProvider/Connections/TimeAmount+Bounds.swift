@@ -1,8 +1,8 @@
 import NIOCore
 
 extension TimeAmount {
-    /// A caller's time, as long as it is one that a clock can be asked for: nothing waits for more than 30 days, which
-    /// is how long the service keeps a notification.
+    /// Converts a caller's duration and limits it to 0 to 30 days, so that adding it to the clock cannot overflow.
+    /// The service keeps a notification for 30 days at most.
     init(bounding duration: Duration) {
         let longest = Duration.seconds(30 * 86_400)
         self.init(min(max(duration, .zero), longest))

@@ -1,18 +1,21 @@
 import Foundation
 import NIOPosix
 
-/// Keeps provider tokens in a folder, one file for each signing key, so that several processes on one machine send the
-/// same token. The files are readable by their owner alone: a token is good for an hour for whoever has it.
+/// A store that keeps provider tokens in a folder, one file for each signing key, so that several processes on one
+/// machine use the same token. Only their owner can read the files, because anybody who has a token can use it for
+/// an hour.
 public struct FileProviderTokenStore: ProviderTokenStore {
-    /// In bytes of a stored token; one has some 250.
+    /// The largest size of a stored token, in bytes. A token has about 250.
     static let maximumBytes = 4_096
 
     private let folder: String
 
-    /// - Parameter folder: made when it is not there.
+    /// Creates a store.
+    /// - Parameter folder: the folder's path. The folder is made if it does not exist.
     public init(folder: String) { self.folder = folder }
 
-    /// See ``ProviderTokenStore/update(_:_:)``.
+    /// Reads and replaces a key's token. See ``ProviderTokenStore/update(_:_:)``.
+    /// - Throws: The error of `change`, or an error of the file system.
     public func update(
         _ key: String,
         _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken,
@@ -35,7 +38,7 @@ public struct FileProviderTokenStore: ProviderTokenStore {
             guard errno == EINTR else { throw Failure(path: path, errno: errno) }
         }
         let stored = FileManager.default.contents(atPath: path).flatMap { data in
-            // What is damaged is made anew.
+            // If the file is damaged, a new token is made.
             data.count <= Self.maximumBytes ? try? JSONDecoder().decode(StoredProviderToken.self, from: data) : nil
         }
         let changed = try change(stored)
@@ -43,7 +46,7 @@ public struct FileProviderTokenStore: ProviderTokenStore {
         return changed
     }
 
-    /// Under another name first, so that a reader without the lock, or a crash, never sees half a file.
+    /// Writes to another name first, so that a crash, or a reader without the lock, never sees half a file.
     private func replace(_ path: String, with token: StoredProviderToken) throws {
         let data = try JSONEncoder().encode(token)
         let temporary = "\(path).new"

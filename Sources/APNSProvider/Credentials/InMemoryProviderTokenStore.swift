@@ -1,19 +1,21 @@
 import Synchronization
 
-/// Keeps provider tokens in this process: what a client uses unless it is told otherwise.
+/// A store that keeps provider tokens in this process. Clients use it by default.
 public final class InMemoryProviderTokenStore: ProviderTokenStore {
-    /// One token for each signing key for all clients of this process.
+    /// The store that all clients of this process share, with one token for each signing key.
     public static let shared = InMemoryProviderTokenStore()
 
-    /// Signing keys come and go rarely; the tokens of any that are gone are worthless after an hour.
+    /// The largest number of keys. Signing keys change rarely, and the token of a removed key is worthless after an
+    /// hour.
     static let maximumKeys = 1_000
 
     private let tokens = Mutex<[String: StoredProviderToken]>([:])
 
-    /// A store of its own.
+    /// Creates a separate, empty store.
     public init() {}
 
-    /// See ``ProviderTokenStore/update(_:_:)``.
+    /// Reads and replaces a key's token. See ``ProviderTokenStore/update(_:_:)``.
+    /// - Throws: The error of `change`.
     public func update(
         _ key: String,
         _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken,

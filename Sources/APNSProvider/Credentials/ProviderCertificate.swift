@@ -1,8 +1,8 @@
 import NIOSSL
 
-/// A provider's TLS client certificate with its chain and its key.
+/// A provider's TLS client certificate with its chain and its private key.
 package struct ProviderCertificate: Sendable {
-    /// In bytes of PEM. A chain of four and an RSA key have some 10 KB.
+    /// The largest size of the PEM text, in bytes. A chain of four certificates and an RSA key have about 10 KB.
     package static let maximumBytes = 65_536
 
     let chain: [NIOSSLCertificate]
@@ -24,14 +24,14 @@ package struct ProviderCertificate: Sendable {
             throw ProviderError(.badCredentials, "There is no private key in PEM, or it has a passphrase.")
         }
         do {
-            // BoringSSL compares the two when both are there.
+            // BoringSSL checks that the key belongs to the certificate when it has both.
             _ = try NIOSSLContext(configuration: tls(TLSConfiguration.makeClientConfiguration()))
         } catch {
             throw ProviderError(.badCredentials, "The private key is not the certificate's.")
         }
     }
 
-    /// With this certificate for the client.
+    /// Returns the TLS configuration with this client certificate.
     func tls(_ configuration: TLSConfiguration) -> TLSConfiguration {
         var configuration = configuration
         configuration.certificateChain = chain.map { .certificate($0) }

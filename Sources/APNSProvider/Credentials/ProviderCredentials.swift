@@ -4,7 +4,7 @@ import NIOSSL
 package import Notifications
 package import Trust
 
-/// What authorises a provider: a signing key, with which it makes provider tokens (Guide, 2.3.1), or a certificate
+/// The credentials that authorise a provider: a signing key for provider tokens (Guide, 2.3.1), or a certificate
 /// (2.3.2).
 public struct ProviderCredentials: Sendable {
     package enum Kind: Sendable {
@@ -14,12 +14,13 @@ public struct ProviderCredentials: Sendable {
 
     package let kind: Kind
 
-    /// Reads the signing key that the account page gives out, a `.p8` file.
+    /// Reads a signing key from a `.p8` file, as the developer account provides it.
     /// - Parameters:
     ///   - keyFile: the file's path.
     ///   - keyID: ten capital letters and digits, as in the file's name.
     ///   - teamID: ten capital letters and digits.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when the file cannot be read or holds no P-256 key.
+    /// - Throws: ``ProviderError/Code/badCredentials`` if the file cannot be read or contains no P-256 key, or if an
+    ///   ID does not have this form.
     public init(keyFile: String, keyID: String, teamID: String) throws(ProviderError) {
         guard let data = FileManager.default.contents(atPath: keyFile), data.count <= SigningKey.maximumBytes else {
             throw ProviderError(.badCredentials, "The signing key \(keyFile) cannot be read.")
@@ -31,12 +32,13 @@ public struct ProviderCredentials: Sendable {
         }
     }
 
-    /// Takes a signing key.
+    /// Creates credentials from a signing key.
     /// - Parameters:
     ///   - key: the contents of the `.p8` file, PEM.
     ///   - keyID: ten capital letters and digits.
     ///   - teamID: ten capital letters and digits.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when this is no P-256 key.
+    /// - Throws: ``ProviderError/Code/badCredentials`` if this is not a P-256 key, or if an ID does not have this
+    ///   form.
     public init(key: String, keyID: String, teamID: String) throws(ProviderError) {
         guard let team = TeamID(rawValue: teamID) else {
             throw ProviderError(.badCredentials, "The team ID has ten capital letters and digits, not \(teamID).")
@@ -51,12 +53,13 @@ public struct ProviderCredentials: Sendable {
         }
     }
 
-    /// Reads a provider certificate: a PEM file with the certificate, the chain above it if there is one, and its
-    /// private key.
+    /// Reads a provider certificate from a PEM file with the certificate, its chain if there is one, and its private
+    /// key.
     /// - Parameters:
     ///   - certificateFile: the file's path.
-    ///   - keyFile: the private key, PEM, where it is in a file of its own.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when a file cannot be read, or the key is not the certificate's.
+    ///   - keyFile: the path of the private key in PEM, if the key has its own file.
+    /// - Throws: ``ProviderError/Code/badCredentials`` if a file cannot be read, or if the key does not belong to
+    ///   the certificate.
     public init(certificateFile: String, keyFile: String? = nil) throws(ProviderError) {
         let certificate = try Self.read(certificateFile)
         let key = try keyFile.map { (file) throws(ProviderError) in try Self.read(file) }
@@ -67,17 +70,18 @@ public struct ProviderCredentials: Sendable {
         }
     }
 
-    /// Takes a provider certificate.
+    /// Creates credentials from a provider certificate.
     /// - Parameters:
-    ///   - certificate: PEM: the certificate, the chain above it, and its key unless that is named by itself.
-    ///   - key: the private key, PEM.
-    /// - Throws: ``ProviderError/Code/badCredentials`` when they cannot be read.
+    ///   - certificate: PEM text with the certificate, its chain, and its private key unless `key` is given.
+    ///   - key: the private key in PEM.
+    /// - Throws: ``ProviderError/Code/badCredentials`` if either cannot be read, or if the key does not belong to
+    ///   the certificate.
     public init(certificate: String, key: String? = nil) throws(ProviderError) {
         kind = .certificate(try ProviderCertificate(pem: certificate, key: key ?? certificate))
     }
 
-    /// A new provider token: what follows `bearer ` in the `authorization` header.
-    /// - Parameter moment: when it is issued, in seconds since 1970.
+    /// Makes a new provider token, the text after `bearer ` in the `authorization` header.
+    /// - Parameter moment: the time of issue, in seconds since 1970.
     package func token(at moment: UInt64) throws(ProviderError) -> String {
         guard case .token(let team, let key) = kind else {
             throw ProviderError(.badCredentials, "A certificate makes no provider tokens.")
@@ -95,9 +99,9 @@ public struct ProviderCredentials: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Says so where it is a key, but of a curve that provider tokens do not allow (Guide, 2.3.1: ES256 only).
+    /// Returns a sentence for a key on a curve that provider tokens do not allow (Guide, 2.3.1: ES256 only).
     private static func otherCurve(_ pem: String) -> String? {
-        // A key that is of none of these was read as what it is not, which is what the caller then says.
+        // If the key is on neither of these curves, the caller reports the first error.
         if (try? P384.Signing.PrivateKey(pemRepresentation: pem)) != nil {
             return "This is a P-384 key; provider tokens are signed with P-256 alone (Guide, 2.3.1)."
         }

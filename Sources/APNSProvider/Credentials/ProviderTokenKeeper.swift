@@ -2,16 +2,17 @@ import Crypto
 import Notifications
 import Trust
 
-/// Gets the provider token of one key from the store, and makes a new one where that is due.
+/// Gets the provider token of one key from the store, and makes a new one when it is due.
 struct ProviderTokenKeeper: Sendable {
     let credentials: ProviderCredentials
     let store: any ProviderTokenStore
-    /// Names the key in the store: its identifier, its team, and what tells it from another key by that name.
+    /// The key's name in the store: its team, its identifier, and a fingerprint that distinguishes keys with the
+    /// same identifier.
     let name: String
     /// Seconds since 1970.
     let clock: @Sendable () -> UInt64
 
-    /// Nil for a certificate, which needs no tokens.
+    /// Returns nil for a certificate, which needs no provider tokens.
     init?(
         _ credentials: ProviderCredentials,
         store: any ProviderTokenStore,
@@ -25,8 +26,9 @@ struct ProviderTokenKeeper: Sendable {
         self.clock = clock
     }
 
+    /// Gets the token to send.
     /// - Parameter rejected: the token that the service just called expired.
-    /// - Returns: The token to send; nil when there is none that would fare better than the rejected one.
+    /// - Returns: nil if the store has no better token than the rejected one.
     func token(insteadOf rejected: String?) async throws(ProviderError) -> StoredProviderToken? {
         let now = clock()
         do {

@@ -1,13 +1,14 @@
-/// A provider token that was made, and when.
+/// A provider token in a store, with the time at which it was made.
 public struct StoredProviderToken: Sendable, Hashable, Codable {
-    /// The token: what follows `bearer ` in the `authorization` header. Good for an hour for whoever has it.
+    /// The text after `bearer ` in the `authorization` header. Anybody who has it can use it for an hour.
     public var token: String
-    /// Seconds since 1970.
+    /// The time of issue, in seconds since 1970.
     public var issuedAt: UInt64
-    /// Whether it was made less than 20 minutes after the one before, because the service called that one expired.
+    /// Whether the token was made less than 20 minutes after the one before it, because the service called that one
+    /// expired.
     public var isEarly: Bool
 
-    /// A token as a store keeps it.
+    /// Creates a stored token.
     public init(token: String, issuedAt: UInt64, isEarly: Bool = false) {
         self.token = token
         self.issuedAt = issuedAt
@@ -15,15 +16,16 @@ public struct StoredProviderToken: Sendable, Hashable, Codable {
     }
 }
 
-/// Where provider tokens are kept, so that all connections and processes that share it send the same one: the service
-/// takes a new one at most every 20 minutes (Guide, 2.3.3.1: do not generate one for each request).
+/// A store of provider tokens. All connections and processes that share a store send the same token, because the
+/// service accepts a new one at most every 20 minutes (Guide, 2.3.3.1: do not generate one for each request).
 public protocol ProviderTokenStore: Sendable {
-    /// Looks at the token of a key and perhaps puts another in its place. Nobody else looks at it or changes it
-    /// meanwhile, in this process or another one that shares the store.
+    /// Reads the token of a key and replaces it with the one that `change` returns. Nobody else reads or changes it
+    /// meanwhile, neither in this process nor in another one that shares the store.
     /// - Parameters:
-    ///   - key: names the signing key: safe as a file's name, and no secret.
-    ///   - change: gets what is stored, and returns what is to be stored from now on.
-    /// - Returns: What `change` returned.
+    ///   - key: the name of the signing key. It is safe as a file's name, and not a secret.
+    ///   - change: gets the stored token, or nil, and returns the token to store.
+    /// - Returns: The token that `change` returned.
+    /// - Throws: The error of `change`, or an error of the store.
     func update(
         _ key: String,
         _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken,

@@ -1,33 +1,35 @@
 public import Foundation
 
-/// A provider's own record of device tokens, as far as the library has to know it: implement it on your database, and a
-/// device token that the service calls inactive is taken out, unless the app has registered it again since (Guide,
-/// Table 8-5).
+/// The provider's own record of device tokens. Implement it on your database.
+///
+/// When the service says that a device token is no longer active, the client removes it from this record, unless the
+/// app has registered it again since then (Guide, Table 8-5).
 public protocol DeviceTokens: Sendable {
-    /// When the app last handed this device token to the provider.
-    /// - Returns: Nil for a device token that is not in the record.
+    /// Returns the time at which the app last handed this device token to the provider.
+    /// - Returns: nil if the device token is not in the record.
     func registrationTime(of deviceToken: DeviceToken, topic: String) async throws -> Date?
 
-    /// Takes a device token out, if its registration is still the one of that time: the app may register it at this
-    /// very moment.
+    /// Removes a device token if its registration time is still `time`. Do both in one step, because the app may
+    /// register the device token again at the same moment.
     func remove(_ deviceToken: DeviceToken, topic: String, registeredAt time: Date) async throws
 }
 
-/// What to do about a device token that the service called inactive.
+/// The decision about a device token that the service called inactive.
 enum InactiveDeviceToken: Hashable {
-    /// It is not in the record, or was registered later: "stop pushing until the device registers a token with a later
-    /// timestamp" (Table 8-5).
+    /// Keep it: it is not in the record, or it was registered later. "Stop pushing until the device registers a
+    /// token with a later timestamp" (Table 8-5).
     case keep
-    /// It is to be taken out, if its registration is still the one of that time.
+    /// Remove it if its registration time is still this one.
     case remove(registeredAt: Date)
 
-    /// - Parameter time: when the service last knew it to be inactive; nil where it does not say.
+    /// - Parameter time: when the service last knew the device token to be inactive; nil if the service did not say.
     init(inactiveSince time: Date?, registeredAt registration: Date?) {
         guard let registration else {
             self = .keep
             return
         }
-        // The service counts in milliseconds: one that was registered and ended within the same has ended.
+        // The service counts in milliseconds. If a token was registered and ended in the same millisecond, it counts
+        // as ended.
         let milliseconds = (registration.timeIntervalSince1970 * 1000).rounded(.down)
         if let time, milliseconds > (time.timeIntervalSince1970 * 1000).rounded() {
             self = .keep
@@ -38,13 +40,14 @@ enum InactiveDeviceToken: Hashable {
 }
 
 extension DeviceTokens {
-    /// Takes a device token out that the service called inactive, unless it was registered later. The answer 410 and
-    /// the feedback service both end here.
+    /// Removes a device token that the service called inactive, unless it was registered later. The client calls
+    /// this after a 410, ``FeedbackReader`` for each entry of the feedback service.
     /// - Parameters:
-    ///   - deviceToken: the one that was called inactive.
-    ///   - topic: what was sent to.
-    ///   - time: when the service last knew it to be inactive; nil where it does not say.
-    /// - Returns: Whether it was taken out.
+    ///   - deviceToken: the device token that the service called inactive.
+    ///   - topic: the topic of the notification.
+    ///   - time: when the service last knew the device token to be inactive; nil if the service did not say.
+    /// - Returns: Whether the device token was removed.
+    /// - Throws: The record's error.
     @discardableResult
     public func forget(
         _ deviceToken: DeviceToken,

@@ -9,25 +9,25 @@ public actor InMemoryDeviceTokens: DeviceTokens {
 
     private var registrations: [Key: Date] = [:]
 
-    /// An empty record.
+    /// Creates an empty record.
     public init() {}
 
-    /// The app handed over its device token.
+    /// Records that the app handed over its device token at this time.
     public func register(_ deviceToken: DeviceToken, topic: String, at time: Date = Date()) {
         registrations[Key(deviceToken: deviceToken, topic: topic)] = time
     }
 
-    /// All device tokens of a topic.
+    /// Returns all device tokens of a topic, in no particular order.
     public func deviceTokens(for topic: String) -> [DeviceToken] {
         registrations.keys.filter { $0.topic == topic }.map(\.deviceToken)
     }
 
-    /// See ``DeviceTokens/registrationTime(of:topic:)``.
+    /// Returns the time of the last registration. See ``DeviceTokens/registrationTime(of:topic:)``.
     public func registrationTime(of deviceToken: DeviceToken, topic: String) -> Date? {
         registrations[Key(deviceToken: deviceToken, topic: topic)]
     }
 
-    /// See ``DeviceTokens/remove(_:topic:registeredAt:)``.
+    /// Removes a device token. See ``DeviceTokens/remove(_:topic:registeredAt:)``.
     public func remove(_ deviceToken: DeviceToken, topic: String, registeredAt time: Date) {
         let key = Key(deviceToken: deviceToken, topic: topic)
         if registrations[key] == time { registrations[key] = nil }

@@ -1,10 +1,11 @@
 import Logging
 
 extension ProviderClient {
-    /// Takes a device token out of the caller's record that the service called inactive with 410.
+    /// Removes a device token from the caller's record if the service answered with 410.
     ///
-    /// Not after BadDeviceToken or DeviceTokenNotForTopic, although nothing should be sent there again either: a client
-    /// that is pointed at the wrong environment gets one of these for every device token there is.
+    /// BadDeviceToken and DeviceTokenNotForTopic remove nothing, although nothing should be sent to such a device
+    /// token either: a client that uses the wrong environment gets one of these answers for each of its device
+    /// tokens.
     func forget(_ push: Push, after result: Result<PushReceipt, ProviderError>) async {
         guard let store = configuration.deviceTokens, case .failure(let error) = result,
             let rejection = error.rejection, rejection.status == 410

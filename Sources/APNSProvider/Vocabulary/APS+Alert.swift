@@ -1,32 +1,35 @@
 extension APS {
     /// The `alert` dictionary (Guide, Table 9-2, and the subtitle's keys, which came later).
     ///
-    /// A text is either given, or named by the key of a string in the app's `Localizable.strings`, whose placeholders
-    /// the arguments replace (Guide, 2.2.4.2). A string literal is an alert with that body.
+    /// Each text is either given directly, or as the key of a string in the app's `Localizable.strings` and the
+    /// arguments for that string's placeholders (Guide, 2.2.4.2). A string literal makes an alert with that body.
     public struct Alert: Sendable, Hashable, ExpressibleByStringLiteral {
-        /// What the notification is about, short.
+        /// A short text that says what the notification is about (`title`).
         public var title: String?
-        /// A second line below the title.
+        /// A second line below the title (`subtitle`).
         public var subtitle: String?
-        /// The text.
+        /// The text of the alert (`body`).
         public var body: String?
-        /// The image to show while the app starts, a file's name in the app.
+        /// The name of an image file in the app, which the system shows while the app starts (`launch-image`).
         public var launchImage: String?
-        /// The key of the title.
+        /// The key of the title in the app's `Localizable.strings` (`title-loc-key`).
         public var titleLocKey: String?
-        /// What the placeholders of the title's string stand for.
+        /// The values for the placeholders in the title's string (`title-loc-args`).
         public var titleLocArgs: [String]?
-        /// The key of the subtitle.
+        /// The key of the subtitle in the app's `Localizable.strings` (`subtitle-loc-key`).
         public var subtitleLocKey: String?
-        /// What the placeholders of the subtitle's string stand for.
+        /// The values for the placeholders in the subtitle's string (`subtitle-loc-args`).
         public var subtitleLocArgs: [String]?
-        /// The key of the text.
+        /// The key of the body in the app's `Localizable.strings` (`loc-key`).
         public var locKey: String?
-        /// What the placeholders of the text's string stand for.
+        /// The values for the placeholders in the body's string (`loc-args`).
         public var locArgs: [String]?
-        /// The key of the action button's title.
+        /// The key of the action button's title in the app's `Localizable.strings` (`action-loc-key`).
         public var actionLocKey: String?
-        /// Keys that this library has no property for. A key that a property writes does not belong here.
+        /// Keys that this library has no property for.
+        ///
+        /// A payload with a key here that a property already writes is refused with
+        /// ``ProviderError/Code/badNotification``.
         public var other: [String: JSONValue] = [:]
 
         /// An alert with the given keys.
@@ -58,23 +61,23 @@ extension APS {
             self.other = other
         }
 
-        /// An alert with this text alone.
+        /// An alert with only this body.
         public init(stringLiteral text: String) { self.init(body: text) }
 
-        /// Whether it has nothing but a text, which then stands for the dictionary.
+        /// Whether the alert has only a body. Such an alert is written as a string instead of a dictionary.
         var isBodyAlone: Bool { self == Alert(body: body) && body != nil }
     }
 
-    /// What is played.
+    /// The sound that the device plays.
     public struct Sound: Sendable, Hashable {
-        /// A file's name in the app, or `default`.
+        /// The name of a sound file in the app, or `default`.
         public var name: String
-        /// Sounds even when the device is muted. Needs Apple's leave.
+        /// Whether the sound plays even when the device is muted. The app needs Apple's permission for this.
         public var isCritical: Bool
-        /// Of a critical sound, from 0 to 1.
+        /// The volume of a critical sound, from 0 to 1.
         public var volume: Double?
 
-        /// The system's own sound.
+        /// The system's default sound.
         public static let `default` = Sound(name: "default", isCritical: false, volume: nil)
 
         /// A sound file of the app.

@@ -1,7 +1,8 @@
 import Foundation
 
 extension APS {
-    /// The dictionary without white space. Keys stand in one order, so that equal dictionaries are equal bytes.
+    /// Encodes the dictionary without white space. The keys have a fixed order, so equal dictionaries give equal
+    /// bytes.
     func json() throws(ProviderError) -> [UInt8] {
         var writer = JSONWriter()
         writer.open()
@@ -87,7 +88,7 @@ extension APS.LiveActivity {
 }
 
 extension Int {
-    /// The whole part of a number, the nearest there is where it does not fit.
+    /// Rounds the number down. If the result does not fit into an `Int`, takes the nearest `Int`.
     init(clamping number: Double) {
         self = Int(exactly: number.rounded(.down)) ?? (number > 0 ? .max : .min)
     }

@@ -1,52 +1,55 @@
 public import Foundation
 
-/// The `aps` dictionary of a payload: what the system does with the notification on the device (Guide, Table 9-1, and
-/// the keys that came later).
+/// The `aps` dictionary of a payload, which tells the system on the device what to do with the notification (Guide,
+/// Table 9-1, and the keys that came later).
 ///
-/// Each property is one key, and what is nil is left out.
+/// Each property is one key. A property that is nil is left out.
 ///
 /// ```swift
 /// APS(alert: "You got your emails.", badge: 9, sound: .named("bingbong.aiff"))
 /// ```
 public struct APS: Sendable {
-    /// Shows an alert or a banner.
+    /// The alert or banner to show (`alert`).
     public var alert: Alert?
     /// The number on the app's icon; 0 removes it.
     public var badge: Int?
-    /// Plays a sound.
+    /// The sound to play (`sound`).
     public var sound: Sound?
-    /// The app's own identifier for grouping notifications.
+    /// The app's own identifier for grouping notifications (`thread-id`).
     public var threadID: String?
-    /// The notification's type, one of the app's registered categories. It needs an alert (Guide, 2.2.3).
+    /// The notification's type, one of the categories that the app registered (`category`). It needs an alert
+    /// (Guide, 2.2.3).
     public var category: String?
-    /// Wakes the app in the background. With this and without alert, badge and sound the notification is silent
-    /// (Guide, 2.2.2).
+    /// Whether the notification wakes the app in the background (`content-available`). If this is true and there is
+    /// no alert, badge or sound, the notification is silent (Guide, 2.2.2).
     public var contentAvailable = false
-    /// Lets the app's extension change the notification before it is shown.
+    /// Whether the app's service extension may change the notification before it is shown (`mutable-content`).
     public var mutableContent = false
-    /// The window that is brought forward.
+    /// The identifier of the window that is brought forward (`target-content-id`).
     public var targetContentID: String?
-    /// How much the notification may interrupt.
+    /// How much the notification may interrupt the user (`interruption-level`).
     public var interruptionLevel: InterruptionLevel?
-    /// From 0 to 1: the greatest stands first in a summary.
+    /// The rank of the notification in a summary, from 0 to 1 (`relevance-score`). The highest score comes first.
     public var relevanceScore: Double?
-    /// What a Focus filter compares.
+    /// The text that a Focus filter compares (`filter-criteria`).
     public var filterCriteria: String?
-    /// What a Live Activity shows.
+    /// The keys of a Live Activity's notification.
     public var liveActivity: LiveActivity?
-    /// Keys that this library has no property for: those that the service gains after it. A key that a property writes
-    /// does not belong here.
+    /// Keys that this library has no property for, such as keys that the service introduces later.
+    ///
+    /// A payload with a key here that a property already writes is refused with
+    /// ``ProviderError/Code/badNotification``.
     public var other: [String: JSONValue] = [:]
 
-    /// How much a notification may interrupt.
+    /// How much a notification may interrupt the user.
     public enum InterruptionLevel: String, Sendable, Hashable, CaseIterable {
-        /// Goes to the list without lighting up the screen.
+        /// Adds the notification to the list without lighting up the screen.
         case passive
-        /// Lights up the screen and may sound. The default.
+        /// Lights up the screen and may play a sound. The default.
         case active
-        /// Breaks through a Focus.
+        /// Is shown even if a Focus is on.
         case timeSensitive = "time-sensitive"
-        /// Sounds even when the device is muted. Needs Apple's leave.
+        /// Plays a sound even when the device is muted. The app needs Apple's permission for this.
         case critical
     }
 
@@ -88,24 +91,25 @@ public struct APS: Sendable {
 extension APS {
     /// The keys of a Live Activity's notification.
     public struct LiveActivity: Sendable {
-        /// What happens to the activity.
+        /// What happens to the Live Activity.
         public enum Event: String, Sendable, Hashable, CaseIterable {
             case start, update, end
         }
 
-        /// What happens to the activity.
+        /// What happens to the Live Activity.
         public var event: Event
-        /// When this state was made: the device drops an older one than it has. Whole seconds go out.
+        /// The time of this state, sent in whole seconds. The device ignores a state that is older than the one it
+        /// has.
         public var timestamp: Date
-        /// What the activity shows, as the app's `ContentState` decodes it.
+        /// The content that the Live Activity shows, in the form that the app's `ContentState` decodes.
         public var contentState: (any Encodable & Sendable)?
-        /// When the state is outdated.
+        /// The time from which the state is outdated.
         public var staleDate: Date?
-        /// When an ended activity disappears.
+        /// The time at which an ended Live Activity disappears.
         public var dismissalDate: Date?
-        /// To start an activity: the name of the app's attributes type.
+        /// The name of the app's attributes type; needed to start a Live Activity.
         public var attributesType: String?
-        /// To start an activity: its attributes.
+        /// The attributes; needed to start a Live Activity.
         public var attributes: (any Encodable & Sendable)?
 
         /// The keys of a Live Activity's notification.

@@ -1,16 +1,17 @@
 import Notifications
 
-/// The opaque bytes that name one app on one device: what the app got when it registered, and handed to its provider
-/// (Guide, 2.1.4).
+/// The opaque bytes that name one app on one device. The app gets them when it registers, and hands them to its
+/// provider (Guide, 2.1.4).
 public struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
-    /// In bytes. A device token has 32 today; "do not assume a size", Apple says, and tokens of 80 have been seen.
+    /// The largest accepted size, in bytes. Device tokens have 32 bytes today. Apple's documentation says not to
+    /// assume a size, and tokens of 80 bytes have been seen.
     public static let maximumBytes = 100
 
-    /// Lower-case hexadecimal digits, two a byte.
+    /// The token as lower-case hexadecimal digits, two for each byte.
     public let hexadecimal: String
 
-    /// Takes the token as hexadecimal digits in either case.
-    /// - Returns: nil unless these are two digits a byte, of 1 to ``maximumBytes`` bytes.
+    /// Creates a device token from hexadecimal digits in either case.
+    /// - Returns: nil unless there are two digits for each byte, and 1 to ``maximumBytes`` bytes.
     public init?(_ hexadecimal: String) {
         let digits = hexadecimal.utf8
         guard !digits.isEmpty, digits.count.isMultiple(of: 2), digits.count <= Self.maximumBytes * 2,
@@ -19,7 +20,7 @@ public struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
         self.hexadecimal = hexadecimal.lowercased()
     }
 
-    /// Takes the token as the app gets it from the system.
+    /// Creates a device token from the bytes that the app gets from the system.
     /// - Returns: nil unless there are 1 to ``maximumBytes`` bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard (1...Self.maximumBytes).contains(bytes.count) else { return nil }

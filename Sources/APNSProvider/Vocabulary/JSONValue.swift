@@ -1,4 +1,4 @@
-/// A value of JSON, written as a literal: for keys that no type of the caller's describes.
+/// A JSON value that can be written as a literal, for keys that you have no type for.
 ///
 /// ```swift
 /// let score: JSONValue = ["home": 2, "away": 1, "final": false]
@@ -22,7 +22,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(floatLiteral value: Double) { self = .number(value) }
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// If a key is given twice, the last value counts.
+    /// If a key is given twice, the last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .dictionary(Dictionary(elements) { _, last in last })
     }

@@ -15,7 +15,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    /// A key, whose value follows.
+    /// Writes a key. The caller writes the value next.
     mutating func key(_ key: String) {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         bytes.append(contentsOf: JSONString.quoted(key).utf8)
@@ -28,7 +28,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    /// A key and text; nothing where the text is nil.
+    /// Writes a key and a text. Writes nothing if the text is nil.
     mutating func field(_ name: String, _ text: String?) {
         guard let text else { return }
         key(name)
@@ -39,7 +39,8 @@ struct JSONWriter {
         raw(name, Array(String(number).utf8))
     }
 
-    /// A fraction. What is no number cannot be written; the rules refuse it before.
+    /// Writes a key and a fraction. The payload's checks have already refused numbers that JSON cannot hold, such as
+    /// NaN.
     mutating func field(_ name: String, _ number: Double) {
         let whole = Int(exactly: number)
         raw(name, Array((whole.map(String.init) ?? "\(number)").utf8))
@@ -50,9 +51,9 @@ struct JSONWriter {
         raw(name, Array("[\(texts.map(JSONString.quoted).joined(separator: ","))]".utf8))
     }
 
-    /// Keys of the caller's, in the order of the alphabet.
-    /// - Throws: ``ProviderError/Code/badNotification`` for a key that has a property of its own, and for a number that JSON
-    ///   cannot write.
+    /// Writes the caller's own keys in alphabetical order.
+    /// - Throws: ``ProviderError/Code/badNotification`` if a property already writes one of the keys, or if a number
+    ///   cannot be written in JSON.
     mutating func fields(
         _ values: [String: JSONValue],
         besides keys: Set<String>,
@@ -66,7 +67,7 @@ struct JSONWriter {
         }
     }
 
-    /// A key and a value that is JSON already.
+    /// Writes a key and a value that is already JSON.
     mutating func raw(_ name: String, _ json: [UInt8]) {
         key(name)
         bytes.append(contentsOf: json)

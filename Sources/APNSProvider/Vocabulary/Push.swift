@@ -1,11 +1,11 @@
-/// One notification for one device: what the bulk form of `send` takes.
+/// One notification for one device, the element of a bulk call.
 public struct Push: Sendable, Hashable {
-    /// What is sent.
+    /// The notification to send.
     public var notification: PushNotification
-    /// Where it goes.
+    /// The device token to send it to.
     public var deviceToken: DeviceToken
 
-    /// A notification for a device.
+    /// A notification for one device.
     public init(_ notification: PushNotification, to deviceToken: DeviceToken) {
         self.notification = notification
         self.deviceToken = deviceToken

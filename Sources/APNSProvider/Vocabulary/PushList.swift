@@ -1,18 +1,19 @@
-/// Notifications that are all there already, as an asynchronous sequence.
+/// An asynchronous sequence over an array of notifications.
 public struct PushList: AsyncSequence, Sendable {
     private let pushes: [Push]
 
-    /// - Parameter pushes: in the order in which they are taken.
+    /// Creates a sequence.
+    /// - Parameter pushes: the notifications, in the order in which the sequence yields them.
     public init(_ pushes: [Push]) { self.pushes = pushes }
 
-    /// Gives one after the other.
+    /// The iterator of a ``PushList``.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var rest: ArraySlice<Push>
 
-        /// The next; nil after the last.
+        /// Returns the next notification, or nil after the last one.
         public mutating func next() async -> Push? { rest.popFirst() }
     }
 
-    /// Begins with the first.
+    /// Makes an iterator that begins with the first notification.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pushes[...]) }
 }

@@ -4,29 +4,30 @@ import Notifications
 extension PushNotification {
     /// How urgent a notification is (Guide, Table 8-2; 1 came later).
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable {
-        /// Sent immediately; must trigger an alert, sound or badge.
+        /// Is sent immediately. The notification must trigger an alert, a sound or a badge.
         case immediate = 10
-        /// Sent with regard to the device's power: grouped, in bursts, throttled.
+        /// Is sent with regard to the device's power: may be grouped, sent in bursts or throttled.
         case considerate = 5
         /// Never wakes the device.
         case low = 1
     }
 
-    /// Until when a notification is worth delivering (Guide, Table 8-2).
+    /// How long the service keeps a notification for a device that is offline (Guide, Table 8-2).
     public enum Expiration: Sendable, Hashable {
-        /// The service decides.
+        /// The service decides how long it keeps the notification.
         case unspecified
-        /// One attempt; never stored.
+        /// The service tries once and never stores the notification.
         case immediately
-        /// Stored until then. Whole seconds go out; a date before 1970 counts as 1970.
+        /// The service stores the notification until this date, sent in whole seconds. A date before 1970 counts as
+        /// 1970.
         case at(Date)
 
-        /// What goes out; nil where nothing does.
+        /// The value of `apns-expiration`, in seconds since 1970; nil if the header is not sent.
         var seconds: Int? {
             switch self {
             case .unspecified: nil
             case .immediately: 0
-            // 0 would be one attempt, which is not what was asked.
+            // 0 would mean a single attempt, which the caller did not ask for.
             case .at(let date): max(1, Int(clamping: date.timeIntervalSince1970))
             }
         }

@@ -1,7 +1,7 @@
 import Notifications
 
 extension PushNotification {
-    /// What a notification is for, in `apns-push-type`.
+    /// The kind of a notification, sent as `apns-push-type`.
     public struct PushType: RawRepresentable, Sendable, Hashable, CaseIterable, CustomStringConvertible {
         private let type: Notifications.PushType
 
@@ -9,38 +9,38 @@ extension PushNotification {
         public static let alert = PushType(.alert)
         /// A silent notification (Guide, 2.2.2).
         public static let background = PushType(.background)
-        /// A call that comes in.
+        /// An incoming call.
         public static let voip = PushType(.voip)
         /// New data for a watch's complication.
         public static let complication = PushType(.complication)
-        /// A change of files that an app provides.
+        /// A change of the files that an app provides.
         public static let fileProvider = PushType(.fileProvider)
-        /// A question where the user is. Takes a provider token; a certificate does not do.
+        /// A request for the user's location. It needs a provider token; a certificate is not enough.
         public static let location = PushType(.location)
-        /// The start, a new state or the end of a Live Activity.
+        /// The start, an update or the end of a Live Activity.
         public static let liveActivity = PushType(.liveActivity)
-        /// Someone talks, or joins or leaves a channel.
+        /// Someone talks in a channel, joins it or leaves it.
         public static let pushToTalk = PushType(.pushToTalk)
-        /// New state of an app's controls.
+        /// A new state of an app's controls.
         public static let controls = PushType(.controls)
         /// New data for an app's widgets.
         public static let widgets = PushType(.widgets)
-        /// A device is to ask its management server.
+        /// A request to a managed device to contact its management server.
         public static let mdm = PushType(.mdm)
 
-        /// All that there are.
+        /// All push types.
         public static let allCases = Notifications.PushType.all.map { PushType($0) }
 
         private init(_ type: Notifications.PushType) { self.type = type }
 
-        /// Takes it as it stands in the header.
-        /// - Returns: nil for one that is not there.
+        /// Creates a push type from its header value, such as `alert` or `liveactivity`.
+        /// - Returns: nil if no push type has this value.
         public init?(rawValue: String) {
             guard let type = Notifications.PushType(rawValue: rawValue) else { return nil }
             self.type = type
         }
 
-        /// What a notification is for that does not say.
+        /// Chooses the push type of a notification whose sender gave none.
         init(topic: String, isSilent: Bool) {
             let ofService = Self.allCases.first { type in
                 guard let suffix = type.topicSuffix, !suffix.isEmpty else { return false }
@@ -49,20 +49,22 @@ extension PushNotification {
             self = ofService ?? (isSilent ? .background : .alert)
         }
 
-        /// As it stands in the header.
+        /// The value in the `apns-push-type` header.
         public var rawValue: String { type.rawValue }
 
-        /// As it stands in the header.
+        /// The value in the `apns-push-type` header.
         public var description: String { rawValue }
 
-        /// The topic that goes with this push type.
-        /// - Parameter bundleID: the app's; for ``mdm``, whose topic is the UID of the certificate's subject, that.
+        /// Returns the topic for this push type.
+        /// - Parameter bundleID: the app's bundle ID. For ``mdm``, the UID of the certificate's subject, which is
+        ///   returned unchanged.
         public func topic(for bundleID: String) -> String { bundleID + (topicSuffix ?? "") }
 
-        /// What the topic has after the bundle ID; nil where the topic is no bundle ID.
+        /// The part of the topic after the bundle ID; nil if the topic of this push type is not based on a bundle
+        /// ID.
         var topicSuffix: String? { type.topicKind?.suffix }
 
-        /// In bytes (Guide, 2.2).
+        /// The largest payload of this push type, in bytes (Guide, 2.2).
         public var maximumPayloadBytes: Int {
             self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes
         }

@@ -2,36 +2,39 @@ public import Foundation
 import NIOCore
 import Notifications
 
-/// A notification, checked by the rules of the Guide: what can be known to be wrong is refused here and not by the
-/// service.
+/// A notification that has been checked against the Guide's rules. Mistakes that the library can detect are refused
+/// here, before the service sees them.
 ///
 /// ```swift
 /// let notification = try PushNotification(
 ///     topic: "com.example.app", APS(alert: "Bob wants to play poker", badge: 5))
 /// ```
 public struct PushNotification: Sendable, Hashable {
-    /// What it is addressed to, usually the app's bundle ID.
+    /// The topic that the notification is addressed to, usually the app's bundle ID.
     public let topic: String
-    /// What it is for.
+    /// The kind of the notification (`apns-push-type`).
     public let pushType: PushType
-    /// What is sent.
+    /// The payload that the device receives.
     public let payload: PushPayload
-    /// Its identifier; nil lets the service make one, which the receipt names.
+    /// The notification's identifier. If it is nil, the service makes one, which the receipt contains.
     public let id: UUID?
-    /// Until when it is worth delivering.
+    /// How long the service keeps the notification for a device that is offline.
     public let expiration: Expiration
-    /// How urgent it is; nil lets the service decide, which takes 10.
+    /// How urgent the notification is. If it is nil, the service uses 10.
     public let priority: Priority?
-    /// Notifications with the same identifier are shown as one. At most 64 bytes (Guide, Table 8-2).
+    /// The collapse identifier: notifications with the same one are shown as one. At most 64 bytes (Guide, Table
+    /// 8-2).
     public let collapseID: String?
 
-    /// A notification with a payload that is encoded already.
+    /// Creates a notification with an encoded payload.
     ///
-    /// Without a push type it is the one that the topic's suffix names, as `.voip`; for the app's own topic
-    /// ``PushType/background`` when the payload is silent, and ``PushType/alert`` otherwise.
-    /// - Throws: ``ProviderError/Code/badNotification``, with the rule that is broken: the payload is larger than its
-    ///   push type allows, the priority does not suit it (Table 8-2), the collapse identifier is longer than 64 bytes,
-    ///   or the topic does not go with the push type.
+    /// If no push type is given, the topic's suffix decides, such as `.voip`. If the topic has no such suffix, the
+    /// push type is ``PushType/background`` for a silent payload and ``PushType/alert`` otherwise.
+    /// - Throws: ``ProviderError/Code/badNotification`` with the rule that is broken: the topic is not 1 to 255
+    ///   letters, digits, hyphens and periods, or lacks the suffix of the push type; the payload is larger than the
+    ///   push type allows, or not silent although the push type is ``PushType/background``; the priority is not
+    ///   allowed for the payload (Table 8-2); or the collapse identifier is empty, longer than 64 bytes or holds a
+    ///   control character.
     public init(
         topic: String,
         payload: PushPayload,
@@ -46,15 +49,16 @@ public struct PushNotification: Sendable, Hashable {
         self.payload = payload
         self.id = id
         self.expiration = expiration
-        // The service takes 10 for a missing priority, which is an error for a silent notification (Table 8-2). A push for
-        // another service, such as VoIP, is not a silent notification, even with content-available.
+        // The service uses 10 if the priority is missing, which is an error for a silent notification (Table 8-2). A
+        // push for another service, such as VoIP, is not a silent notification, even with content-available.
         self.priority = priority ?? (self.pushType == .background ? .considerate : nil)
         self.collapseID = collapseID
         try check()
     }
 
-    /// A notification with an `aps` dictionary alone. See
+    /// Creates a notification with only an `aps` dictionary. See
     /// ``init(topic:payload:pushType:id:expiration:priority:collapseID:)``.
+    /// - Throws: ``ProviderError/Code/badNotification`` if the payload or the notification breaks a rule.
     public init(
         topic: String,
         _ aps: APS,
@@ -69,8 +73,10 @@ public struct PushNotification: Sendable, Hashable {
             priority: priority, collapseID: collapseID)
     }
 
-    /// A notification with keys of your own beside the `aps` dictionary. See
+    /// Creates a notification with keys of your own beside the `aps` dictionary. See
     /// ``init(topic:payload:pushType:id:expiration:priority:collapseID:)``.
+    /// - Throws: ``ProviderError/Code/badNotification`` if the payload or the notification breaks a rule, or if
+    ///   `custom` does not encode to a JSON dictionary without a key `aps`.
     public init(
         topic: String,
         _ aps: APS,

@@ -2,34 +2,35 @@ import Foundation
 import NIOCore
 import Notifications
 
-/// A notification's payload, encoded: the bytes that will be sent, and so their number, are known from here on.
+/// The encoded payload of a notification. Its bytes are exactly what is sent, so its size is known.
 ///
-/// Make one, and send it to as many devices as you like: they share its bytes.
+/// You can send one payload to any number of devices. They share its bytes.
 public struct PushPayload: Sendable, Hashable {
     let buffer: ByteBuffer
-    /// What its `aps` dictionary holds.
+    /// The kinds of keys in the `aps` dictionary, such as an alert or a badge.
     let contents: Payload.Contents
-    /// There is a category in its `aps` dictionary.
+    /// Whether the `aps` dictionary has a category.
     let hasCategory: Bool
 
-    /// In bytes, of what is sent.
+    /// The size of the payload, in bytes.
     public var count: Int { buffer.readableBytes }
 
-    /// The JSON dictionary, without white space between its tokens; UTF-8.
+    /// The payload as a JSON dictionary in UTF-8, without white space between its tokens.
     public var json: [UInt8] { Array(buffer.readableBytesView) }
 
-    /// A payload with an `aps` dictionary alone.
-    /// - Throws: ``ProviderError/Code/badNotification`` when the dictionary breaks a rule of the Guide: a category
-    ///   without an alert (2.2.3), or a number outside of its range.
+    /// Creates a payload with only an `aps` dictionary.
+    /// - Throws: ``ProviderError/Code/badNotification`` if the dictionary breaks a rule of the Guide: a category
+    ///   without an alert (2.2.3), or a number outside its range.
     public init(_ aps: APS) throws(ProviderError) {
         try self.init(aps: aps, members: [])
     }
 
-    /// A payload with an `aps` dictionary and keys of your own beside it.
+    /// Creates a payload with an `aps` dictionary and keys of your own beside it.
     /// - Parameters:
-    ///   - aps: the dictionary.
-    ///   - custom: encodes to a JSON dictionary without a key `aps`.
-    /// - Throws: ``ProviderError/Code/badNotification`` when a rule is broken, or when `custom` is no such dictionary.
+    ///   - aps: the `aps` dictionary.
+    ///   - custom: a value that encodes to a JSON dictionary without a key `aps`.
+    /// - Throws: ``ProviderError/Code/badNotification`` if a rule is broken, or if `custom` does not encode to such
+    ///   a dictionary.
     public init(_ aps: APS, custom: some Encodable) throws(ProviderError) {
         let json = try Self.encode(custom)
         guard let object = JSONObject(json) else {
@@ -41,8 +42,9 @@ public struct PushPayload: Sendable, Hashable {
         try self.init(aps: aps, members: json.dropFirst().dropLast())
     }
 
-    /// A payload that is JSON already. White space between its tokens is left out.
-    /// - Throws: ``ProviderError/Code/badNotification`` unless it is a JSON dictionary in UTF-8 that holds to the rules.
+    /// Creates a payload from JSON. White space between its tokens is removed.
+    /// - Throws: ``ProviderError/Code/badNotification`` unless it is a JSON dictionary in UTF-8 that follows the
+    ///   Guide's rules.
     public init(json: some Collection<UInt8>) throws(ProviderError) {
         let payload: Payload
         do {
@@ -76,7 +78,7 @@ public struct PushPayload: Sendable, Hashable {
         try checkCategory()
     }
 
-    /// Whether it wakes the app, and shows and plays nothing (Guide, 2.2.2).
+    /// Whether the payload is silent: it wakes the app, and shows and plays nothing (Guide, 2.2.2).
     public var isSilent: Bool {
         contents.contains(.contentAvailable) && contents.isDisjoint(with: [.alert, .badge, .sound])
     }
@@ -100,7 +102,7 @@ public struct PushPayload: Sendable, Hashable {
         }
     }
 
-    /// Values of the caller's may lie deeper in each other than the service takes.
+    /// Refuses values of the caller that are nested more deeply than the service accepts.
     private static func checkDepth(_ json: [UInt8]) throws(ProviderError) {
         do {
             _ = try Payload(json)
@@ -113,7 +115,7 @@ public struct PushPayload: Sendable, Hashable {
         JSONObject(json)?[object: "aps"]?[raw: key] != nil
     }
 
-    /// JSON as Foundation writes it: without white space, slashes left as they are.
+    /// Encodes a value as JSON without white space and without escaped slashes, with sorted keys.
     static func encode(_ value: some Encodable) throws(ProviderError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]

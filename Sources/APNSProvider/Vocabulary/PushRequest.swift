@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// A request as it goes to the service: headers as they are, judged by nobody on the way.
+/// A request that goes to the service with its headers unchanged and unchecked.
 package struct PushRequest: Sendable, Hashable {
-    /// Hexadecimal digits, in `:path`.
+    /// The hexadecimal digits in `:path`.
     package var deviceToken: String
     package var topic: String?
     /// A JSON dictionary in UTF-8. A buffer, because many requests share one payload.
@@ -35,8 +35,9 @@ package struct PushRequest: Sendable, Hashable {
 }
 
 extension PushRequest {
-    /// What cannot be sent, because no header can hold it (RFC 9113, 8.2.1 and 8.3.1). Nil for a request that is only the
-    /// service's to judge, as all are that were made of a `PushNotification`.
+    /// The reason why the request cannot be sent: a value that an HTTP header cannot hold (RFC 9113, 8.2.1 and
+    /// 8.3.1). It is nil if the request can be sent, as it always is for a request made from a `PushNotification`.
+    /// All else is left to the service.
     package var problem: ProviderError? {
         guard deviceToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
             return ProviderError(.badNotification, "The device token holds a character that no path can hold.")
@@ -51,7 +52,7 @@ extension PushRequest {
         return nil
     }
 
-    /// No control characters but tabs, and no white space at either end.
+    /// Whether the value has no control characters except tabs, and no white space at either end.
     private static func canBeHeader(_ value: String.UTF8View) -> Bool {
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         return value.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
