@@ -68,6 +68,8 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(name: "Matching", dependencies: ["Notifications"], swiftSettings: settings),
+        .target(name: "Reports", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
+        .target(name: "Rehearsals", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .target(name: "Rates", swiftSettings: settings),
         .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
         .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
@@ -139,8 +141,8 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", nioCore, nioPosix,
-                nioSSL, crypto, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Rehearsals",
+                "Connections", nioCore, nioPosix, nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -151,8 +153,10 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Rehearsals",
+                "Connections",
+                "HTTP2", "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles",
+                "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -183,6 +187,10 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
+        .testTarget(
+            name: "ReportsTests", dependencies: ["Notifications", "Matching", "Reports"], swiftSettings: settings),
+        .testTarget(
+            name: "RehearsalsTests", dependencies: ["Notifications", "Matching", "Rehearsals"], swiftSettings: settings),
         .testTarget(name: "MatchingTests", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .testTarget(
             name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
@@ -217,7 +225,7 @@ let package = Package(
             name: "BinaryGatewayTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
-                "Connections",
+                "Matching", "Rehearsals", "Connections",
                 "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
             ],
             swiftSettings: settings,

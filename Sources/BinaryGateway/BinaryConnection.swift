@@ -13,22 +13,24 @@ import Trust
 /// All but ``answer(_:with:)`` happens on the connection's event loop. The notifications of one read go to `Delivery`
 /// together. While too many are unanswered nothing more is read, and what was read already waits unread.
 final class BinaryConnection: CertifiedConnection {
-    private let gateway: BinaryGateway
+    let gateway: BinaryGateway
     private let identity: ProviderIdentity
-    private let channel: CertifiedChannel
-    private let eventLoop: any EventLoop
+    let channel: CertifiedChannel
+    let eventLoop: any EventLoop
     private var topic: BinaryTopic
     private var decoder: BinaryDecoder
-    private var exchange: BinaryExchange
+    var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
-    private var batch: [Submission] = []
+    var batch: [Submission] = []
+    /// Nil until a rehearsal does something to the connection.
+    var rehearsed: RehearsedBinaryConnection?
     /// Waits for the key of its device token to be looked for. Nothing is read meanwhile, so nothing overtakes it.
     private var keyless: BinaryNotification?
     /// Nil where nobody may observe what comes.
-    private let watched: WatchedConnection?
+    let watched: WatchedConnection?
     private var random: IdentifierRandom
     private var isProcessing = false
-    private var second = NIODeadline.now()
+    private(set) var second = NIODeadline.now()
     private var lastRead = NIODeadline.now()
     /// Since when the notification that has not ended yet is being read.
     private var partialSince: NIODeadline?
@@ -62,11 +64,12 @@ final class BinaryConnection: CertifiedConnection {
 
     func readCompleted() { process() }
 
-    var isPaused: Bool { (isHeld || keyless != nil) && exchange.isTaking }
+    var isPaused: Bool { (isHeld || keyless != nil || rehearsed?.isHolding == true) && exchange.isTaking }
 
     func tick(now: NIODeadline) {
         second = now
         guard exchange.isTaking else { return }
+        if rehearsed != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now {
             channel.struck(.binaryPacketTimeout)
             return drain()
@@ -89,7 +92,10 @@ final class BinaryConnection: CertifiedConnection {
     }
 
     /// The client is gone. What it had sent before is still taken, as room comes.
-    func ended(well: Bool) -> EventLoopFuture<Void>? { nil }
+    func ended(well: Bool) -> EventLoopFuture<Void>? {
+        rehearsed?.end()
+        return nil
+    }
 }
 
 // MARK: - What came
@@ -144,22 +150,23 @@ extension BinaryConnection {
 
     private func take(_ notification: BinaryNotification) throws(BinaryFault) {
         let id = NotificationID.random(using: &random)
+        let submission: Submission
         do throws(BinaryStatus) {
-            let submission = try gateway.rules.submission(
+            submission = try gateway.rules.submission(
                 notification, to: topic, id: id, ticket: exchange.nextTicket)
-            switch watched?.taken(notification, submission) {
-            case .proceed?, nil: break
-            }
-            exchange.take(notification.command, notification.identifier)
-            batch.append(submission)
         } catch {
             watched?.refused(notification, error, topic, id: id)
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
+        if case .misbehave(_, let fault)? = watched?.taken(notification, submission) {
+            return try carryOut(fault, on: notification, submission)
+        }
+        exchange.take(notification.command, notification.identifier)
+        batch.append(submission)
     }
 
     /// Whether another notification can be taken now.
-    private var hasRoom: Bool { keyless == nil && exchange.hasRoom }
+    private var hasRoom: Bool { keyless == nil && rehearsed?.isHolding != true && exchange.hasRoom }
 
     private func findKey(of notification: BinaryNotification) {
         keyless = notification
@@ -199,7 +206,7 @@ extension BinaryConnection {
     }
 
     /// Hands over what was read; goes on while answers make room for more.
-    private func process() {
+    func process() {
         guard !isProcessing else { return }
         isProcessing = true
         repeat {
@@ -231,20 +238,22 @@ extension BinaryConnection {
 // MARK: - What comes of it
 
 extension BinaryConnection {
-    private func perform(_ action: BinaryExchange.Action?) {
+    func perform(_ action: BinaryExchange.Action?) {
         guard case .end(let packet) = action else { return }
         channel.finish(with: packet?.bytes)
     }
 
     /// Once the end is decided, nothing more is read.
-    private func stopIfEnding() {
+    func stopIfEnding() {
         guard !exchange.isTaking else { return }
         unread.removeAll()
         keyless = nil
         partialSince = nil
+        rehearsed?.end()
     }
 
     private func answer(_ ticket: UInt64, _ outcome: Outcome) {
+        if rehearsed != nil, isRehearsed(ticket, outcome) { return }
         switch outcome {
         case .accepted:
             watched?.answered(ticket, .noErrors)

@@ -30,6 +30,10 @@ package final class BinaryGateway: CertifiedService {
         self.limits = limits
     }
 
+    package var refusesConnection: Bool {
+        watch?.observer.refuses(certificates.environment, .binary) ?? false
+    }
+
     package func makeConnection(
         from identity: ProviderIdentity,
         on channel: CertifiedChannel,

@@ -7,7 +7,7 @@ package struct ProviderCertificates: Sendable {
     package let environment: Environment
     private let authority: CertificateAuthority
     let accounts: any Accounts
-    let clock: @Sendable () -> Timestamp
+    private let clock: @Sendable () -> Timestamp
 
     package init(
         environment: Environment,

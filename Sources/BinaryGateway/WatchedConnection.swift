@@ -54,6 +54,12 @@ final class WatchedConnection {
         if status != .noErrors { discardOthers(after: ticket) }
     }
 
+    /// A rehearsal gives no answer.
+    func unanswered(_ ticket: UInt64, isDiscarded: Bool) {
+        guard let number = numbers.removeValue(forKey: ticket) else { return }
+        watch.observer.unanswered(number, isDiscarded: isDiscarded)
+    }
+
     /// What came after a faulty notification counts for nothing (Guide, 3.1.2).
     /// - Parameter ticket: the faulty one's.
     private func discardOthers(after ticket: UInt64) {
@@ -66,7 +72,7 @@ final class WatchedConnection {
     private func facts(_ topic: String, id: NotificationID) -> RequestFacts {
         let accounts = gateway.certificates.accounts.current
         return RequestFacts(
-            time: gateway.certificates.clock(),
+            time: gateway.delivery.clock.time,
             connection: number,
             environment: gateway.certificates.environment,
             interface: .binary,

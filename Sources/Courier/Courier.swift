@@ -17,11 +17,9 @@ package final class Courier: HTTP2Service {
     let outboxes = Outboxes()
     let limits: CourierLimits
     let limitLog: LimitLog
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
 
-    /// - Parameters:
-    ///   - limitLog: told of limits that strike.
-    ///   - clock: tells the time, in milliseconds since 1970.
+    /// - Parameter limitLog: told of limits that strike.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -32,7 +30,7 @@ package final class Courier: HTTP2Service {
         activations: Activations,
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.environment = environment
         self.authority = authority
@@ -61,7 +59,7 @@ package final class Courier: HTTP2Service {
 
     /// Devices alone, with a certificate of ours. Its environment is judged later, so that the device hears why.
     package func admit(_ chain: [[UInt8]]) throws -> DeviceIdentity {
-        let now = Double(clock().milliseconds) / 1000
+        let now = Double(clock.machineTime.milliseconds) / 1000
         guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a device's.")
         }

@@ -13,7 +13,7 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             await courier.answering {
-                let now = courier.clock()
+                let now = courier.clock.machineTime
                 if let code = request.activationCode {
                     try await courier.activations.admit(code, to: courier.environment, at: now)
                 }
@@ -34,7 +34,7 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             await courier.answering {
-                let now = courier.clock()
+                let now = courier.clock.machineTime
                 try courier.activations.admitRenewal(of: device, at: now)
                 let chain = try courier.sign(request.body, for: device.device, at: now)
                 return DeviceAnswer(certificates: chain, of: device.device)
@@ -48,7 +48,7 @@ extension DeviceConnection {
         answer(stream) {
             await courier.answering {
                 try await courier.registrations.renewTokens(
-                    of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
+                    of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
                 return DeviceAnswer(status: 204)
             }
         }
@@ -60,7 +60,7 @@ extension DeviceConnection {
         answer(stream) {
             await courier.answering {
                 let list = try courier.authority.revocationList(
-                    of: courier.accounts.current, at: courier.clock())
+                    of: courier.accounts.current, at: courier.clock.machineTime)
                 return DeviceAnswer(status: 200, contentType: "application/x-pem-file", body: list.pem)
             }
         }
@@ -77,7 +77,7 @@ extension DeviceConnection {
         let detail: String
         if courier.accounts.current.revokedDevices[device] != nil {
             detail = "The device was revoked."
-        } else if Double(courier.clock().milliseconds) / 1000 > identity.validUntil {
+        } else if Double(courier.clock.machineTime.milliseconds) / 1000 > identity.validUntil {
             detail = "The device certificate has expired."
         } else {
             return

@@ -52,7 +52,7 @@ extension DeviceConnection {
         answer(stream) {
             do throws(StoreError) {
                 let registration = try await courier.registrations.register(
-                    destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock())
+                    destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
                 return await courier.answer(registration, at: destination)
             } catch {
                 return DeviceAnswer(error)
@@ -65,7 +65,7 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             do throws(StoreError) {
-                let ended = try await courier.registrations.end(destination, at: courier.clock())
+                let ended = try await courier.registrations.end(destination, at: courier.clock.time)
                 guard let ended else { return DeviceAnswer(status: 204) }
                 return await courier.answer(ended, at: destination)
             } catch {

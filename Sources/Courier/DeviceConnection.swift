@@ -152,7 +152,8 @@ extension DeviceConnection {
         }
         lastWrite = second
         hasWritten = true
-        session.write(stream, NotificationLine.of(sending, bundleID: app.bundleID), schedulesFlush: false)
+        session.write(
+            stream, NotificationLine.of(sending, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
     }
 
     /// Ends the stream after what was written to it.

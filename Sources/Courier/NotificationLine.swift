@@ -12,7 +12,8 @@ enum NotificationLine {
     private static let frameBytes = 208
 
     /// A notification's line. What the provider did not say is left out.
-    static func of(_ sending: Sending, bundleID: BundleID) -> ByteBuffer {
+    /// - Parameter clock: writes the expiration for the device, whose clock is not the service's.
+    static func of(_ sending: Sending, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
         let notification = sending.notification
         let payload = notification.payload.json
         // A topic consists of characters that JSON does not escape.
@@ -31,7 +32,7 @@ enum NotificationLine {
             line.append(bundleID)
             line.append(#"","priority":"#)
             line.append(decimal: UInt64(notification.priority.rawValue))
-            if let seconds = notification.expiration.seconds {
+            if let seconds = clock.clientExpiration(of: notification.expiration).seconds {
                 line.append(#","expiration":"#)
                 line.append(decimal: seconds)
             }

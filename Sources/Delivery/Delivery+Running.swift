@@ -17,16 +17,38 @@ extension Delivery {
     private func runDeadlines() async {
         for await _ in wakeUps {
             while let next = nextDeadline() {
-                let remaining = next.duration(since: clock().uptime)
+                let remaining = next.duration(since: clock.moment.uptime)
                 do {
                     // Where many are late one after the other, they are gathered.
                     try await Task.sleep(for: max(remaining, limits.acknowledgementGrace / 4))
                 } catch {
                     return
                 }
-                let now = clock()
-                for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
+                tick()
             }
+        }
+    }
+
+    /// Does at once what the clock demands now: for a clock that was advanced.
+    package func catchUp() async {
+        tick()
+        await sweep()
+    }
+
+    /// Stores what was not acknowledged in time.
+    private func tick() {
+        let now = clock.moment
+        for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
+    }
+
+    /// Removes what has expired.
+    private func sweep() async {
+        do {
+            while try await mailboxes.removeExpired(before: clock.time, limit: limits.sweepBatch)
+                == limits.sweepBatch
+            {}
+        } catch {
+            // What has expired is not delivered in any case; the next sweep tries again.
         }
     }
 
@@ -36,13 +58,7 @@ extension Delivery {
 
     private func runSweep() async {
         while !Task.isCancelled {
-            do {
-                while try await mailboxes.removeExpired(before: clock().time, limit: limits.sweepBatch)
-                    == limits.sweepBatch
-                {}
-            } catch {
-                // What has expired is not delivered in any case; the next sweep tries again.
-            }
+            await sweep()
             do {
                 try await Task.sleep(for: limits.sweepInterval)
             } catch {

@@ -33,7 +33,7 @@ extension Delivery {
 
     /// Tells the shards what the store said, and the providers once all shards know: each connection is woken once.
     private func stored(_ batches: [Batch], _ results: [Result<MailboxVersion, StoreError>]) {
-        let now = clock()
+        let now = clock.moment
         var results = results[...]
         var answers = GatheredAnswers()
         // What is not yet answered is not yet done.
@@ -74,7 +74,7 @@ extension Delivery {
     private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
-            let now = clock()
+            let now = clock.moment
             advance(batch.shard, now) { $0.stored(results, now: now.uptime) }
         }
     }

@@ -14,7 +14,7 @@ package final class Delivery: OfferOutcomes {
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
     private let struck: @Sendable (Limit) -> Void
-    let clock: @Sendable () -> Moment
+    package let clock: ServiceClock
     let shards: [Shard]
     let storingTurn = Mutex(StoringTurn())
     let wakeUps: AsyncStream<Void>
@@ -27,7 +27,6 @@ package final class Delivery: OfferOutcomes {
     /// - Parameters:
     ///   - origin: one that no process has had, for the names of offers.
     ///   - struck: told of bounds that turn a notification away, on any thread.
-    ///   - clock: tells the time.
     package init(
         accounts: any Accounts,
         registrations: any Registrations,
@@ -38,7 +37,7 @@ package final class Delivery: OfferOutcomes {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
-        clock: @escaping @Sendable () -> Moment,
+        clock: ServiceClock,
     ) {
         self.accounts = accounts
         self.registrations = registrations
@@ -92,7 +91,7 @@ package final class Delivery: OfferOutcomes {
     /// - Parameter answers: the connection; it calls this on one thread at a time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         if !lookUps.isEmpty, lookUps.append(submissions, of: answers) { return }
-        let now = clock()
+        let now = clock.moment
         let known = registrations.known(submissions.map(\.destination))
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index] else { return lookUp(Array(submissions[index...]), answers: answers) }
@@ -150,8 +149,16 @@ extension Delivery {
             return answers.takesMore
         }
         record(.accepted, submission, now)
-        take(submission, in: shard, answers: answers, now: now)
+        take(clock.isAdvanced ? atServiceTime(submission) : submission, in: shard, answers: answers, now: now)
         return true
+    }
+
+    /// The provider does not know that the clock was advanced: its expiration is a time of the machine's clock.
+    private func atServiceTime(_ submission: Submission) -> Submission {
+        var submission = submission
+        submission.notification.fields.expiration = clock.serviceExpiration(
+            ofClient: submission.notification.expiration)
+        return submission
     }
 
     /// An attempt to reach an app that is gone puts the device token on its app's list (Guide, 3.1.3).
@@ -225,13 +232,13 @@ extension Delivery {
     private func acceptLookingUp(_ submissions: [Submission], answers: any SubmissionAnswers) async -> Bool {
         do throws(StoreError) {
             let found = try await registrations.lookUp(submissions.map(\.destination))
-            let now = clock()
+            let now = clock.moment
             for (submission, registration) in zip(submissions, found) {
                 guard accept(submission, registration, answers: answers, now: now) else { return false }
             }
         } catch {
             let rejection = Rejection(error)
-            let now = clock()
+            let now = clock.moment
             for submission in submissions {
                 record(.rejected(rejection.reason), submission, now)
                 answers.answer(submission.ticket, with: .rejected(rejection))
@@ -266,7 +273,7 @@ extension Delivery {
         case .remove(let reference): remove([reference])
         case .struck(let limit): struck(limit)
         case .note(let step, let subject):
-            let time = now?.time ?? clock().time
+            let time = now?.time ?? clock.time
             log.record(DeliveryEvent(time: time, step: step, subject: subject))
         }
     }

@@ -95,6 +95,18 @@ package final class FileDeliveryLog: DeliveryLog {
         }
     }
 
+    /// Removes the files that are too old by the clock, and writes what waits: for a clock that was advanced. Otherwise they are removed when a
+    /// new file begins.
+    package func removeOld() async {
+        await withCheckedContinuation { continuation in
+            thread.async {
+                self.file.withLock { $0.writer.removeOld(now: self.clock()) }
+                self.writeWaiting()
+                continuation.resume()
+            }
+        }
+    }
+
     private func writeWaiting() {
         let report = file.withLock { file in
             let (tally, overflow) = take(into: &file.block)

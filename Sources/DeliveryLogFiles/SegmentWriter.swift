@@ -13,6 +13,8 @@ struct SegmentWriter: ~Copyable {
     private let folder: LogFolder
     private let limits: DeliveryLogLimits
     private var file: OpenFile?
+    /// When the last block was written; nil until one was.
+    private var lastWritten: Timestamp?
 
     private struct OpenFile {
         let descriptor: CInt
@@ -43,6 +45,7 @@ struct SegmentWriter: ~Copyable {
             throw error
         }
         file?.bytes += block.count
+        lastWritten = now
     }
 
     private func isOld(_ file: OpenFile, _ now: Timestamp) -> Bool {
@@ -66,6 +69,18 @@ struct SegmentWriter: ~Copyable {
     private mutating func end() {
         if let file { close(file.descriptor) }
         file = nil
+    }
+
+    /// Removes the files that hold nothing young enough. The file being written ends if it is one of them.
+    mutating func removeOld(now: Timestamp) {
+        if let file, isOld(file, now) { end() }
+        // Without the list nothing is removed; the next file that begins tries again.
+        guard let segments = try? folder.segments() else { return }
+        if let lastWritten, lastWritten.advanced(by: limits.retention) <= now {
+            for segment in segments { folder.remove(segment) }
+        } else {
+            removeOld(segments, now)
+        }
     }
 
     /// Removes files until there is room for one more, and those that hold nothing young enough.

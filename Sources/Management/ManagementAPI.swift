@@ -12,7 +12,8 @@ package final class ManagementAPI: Sendable {
 
     var accounts: any Accounts { parts.accounts }
     var authority: CertificateAuthority { parts.authority }
-    var now: Timestamp { parts.clock() }
+    /// By the machine's clock, as certificates and clients count it.
+    var now: Timestamp { parts.clock.machineTime }
 
     /// Ends the answers that have no end of their own; none begins from now on.
     func endStreams() { parts.log.signal.end() }

@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+package import Rehearsals
 package import Trust
 
 /// What the API needs of the service. It knows ports, and nothing of how things are stored.
@@ -18,7 +19,11 @@ package struct ManagementParts: Sendable {
     package let metrics: @Sendable () -> String
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
-    package let clock: @Sendable () -> Timestamp
+    package let clock: ServiceClock
+    /// Nil if the service does not serve the development environment.
+    package let rehearsals: RehearsalDirector?
+    /// Advances the clock, and does everything that is due then.
+    package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
 
     package init(
         accounts: any Accounts,
@@ -31,7 +36,9 @@ package struct ManagementParts: Sendable {
         revocationList: @escaping @Sendable () throws -> RevocationList,
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
+        rehearsals: RehearsalDirector?,
+        advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -44,5 +51,7 @@ package struct ManagementParts: Sendable {
         self.metrics = metrics
         self.unreadiness = unreadiness
         self.clock = clock
+        self.rehearsals = rehearsals
+        self.advance = advance
     }
 }

@@ -4,6 +4,10 @@ import Synchronization
 /// Sees the requests of providers between the gateway's decision and its answer: the journal and rehearsals. There is one in
 /// the development environment only.
 package protocol RequestObserver: Sendable {
+    /// A provider's connection has passed its handshake, and has no number yet.
+    /// - Returns: whether a rehearsal refuses it: it is closed.
+    func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
+
     /// A provider's connection has passed its handshake.
     /// - Returns: its number.
     func connectionOpened() -> UInt64
@@ -11,6 +15,9 @@ package protocol RequestObserver: Sendable {
     /// The gateway has decided about a request: it is rejected, or good and about to be handed to `Delivery`. Called on
     /// the connection's event loop, before anything is answered.
     func decided(_ facts: RequestFacts) -> RequestDecision
+
+    /// A rehearsal's rule fires for a request.
+    func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault)
 
     /// The answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
@@ -21,15 +28,22 @@ package protocol RequestObserver: Sendable {
     func unanswered(_ number: UInt64, isDiscarded: Bool)
 }
 
+extension RequestObserver {
+    package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
+    package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
+}
+
 /// What is to be done with a request that the gateway has decided about.
 package enum RequestDecision: Sendable {
     /// What the gateway decided is done.
     /// - Parameter number: the request's.
     case proceed(number: UInt64)
+    /// A rehearsal's fault is carried out.
+    case misbehave(number: UInt64, RequestFault)
 
     package var number: UInt64 {
         switch self {
-        case .proceed(let number): number
+        case .proceed(let number), .misbehave(let number, _): number
         }
     }
 }

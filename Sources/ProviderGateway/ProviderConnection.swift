@@ -13,8 +13,8 @@ import Trust
 /// All but ``answer(_:with:)`` happens on the connection's event loop. The requests of one read go to `Delivery`
 /// together, and what it answers at once goes out in one write.
 final class ProviderConnection: HTTP2Connection {
-    private let gateway: ProviderGateway
-    private let eventLoop: any EventLoop
+    let gateway: ProviderGateway
+    let eventLoop: any EventLoop
     /// Who it is, where it presented a certificate; provider tokens are ignored then (Guide, Table 8-2).
     private let certificate: ProviderIdentity?
     private let hasCertificate: Bool
@@ -23,15 +23,17 @@ final class ProviderConnection: HTTP2Connection {
     private let number: UInt64
     /// Whether the request whose headers come now is observed.
     private var isWatching = false
-    private var session: HTTP2Session?
+    private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
+    var batch: [Submission] = []
+    /// Nil until a rehearsal does something to the connection.
+    var rehearsed: RehearsedConnection?
     /// What `strict` finds in how the client encodes its requests.
     var practice = EncodingPractice()
-    private var batch: [Submission] = []
     /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
     /// well, so that all are accepted in their order.
     private var waiting = WaitingRequests()
-    private var response: ProviderResponse
+    var response: ProviderResponse
     private var memory = ProviderMemory()
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
@@ -42,7 +44,7 @@ final class ProviderConnection: HTTP2Connection {
     private var goneAway: Rejection.Reason?
     /// Since when the client owes an acknowledgement of SETTINGS.
     private var unacknowledged: NIODeadline?
-    private var second = NIODeadline.now()
+    private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     /// Answers that came on another thread and wait for the event loop.
     private let late = Mutex<[SubmissionAnswer]>([])
@@ -109,7 +111,7 @@ final class ProviderConnection: HTTP2Connection {
             guard wasLookedAt else { return }
             memory.bind(to: token)
             isOpen = true
-            session?.announce(concurrentStreams: gateway.load.streams)
+            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.load.streams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
@@ -120,7 +122,7 @@ final class ProviderConnection: HTTP2Connection {
             }
             isOpen = false
             session?.announce(concurrentStreams: 1)
-            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock().nanoseconds) else { return }
+            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
@@ -177,6 +179,7 @@ final class ProviderConnection: HTTP2Connection {
             let submission = try submission(stream, &requests[index])
             switch decision(index, submission, nil) {
             case .proceed?, nil: batch.append(submission)
+            case .misbehave(_, let fault)?: carryOut(fault, on: stream, submission)
             }
         } catch {
             reject(stream, error)
@@ -184,6 +187,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        rehearsed?.forget(stream)
         if let index = requests.index(of: stream), let number = requests[index].watched?.number,
             !requests[index].isAnswered
         {
@@ -233,9 +237,10 @@ final class ProviderConnection: HTTP2Connection {
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
         let streams = gateway.load.look(at: now)
-        if isOpen { session?.announce(concurrentStreams: streams) }
+        if isOpen { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
         checkCertificate()
         checkSettings(now)
+        if rehearsed != nil { endHanging(now) }
     }
 
     /// A certificate that is revoked or expires ends its connections, whether they send or not.
@@ -260,6 +265,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func drain() {
+        if rehearsed != nil { endHanging(nil) }
         session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
@@ -276,7 +282,7 @@ final class ProviderConnection: HTTP2Connection {
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
-    private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
+    func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
         Array(ProviderResponse.body(Rejection(reason), hasDetail: gateway.answersHaveDetail).readableBytesView)
     }
 }
@@ -309,8 +315,8 @@ extension ProviderConnection {
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
-    /// Seconds since 1970.
-    private var now: Double { Double(gateway.clock().milliseconds) / 1000 }
+    /// Seconds since 1970, as certificates count them.
+    private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
 
     /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
     private func checkAgain(
@@ -357,28 +363,35 @@ extension ProviderConnection {
         guard let index = requests.index(of: stream) else { return }
         let id = requests[index].id.present ?? .random(using: &random)
         requests[index].id = .value(id)
-        switch decision(index, nil, rejection) {
-        case .proceed?, nil: break
+        if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
+            return carryOut(fault, on: stream, rejection)
         }
         let subject = requests[index].subject(id)
         gateway.deliveryLog.record(
-            DeliveryEvent(time: gateway.clock(), step: .rejected(rejection.reason), subject: subject))
+            DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
         refuse(stream, rejection)
     }
 
-    private func refuse(_ stream: StreamID, _ rejection: Rejection) {
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
         requests[index].isAnswered = true
         requests[index].body = []
         let id = requests[index].id.present ?? .random(using: &random)
-        let (headers, body) = response.rejected(rejection, id)
+        let (headers, body) = response.rejected(rejection, id, retryAfter: retryAfter)
         let watched = requests[index].watched
         session?.respond(stream, headers, body: body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
+        if rehearsed != nil { countAnswer() }
     }
 
     private func answer(_ stream: StreamID, _ outcome: Outcome) {
+        if rehearsed != nil, isRehearsed(stream, outcome) { return }
+        answerNow(stream, outcome)
+    }
+
+    func answerNow(_ stream: StreamID, _ outcome: Outcome) {
         // The client may have given up meanwhile.
         guard let index = requests.index(of: stream) else { return }
         switch outcome {
@@ -388,8 +401,13 @@ extension ProviderConnection {
             let watched = requests[index].watched
             session?.respond(stream, response.accepted(id), body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
-        case .rejected(let rejection):
+            if rehearsed != nil { countAnswer() }
+        case .rejected(var rejection):
             if rejection.reason == .tooManyRequests { gateway.limitLog.struck(.tokenRate, peer: peer) }
+            // The provider does not know that the clock was advanced.
+            rejection.timestamp = rejection.timestamp.map {
+                gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
+            }
             refuse(stream, rejection)
             // The service itself is at fault: another connection may reach one that is not.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
@@ -414,14 +432,14 @@ extension ProviderConnection {
         guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
         guard let id = requests[index].id.present else { return nil }
         let facts = requests[index].facts(
-            watched, submission, rejection, id: id, connection: number, at: gateway.clock(), by: gateway.rules,
+            watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))
         let decision = watch.observer.decided(facts)
         watched.number = decision.number
         return decision
     }
 
-    private func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
+    func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
         guard let number = watched.number else { return }
         gateway.watch?.observer.answered(number, answer)
     }

@@ -23,7 +23,7 @@ package final class ProviderGateway: HTTP2Service {
     let limits: ProviderLimits
     let load: StreamLoad
     let limitLog: LimitLog
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
 
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
@@ -31,7 +31,6 @@ package final class ProviderGateway: HTTP2Service {
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
-    ///   - clock: tells the time, in milliseconds since 1970.
     package init(
         environment: Environment,
         conformance: Conformance,
@@ -46,7 +45,7 @@ package final class ProviderGateway: HTTP2Service {
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
@@ -78,13 +77,15 @@ package final class ProviderGateway: HTTP2Service {
     /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
     /// provider hears why.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
-        let now = Double(clock().milliseconds) / 1000
+        let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)
         guard accounts.current.trusts(identity.serial) else {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
     }
+
+    package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
         ProviderConnection(gateway: self, certificate: peer, channel: channel)

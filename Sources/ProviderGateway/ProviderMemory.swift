@@ -47,7 +47,7 @@ struct ProviderMemory {
         }
         let accounts = current(gateway)
         let verified = try gateway.tokens.verify(
-            value, environment: gateway.environment, accounts: accounts, now: now)
+            value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now)
         try checkRelation(of: verified)
         // Before the connection has a team, no request has counted.
         let isUpdate = first != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
@@ -141,7 +141,7 @@ struct ProviderMemory {
         }
         accounts = newest
         areAccountsCurrent = gateway.accounts.isCurrent
-        now = Double(gateway.clock().milliseconds) / 1000
+        now = Double(gateway.clock.time.milliseconds) / 1000
         isCurrent = true
     }
 }

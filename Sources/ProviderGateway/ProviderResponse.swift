@@ -26,11 +26,17 @@ struct ProviderResponse {
     }
 
     /// Every other status, with a JSON dictionary.
-    mutating func rejected(_ rejection: Rejection, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer) {
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    mutating func rejected(
+        _ rejection: Rejection,
+        _ id: NotificationID,
+        retryAfter: Int? = nil,
+    ) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
         append(id.textAsSent)
         headers.append("content-type", "application/json")
+        if let retryAfter { headers.append("retry-after", String(retryAfter)) }
         return (headers, Self.body(rejection, hasDetail: hasDetail))
     }
 

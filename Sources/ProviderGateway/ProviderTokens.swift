@@ -22,12 +22,14 @@ package final class ProviderTokens: Sendable {
 
     /// - Parameters:
     ///   - authorization: the value of the header of that name.
-    ///   - now: seconds since 1970.
+    ///   - clock: reads the token's time of issue.
+    ///   - now: seconds since 1970, by the service's clock.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     func verify(
         _ authorization: Span<UInt8>,
         environment: Environment,
         accounts: AccountsSnapshot,
+        clock: ServiceClock,
         now: Double,
     ) throws(Rejection) -> VerifiedProviderToken {
         let (remembered, revision) = verifier.withLock { ($0.recall(authorization: authorization), $0.revision) }
@@ -37,9 +39,10 @@ package final class ProviderTokens: Sendable {
         }
         // Outside the lock: a verification takes longer than everything else that a request needs.
         let rules = verifier.withLock { $0.rules }
-        let verified = try rules.verify(authorization: authorization, environment: environment, now: now) { id in
-            accounts.keys[id].flatMap { ProviderKey($0) }
-        }
+        let verified = try rules.verify(
+            authorization: authorization, environment: environment, now: now,
+            serviceTime: { clock.serviceSeconds(ofClient: $0) },
+            key: { id in accounts.keys[id].flatMap { ProviderKey($0) } })
         let forgotten = verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
         if forgotten { limitLog.struck(.rememberedTokens) }
         return verified

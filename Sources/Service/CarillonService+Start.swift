@@ -43,6 +43,7 @@ extension CarillonService {
     ///
     /// Nothing that is there already is overwritten when it fails.
     package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+        try settings.checkClock()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger)
@@ -78,13 +79,14 @@ extension CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
         let signal = LogSignal()
-        let deliveryLog = try openLog(folder, settings, metrics, signal, logger)
-        let store = try await settings.store.open(in: folder, log: deliveryLog)
+        let clock = ServiceClock(isVirtual: settings.clock == .virtual) { .now() }
+        let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
+        let store = try await settings.store.open(in: folder, log: deliveryLog, clock: clock)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
             settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, signal: signal,
-            registry: registry, metrics: metrics, group: group, logger: logger)
+            registry: registry, metrics: metrics, group: group, logger: logger, clock: clock)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
         } catch {
@@ -98,6 +100,7 @@ extension CarillonService {
     private static func openLog(
         _ folder: DataFolder,
         _ settings: Settings,
+        _ clock: ServiceClock,
         _ metrics: ServiceMetrics,
         _ signal: LogSignal,
         _ logger: Logger,
@@ -105,7 +108,7 @@ extension CarillonService {
         let watch = DeliveryLogWatch(logger)
         do {
             return try FileDeliveryLog(
-                folder: folder.logFolder, limits: settings.deliveryLog, clock: { .now() }
+                folder: folder.logFolder, limits: settings.deliveryLog, clock: { clock.time }
             ) { report in
                 watch.note(report)
                 metrics.note(report)
@@ -130,12 +133,12 @@ private struct ServiceBuilder {
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
-    private let clock: @Sendable () -> Timestamp = { .now() }
+    let clock: ServiceClock
 
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
-            tokenByteCount: settings.deviceTokenBytes, now: clock())
+            tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
@@ -144,12 +147,12 @@ private struct ServiceBuilder {
         let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
             mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck($0) },
-            clock: { .now() })
+            clock: { [clock] in clock.moment })
         var random = SystemRandomNumberGenerator()
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: deliveryLog, limits: settings.delivery,
-            struck: { limitLog.struck($0) }, clock: { .now() })
+            struck: { limitLog.struck($0) }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)
@@ -157,19 +160,22 @@ private struct ServiceBuilder {
             settings.hostnames + settings.ports.serverNames
             + (Self.isNameForClients(settings.host) ? [settings.host] : [])
         let certificate = try ServerCertificate(
-            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names), now: clock())
+            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names),
+            now: clock.machineTime)
         let activations = Activations(invitations: store)
         var description = ServiceDescription(
             processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile,
             socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
+        let testing = settings.environments.contains(.development) ? ServiceTesting() : nil
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance,
                 environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: deliveryLog, limits: settings.provider, limitLog: limitLog, clock: clock)
+                deliveryLog: deliveryLog, watch: environment == .development ? testing?.watch : nil,
+                limits: settings.provider, limitLog: limitLog, clock: clock)
         }
         let couriers = settings.environments.map { environment in
             Courier(
@@ -185,7 +191,7 @@ private struct ServiceBuilder {
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
         let binaryListeners = try await opening.openBinary(
-            .binary, binaryGateways(secrets, delivery), providerConnects)
+            .binary, binaryGateways(secrets, delivery, testing), providerConnects)
         let feedbackListeners = try await opening.openBinary(
             .feedback, feedbackServices(secrets, delivery), providerConnects)
         let courierListeners = try await opening.open(
@@ -208,7 +214,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, delivery, state))
+        ).open(managementParts(secrets, switchboard, delivery, state, testing))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -230,6 +236,7 @@ private struct ServiceBuilder {
         _ switchboard: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
+        _ testing: ServiceTesting?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
@@ -239,22 +246,34 @@ private struct ServiceBuilder {
             authority: authority,
             log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
-            revocationList: { try authority.revocationList(of: accounts.current, at: clock()) },
+            revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
                 metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
-            unreadiness: { await state.unreadiness() }, clock: clock)
+            unreadiness: { await state.unreadiness() }, clock: clock,
+            rehearsals: testing?.rehearsals,
+            advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
+                // What has happened keeps its time.
+                await deliveryLog.flush()
+                let time = try clock.advance(by: duration)
+                switchboard.tick()
+                await delivery.catchUp()
+                await deliveryLog.removeOld()
+                return time
+            })
     }
 
     private func binaryGateways(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
+        _ testing: ServiceTesting?,
     ) -> [Environment: BinaryGateway] {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
-                delivery: delivery, limits: settings.binary)
+                delivery: delivery,
+                watch: certificates.environment == .development ? testing?.watch : nil, limits: settings.binary)
         }
     }
 
@@ -274,7 +293,8 @@ private struct ServiceBuilder {
         let services = settings.environments.map { environment in
             make(
                 ProviderCertificates(
-                    environment: environment, authority: secrets.authority, accounts: store, clock: clock))
+                    environment: environment, authority: secrets.authority, accounts: store,
+                    clock: { [clock] in clock.machineTime }))
         }
         return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }

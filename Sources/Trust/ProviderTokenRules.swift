@@ -22,12 +22,14 @@ package struct ProviderTokenRules: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
+    ///   - serviceTime: what the `iat` of a token is by the clock of `now`.
     ///   - lookup: the key with an identifier, unless there is none or it is revoked.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     package func verify(
         authorization: Span<UInt8>,
         environment: Environment,
         now: Double,
+        serviceTime: (Double) -> Double = { $0 },
         key lookup: (KeyID) -> ProviderKey?,
     ) throws(Rejection) -> VerifiedProviderToken {
         let start = try Self.tokenStart(in: authorization)
@@ -35,13 +37,15 @@ package struct ProviderTokenRules: Sendable, Hashable {
             throw .invalidToken("The authorization header's scheme is in another case than bearer (Guide, Table 8-2).")
         }
         return try verify(
-            token: authorization.extracting(droppingFirst: start), environment: environment, now: now, key: lookup)
+            token: authorization.extracting(droppingFirst: start), environment: environment, now: now,
+            serviceTime: serviceTime, key: lookup)
     }
 
     func verify(
         token: Span<UInt8>,
         environment: Environment,
         now: Double,
+        serviceTime: (Double) -> Double = { $0 },
         key lookup: (KeyID) -> ProviderKey?,
     ) throws(Rejection) -> VerifiedProviderToken {
         guard token.count <= Self.maximumBytes else {
@@ -58,7 +62,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
         }
         // Only who holds the key learns more about it or the clock.
         try parts.checkSignature(key.publicKey, conformance)
-        let verified = VerifiedProviderToken(issuedAt: issuedAt, key: key)
+        let verified = VerifiedProviderToken(issuedAt: serviceTime(issuedAt), key: key)
         try verified.check(environment: environment, now: now)
         return verified
     }

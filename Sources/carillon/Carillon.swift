@@ -11,7 +11,8 @@ struct Carillon: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
             CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
-            SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self,
+            SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, ClockCommand.self,
+            RehearseCommand.self,
         ],
     )
 

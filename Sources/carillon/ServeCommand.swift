@@ -28,6 +28,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How to interpret what the documents leave open: apple or strict.")
     var conformance: Conformance?
 
+    @Option(help: "system; or virtual, which a test can advance.")
+    var clock: ClockChoice?
+
     @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
 
@@ -89,6 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports
+        settings.clock = clock ?? settings.clock
         settings.socketPath = socket ?? settings.socketPath
         if let store { try settings.setStore(store) }
         if let management { try settings.setManagement(management) }
@@ -133,3 +137,4 @@ private struct Announced: ServiceLifecycle.Service {
 }
 
 extension PortPlan: ExpressibleByArgument {}
+extension ClockChoice: ExpressibleByArgument {}

@@ -9,6 +9,8 @@ enum UnknownCommand {
             let below = command.configuration.subcommands
             guard !below.isEmpty, !name.hasPrefix("-"), name != "help" else { return }
             guard let next = below.first(where: { $0._commandName == name }) else {
+                // It may be an argument of the one that needs no name.
+                if command.configuration.defaultSubcommand != nil { return }
                 throw CommandError(
                     "There is no command \((path + [name]).joined(separator: " ")); there are "
                         + "\(below.map { $0._commandName }.joined(separator: ", ")).")

@@ -32,7 +32,7 @@ struct DeliveryRig: Sendable {
             origin: Example.origin,
             log: log,
             limits: limits,
-            clock: { clock.now },
+            clock: ServiceClock { clock.now },
         )
         for app in 1...3 as ClosedRange<UInt32> { try await register(Example.destination(app: app)) }
     }

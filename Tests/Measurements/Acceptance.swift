@@ -19,7 +19,7 @@ func measureAcceptance(_ folder: String) async throws {
         let switchboard = LocalSwitchboard(mailboxes: store, clock: systemMoment)
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: OfferOrigin(rawValue: UInt64(round)), clock: systemMoment)
+            origin: OfferOrigin(rawValue: UInt64(round)), clock: ServiceClock(machine: systemMoment))
         let answers = Answers()
         let cpu = cpuSeconds()
         let seconds = await measured {

@@ -29,7 +29,7 @@ struct FaultyDiskTests {
             let switchboard = LocalSwitchboard(mailboxes: store, limits: limits, clock: clock)
             delivery = Delivery(
                 accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-                origin: OfferOrigin(rawValue: 1), limits: limits, clock: clock)
+                origin: OfferOrigin(rawValue: 1), limits: limits, clock: ServiceClock(machine: clock))
         }
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }

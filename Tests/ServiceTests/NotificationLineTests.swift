@@ -1,6 +1,7 @@
 import Delivery
 import NIOCore
 import Notifications
+import Service
 import Testing
 
 import struct Foundation.Data
@@ -56,7 +57,7 @@ struct NotificationLineTests {
         let destination = Destination(
             environment: .development, device: DeviceID(rawValue: 1), app: AppID(rawValue: 1))
         let sending = Sending(number: number, destination: destination, notification: notification)
-        let line = NotificationLine.of(sending, bundleID: bundleID)
+        let line = NotificationLine.of(sending, bundleID: bundleID, clock: ServiceClock { .now() })
         #expect(line.readableBytesView.last == UInt8(ascii: "\n"))
         #expect(line.readableBytesView.count { $0 == UInt8(ascii: "\n") } == 1)
         return try #require(

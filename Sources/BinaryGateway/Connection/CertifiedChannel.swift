@@ -99,6 +99,11 @@ extension CertifiedChannel {
     }
 }
 
+extension CertifiedChannel {
+    /// Closes at once and without a word, as a machine does that is gone. For rehearsals.
+    func abort() { AbruptEnd.close(accepted.channel) }
+}
+
 extension CertifiedChannel: ServedConnection {
     package func addHandlers(
         to pipeline: ChannelPipeline.SynchronousOperations,

@@ -9,11 +9,16 @@ package protocol CertifiedService: ConnectionService where Peer == ProviderIdent
 
     var limits: BinaryLimits { get }
 
+    /// Whether a new connection is closed at once.
+    var refusesConnection: Bool { get }
+
     /// Makes what answers a new connection.
     func makeConnection(from identity: ProviderIdentity, on channel: CertifiedChannel) -> any CertifiedConnection
 }
 
 extension CertifiedService {
+    package var refusesConnection: Bool { false }
+
     package static func refusal(of hello: ClientHello) -> String? {
         hello.offersHTTP2 ? "It offers HTTP/2 on a port of the binary API." : nil
     }
@@ -21,7 +26,7 @@ extension CertifiedService {
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try certificates.admit(chain) }
 
     package func open(_ accepted: AcceptedConnection, from peer: ProviderIdentity?) -> (any ServedConnection)? {
-        guard let peer else { return nil }
+        guard let peer, !refusesConnection else { return nil }
         // A channel that does not take this is gone.
         return try? CertifiedChannel(accepted, lingerTimeout: limits.lingerTimeout) {
             makeConnection(from: peer, on: $0)

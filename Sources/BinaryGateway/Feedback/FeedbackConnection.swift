@@ -103,7 +103,7 @@ extension FeedbackConnection {
         guard let last = page.last else { return finish() }
         var buffer = ByteBuffer()
         buffer.reserveCapacity(page.count * FeedbackTuple.byteCount)
-        for entry in page { FeedbackTuple.write(entry, to: &buffer) }
+        for entry in page { FeedbackTuple.write(entry, to: &buffer, clock: service.delivery.clock) }
         let isLast = page.count < service.limits.feedbackPage
         channel.write(buffer).assumeIsolated().whenComplete { [self] result in
             guard case .success = result else { return }

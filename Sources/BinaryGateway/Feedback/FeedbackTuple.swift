@@ -7,8 +7,10 @@ enum FeedbackTuple {
     /// In bytes: the timestamp, the length and the device token of the usual length.
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
-    static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer) {
-        buffer.writeMultipleIntegers(UInt32(clamping: entry.moment.seconds), UInt16(entry.token.count))
+    /// - Parameter clock: writes the moment for the provider, whose clock is not the service's.
+    static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
+        let moment = clock.clientTime(of: entry.moment)
+        buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(entry.token.count))
         buffer.writeBytes(entry.token.array)
     }
 }

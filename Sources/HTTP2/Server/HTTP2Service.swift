@@ -9,12 +9,17 @@ package protocol HTTP2Service: ConnectionService {
     /// - Parameter peer: nil if the client presented no certificate.
     func sessionConfiguration(for peer: Peer?) -> HTTP2Configuration
 
+    /// Whether a new connection is closed at once.
+    var refusesConnection: Bool { get }
+
     /// Makes what answers a new connection.
     /// - Parameter peer: nil if the client presented no certificate.
     func makeConnection(from peer: Peer?, on channel: any Channel) -> any HTTP2Connection
 }
 
 extension HTTP2Service {
+    package var refusesConnection: Bool { false }
+
     /// A client that speaks other protocols only would not understand what comes (RFC 7301, 3.2). One that names none may
     /// know what is spoken here.
     package static func refusal(of hello: ClientHello) -> String? {
@@ -22,7 +27,8 @@ extension HTTP2Service {
     }
 
     package func open(_ accepted: AcceptedConnection, from peer: Peer?) -> (any ServedConnection)? {
-        ServedSession(
+        guard !refusesConnection else { return nil }
+        return ServedSession(
             accepted, configuration: sessionConfiguration(for: peer),
             connection: makeConnection(from: peer, on: accepted.channel))
     }

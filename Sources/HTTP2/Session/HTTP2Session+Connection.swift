@@ -1,4 +1,5 @@
 import CNghttp2
+import Connections
 import NIOCore
 
 // What an application does with the connection as a whole. All of it is queued, and goes out with the next flush.
@@ -143,6 +144,12 @@ extension HTTP2Session {
         case .closing, .closed:
             break
         }
+    }
+
+    /// Closes the channel at once and without a word, as a machine does that is gone: the peer gets RST. For rehearsals.
+    package func abort() {
+        guard let channel = context?.channel else { return }
+        AbruptEnd.close(channel)
     }
 
     // MARK: Helpers

@@ -1,4 +1,5 @@
 import Foundation
+import Matching
 import Notifications
 
 /// A kind of text in a request: its pattern for the API's description, and the rule that the service goes by.
@@ -56,6 +57,13 @@ extension TextFormat {
         "a UUID",
         pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
     ) { NotificationID($0) != nil }
+
+    /// What `Duration(iso8601:)` reads, and nothing negative.
+    static let duration = TextFormat(
+        "a duration of ISO 8601 in days, hours, minutes and seconds, up to 366 days, such as PT1H or PT0.5S",
+        pattern: "^P(?=[0-9T])(?:[0-9]{1,9}D)?"
+            + "(?:T(?=[0-9])(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}(?:[.][0-9]{1,9})?S)?)?$"
+    ) { Duration(iso8601: $0) != nil }
 
     static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
 

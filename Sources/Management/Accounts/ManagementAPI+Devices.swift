@@ -26,7 +26,7 @@ extension ManagementAPI {
         var registrations = 0
         for environment in environments {
             registrations += try await revocation.revoke(
-                DeviceKey(environment: environment, device: device), at: now)
+                DeviceKey(environment: environment, device: device), at: now, serviceTime: parts.clock.time)
         }
         return ManagementMessages.RevokedDevice(
             deviceID: device.description, environments: environments.map(\.rawValue), registrations: registrations)

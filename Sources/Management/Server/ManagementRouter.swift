@@ -97,7 +97,7 @@ extension Problem {
 /// Answers requests for paths and methods that there are not, in the API's own form, and only to those who are let in: others
 /// do not learn what there is.
 private struct UnknownPaths: RouterMiddleware {
-    let clock: @Sendable () -> Timestamp
+    let clock: ServiceClock
 
     @concurrent func handle(
         _ request: Request,
@@ -110,7 +110,7 @@ private struct UnknownPaths: RouterMiddleware {
             guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            if let problem = context.refusal(of: request, access: .key, now: clock()) { throw problem }
+            if let problem = context.refusal(of: request, access: .key, now: clock.machineTime) { throw problem }
             let methods = ManagementOperation.all.filter { $0.matches(path) }
                 .map(\.method.rawValue)
             guard methods.isEmpty else {

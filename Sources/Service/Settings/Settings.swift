@@ -27,6 +27,7 @@ package struct Settings: Sendable {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
+    package var clock = ClockChoice.system
     /// How the reason for a key of the other environment is spelt.
     package var environmentKeyReason = EnvironmentKeyReason.documented
     /// Whether the provider API's answers in development have the key `detail`.
@@ -91,6 +92,9 @@ package struct Settings: Sendable {
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
+        }
+        if let name = reader.string(forKey: "clock") {
+            clock = try Self.value(name, of: "clock", ClockChoice.init(rawValue:), ClockChoice.allCases)
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops

@@ -24,12 +24,16 @@ package enum StoreChoice: Sendable, Hashable {
 
     /// Opens the store.
     /// - Parameter log: told what leaves the mailboxes otherwise than by a removal that was asked for.
-    func open(in folder: DataFolder, log: any DeliveryLog) async throws(ServiceError) -> any Store {
+    func open(
+        in folder: DataFolder,
+        log: any DeliveryLog,
+        clock: ServiceClock,
+    ) async throws(ServiceError) -> any Store {
         switch self {
-        case .memory: return MemoryStore(log: log, clock: { .now() })
+        case .memory: return MemoryStore(log: log, clock: { clock.time })
         case .sqlite:
             do {
-                return try await SQLiteStore.open(folder: folder.path, log: log, clock: { .now() })
+                return try await SQLiteStore.open(folder: folder.path, log: log, clock: { clock.time })
             } catch {
                 throw ServiceError(.store, error.cause)
             }

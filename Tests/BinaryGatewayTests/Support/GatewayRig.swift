@@ -5,6 +5,7 @@ import Delivery
 import DeliveryTesting
 import Foundation
 import Logging
+import Matching
 import MemoryStore
 import NIOCore
 import NIOPosix
@@ -42,6 +43,8 @@ struct GatewayRig: Sendable {
         var findKeys: SharedTokenKeys.FindKeys?
         /// Stands between the feedback service and the store.
         var feedback: (@Sendable (MemoryStore) -> any Feedback)?
+        /// Sees what comes.
+        var watch: RequestWatch?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
@@ -84,7 +87,7 @@ struct GatewayRig: Sendable {
         switchboard = LocalSwitchboard(mailboxes: store, limits: options.delivery, clock: { clock.moment })
         delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), limits: options.delivery, clock: { clock.moment })
+            origin: .random(using: &random), limits: options.delivery, clock: ServiceClock { clock.moment })
         let certificates = ProviderCertificates(
             environment: environment, authority: authority, accounts: accounts, clock: time)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -101,7 +104,7 @@ struct GatewayRig: Sendable {
         binary = try await listen(
             BinaryGateway(
                 certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
-                delivery: delivery, limits: options.limits))
+                delivery: delivery, watch: options.watch, limits: options.limits))
         feedback = try await listen(
             FeedbackService(
                 certificates: certificates, feedback: options.feedback?(store) ?? store, delivery: delivery,

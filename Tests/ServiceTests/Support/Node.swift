@@ -115,12 +115,12 @@ struct Node: Sendable {
         secrets = WatchedSecrets(store.secrets)
         tokenKeys = try await TokenKeyRotation.load(from: secrets, isFirstStart: true)
         secrets.questions.withLock { $0 = [] }
-        let clock: @Sendable () -> Timestamp = { .now() }
+        let clock = ServiceClock { .now() }
         let switchboard = LocalSwitchboard(mailboxes: store, log: log, clock: { .now() })
         var random = SystemRandomNumberGenerator()
         delivery = Delivery(
             accounts: accounts, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), log: log, clock: { .now() })
+            origin: .random(using: &random), log: log, clock: clock)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let limitLog = LimitLog(logger) { _ in }
         let tls = try Self.tls(nodes.authority)

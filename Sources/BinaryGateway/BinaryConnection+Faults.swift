@@ -1,0 +1,99 @@
+import Connections
+import Delivery
+import Matching
+import NIOCore
+
+// What a rehearsal has a connection of the binary API do.
+extension BinaryConnection {
+    /// Does with a good notification what a rehearsal says.
+    /// - Throws: the fault that ends the connection with an error packet.
+    func carryOut(
+        _ fault: RequestFault,
+        on notification: BinaryNotification,
+        _ submission: Submission,
+    ) throws(BinaryFault) {
+        if rehearsed == nil { rehearsed = RehearsedBinaryConnection() }
+        if case .errorPacket(let status) = fault.kind, !fault.isAccepted {
+            let status = BinaryStatus(rawValue: status) ?? .unknown
+            watched?.answered(submission.ticket, status)
+            throw BinaryFault(status: status, identifier: notification.identifier, command: notification.command)
+        }
+        if fault.actsBeforeAcceptance, fault.kind != .lose {
+            watched?.unanswered(submission.ticket, isDiscarded: true)
+            return misbehave(fault)
+        }
+        if case .delay(let delay) = fault.kind { return takeLater(notification, submission, delay) }
+        exchange.take(notification.command, notification.identifier)
+        switch fault.kind {
+        case .lose:
+            watched?.answered(submission.ticket, .noErrors)
+            perform(exchange.accepted(submission.ticket))
+        case .duplicate(let count):
+            // The copies have one ticket: the first answer counts.
+            batch.append(contentsOf: repeatElement(submission, count: count))
+        case .close, .hang, .errorPacket:
+            rehearsed?.set(fault, on: submission.ticket)
+            batch.append(submission)
+        case .answer, .goAway, .reset, .delay, .settings:
+            batch.append(submission)
+        }
+    }
+
+    /// Whether a rehearsal takes care of an answer that `Delivery` gives.
+    func isRehearsed(_ ticket: UInt64, _ outcome: Outcome) -> Bool {
+        if rehearsed?.hangsSince != nil { return true }
+        guard case .accepted = outcome, let fault = rehearsed?.takeFault(of: ticket) else { return false }
+        if case .errorPacket(let status) = fault.kind {
+            let status = BinaryStatus(rawValue: status) ?? .unknown
+            watched?.answered(ticket, status)
+            perform(exchange.rejected(ticket, status))
+            stopIfEnding()
+        } else {
+            watched?.unanswered(ticket, isDiscarded: false)
+            misbehave(fault)
+        }
+        return true
+    }
+
+    /// Ends a connection that has hung for long enough.
+    func endsHanging(_ now: NIODeadline) -> Bool {
+        guard let since = rehearsed?.hangsSince, since + TimeAmount(RequestFault.longest) < now else { return false }
+        channel.close()
+        return true
+    }
+
+    private func misbehave(_ fault: RequestFault) {
+        switch fault.kind {
+        case .close(let kind):
+            // Nothing more is read. What was read already is gone through first.
+            rehearsed?.hang(since: second)
+            let connection = NIOLoopBound(self, eventLoop: eventLoop)
+            eventLoop.execute { connection.value.close(kind) }
+        case .hang:
+            rehearsed?.hang(since: second)
+        default: break
+        }
+    }
+
+    private func close(_ kind: RequestFault.CloseKind) {
+        // Without the error packet, which would say more than a server does that just ends.
+        _ = exchange.abandon()
+        stopIfEnding()
+        switch kind {
+        case .fin: channel.finish(with: nil)
+        case .rst: channel.abort()
+        }
+    }
+
+    private func takeLater(_ notification: BinaryNotification, _ submission: Submission, _ delay: Duration) {
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
+            connection.value.rehearsed?.timerFired()
+            guard connection.value.exchange.isTaking else { return }
+            connection.value.exchange.take(notification.command, notification.identifier)
+            connection.value.batch.append(submission)
+            connection.value.process()
+        }
+        rehearsed?.wait(timer)
+    }
+}

@@ -1,0 +1,52 @@
+import Notifications
+
+/// Which offset of a virtual clock was in force at which moment of the machine's clock. All numbers are milliseconds.
+struct ClockHistory {
+    /// A test advances the clock some dozen times. If there are more advances than this, the oldest are forgotten: a time
+    /// before them is read with the first offset that is still known.
+    static let maximumSteps = 10_000
+
+    private struct Step {
+        /// The moment of the advance, by the machine's clock.
+        var since: UInt64
+        /// The offset from then on.
+        var offset: UInt64
+    }
+
+    private var steps: [Step] = []
+    /// The offset before the first step.
+    private var initial: UInt64 = 0
+
+    /// The present offset.
+    var offset: UInt64 { steps.last?.offset ?? initial }
+
+    mutating func advance(by milliseconds: UInt64, at now: Timestamp) {
+        if steps.count >= Self.maximumSteps { initial = steps.removeFirst().offset }
+        // The machine's clock may have been set back; the steps stay in order.
+        let since = max(now.milliseconds, steps.last?.since ?? 0)
+        let (sum, overflow) = offset.addingReportingOverflow(milliseconds)
+        steps.append(Step(since: since, offset: overflow ? .max : sum))
+    }
+
+    func serviceTime(ofClient time: Timestamp) -> Timestamp {
+        let offset = steps.last { $0.since <= time.milliseconds }?.offset ?? initial
+        let (sum, overflow) = time.milliseconds.addingReportingOverflow(offset)
+        return Timestamp(milliseconds: overflow ? .max : sum)
+    }
+
+    func clientTime(of time: Timestamp) -> Timestamp {
+        var offset = initial
+        // The end of the span in which the offset was in force.
+        var end = UInt64.max
+        for step in steps.reversed() {
+            let (first, overflow) = step.since.addingReportingOverflow(step.offset)
+            if !overflow, time.milliseconds >= first {
+                offset = step.offset
+                break
+            }
+            end = step.since
+        }
+        let back = time.milliseconds > offset ? time.milliseconds - offset : 0
+        return Timestamp(milliseconds: min(back, end))
+    }
+}

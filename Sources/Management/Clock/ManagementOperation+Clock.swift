@@ -1,0 +1,68 @@
+import Delivery
+import Foundation
+import Hummingbird
+import Matching
+import Notifications
+
+// The service's clock.
+extension ManagementOperation {
+    static let clock = [
+        ManagementOperation(
+            method: .get, path: "/v1/clock", summary: "The service's time",
+            answer: .json(ManagementSchemas.clockReading)
+        ) { api, _ in
+            try JSONAnswer.make(ManagementMessages.ClockReading(api.parts.clock.time))
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/clock", summary: "Advance the virtual clock",
+            body: Body(schema: ManagementSchemas.clockAdvance), answer: .json(ManagementSchemas.clockReading),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.advanceClock(try call.message()))
+        },
+    ]
+}
+
+extension ManagementAPI {
+    /// Advances the clock, and returns once everything that became due has been done.
+    func advanceClock(_ request: ManagementMessages.ClockAdvance) async throws -> ManagementMessages.ClockReading {
+        guard let duration = Duration(iso8601: request.advance) else {
+            throw Problem.invalid("/advance", "The value has to be \(TextFormat.duration.name).")
+        }
+        do throws(ServiceClock.AdvanceError) {
+            return ManagementMessages.ClockReading(try await parts.advance(duration))
+        } catch {
+            switch error {
+            case .isSystem:
+                throw Problem(409, "This service has the system's clock; start it with --clock virtual.")
+            case .tooFar:
+                throw Problem.invalid("/advance", "All advances together may have 100 years of 365 days.")
+            }
+        }
+    }
+}
+
+extension ManagementMessages {
+    package struct ClockAdvance: Codable, Sendable {
+        /// ISO 8601, for example `PT1H`.
+        package var advance: String
+        package init(advance: String) { self.advance = advance }
+    }
+
+    package struct ClockReading: Codable, Sendable {
+        /// ISO 8601 in UTC, with milliseconds.
+        package var now: String
+
+        init(_ time: Timestamp) {
+            let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+            now = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        }
+    }
+}
+
+extension ManagementSchemas {
+    static let clockAdvance = Schema.named(
+        "ClockAdvance", .object([.required("advance", .string(.duration), "How far the clock goes forward.")]))
+    static let clockReading = Schema.named(
+        "ClockReading", .object([.required("now", .string(.any), "The service's time, ISO 8601 in UTC.")]))
+}

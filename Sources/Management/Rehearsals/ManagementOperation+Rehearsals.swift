@@ -1,0 +1,130 @@
+import Hummingbird
+import Matching
+import Notifications
+import Rehearsals
+
+// Scripted faults.
+extension ManagementOperation {
+    static let rehearsals = [
+        ManagementOperation(
+            method: .post, path: "/v1/rehearsals", summary: "Begin a rehearsal",
+            body: Body(schema: ManagementSchemas.newRehearsal), answer: .json(ManagementSchemas.rehearsalBegun),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try api.beginRehearsal(try call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/rehearsals", summary: "The rehearsals, also those that have ended",
+            parameters: listParameters(after: "rehearsal"), answer: .json(.array(ManagementSchemas.rehearsal))
+        ) { api, call in
+            let shown = try api.director.all.map(ManagementMessages.Rehearsal.init)
+            let after = call.query("after").flatMap { after in shown.firstIndex { $0.rehearsal == after } }
+            let page = shown[(after.map { $0 + 1 } ?? 0)...]
+            let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
+            var response = try JSONAnswer.make(Array(page.prefix(limit)))
+            if page.count > limit, let last = page.prefix(limit).last {
+                response.headers[.link] = "</v1/rehearsals?limit=\(limit)&after=\(last.rehearsal)>; rel=\"next\""
+            }
+            return response
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/rehearsals/{id}", summary: "What a rehearsal has come to",
+            parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/rehearsals/{id}", summary: "End a rehearsal",
+            parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try api.shown(try call.parameter("id")) { $0.end($1) })
+        },
+    ]
+
+    private static let rehearsalID = path("id", .any, "The rehearsal's identifier.")
+}
+
+extension ManagementAPI {
+    /// - Throws: 403 if the service does not serve the development environment.
+    fileprivate var director: RehearsalDirector {
+        get throws(Problem) {
+            guard let director = parts.rehearsals else {
+                throw Problem(
+                    403, "Rehearsals are for the development environment only, and this service does not serve it.")
+            }
+            return director
+        }
+    }
+
+    fileprivate func beginRehearsal(_ document: JSONValue) throws(Problem) -> ManagementMessages.RehearsalBegun {
+        let director = try director
+        let rehearsal: Rehearsal
+        do throws(MatchError) {
+            rehearsal = try Rehearsal(document)
+        } catch {
+            throw Problem.invalid(error.pointer, error.detail)
+        }
+        guard let id = director.begin(rehearsal) else {
+            throw Problem(409, "\(RehearsalLimits.active) rehearsals are active, which is the limit; end one of them.")
+        }
+        return ManagementMessages.RehearsalBegun(rehearsal: id)
+    }
+
+    fileprivate func shown(
+        _ id: String,
+        _ ask: (RehearsalDirector, String) -> RehearsalStage.Shown?,
+    ) throws(Problem) -> ManagementMessages.Rehearsal {
+        guard let shown = ask(try director, id) else {
+            throw Problem.notFound("There is no rehearsal \(id.debugDescription).")
+        }
+        return ManagementMessages.Rehearsal(shown)
+    }
+}
+
+extension ManagementMessages {
+    package struct RehearsalBegun: Codable, Sendable {
+        package var rehearsal: String
+    }
+
+    package struct Rehearsal: Codable, Sendable {
+        package var rehearsal: String
+        package var active: Bool
+        package var rules: [RehearsalRule]
+
+        init(_ shown: RehearsalStage.Shown) {
+            rehearsal = shown.id
+            active = shown.isActive
+            rules = zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).map { rule, counts in
+                RehearsalRule(rule: rule.name, matched: counts.matched, fired: counts.fired)
+            }
+        }
+    }
+
+    package struct RehearsalRule: Codable, Sendable {
+        package var rule: String
+        /// How many requests or connections it was about.
+        package var matched: UInt64
+        package var fired: UInt64
+    }
+}
+
+extension ManagementSchemas {
+    /// What is in it is checked by who reads it, with a pointer to the fault.
+    static let newRehearsal = Schema.named("NewRehearsal", .openObject)
+    static let rehearsalBegun = Schema.named(
+        "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))
+    static let rehearsal = Schema.named(
+        "Rehearsal",
+        .object([
+            .required("rehearsal", .string(.any), "Its identifier."),
+            .required("active", .boolean, "false once it was ended, or its time to live is over."),
+            .required(
+                "rules",
+                .array(
+                    .object([
+                        .required("rule", .string(.any), "Its name."),
+                        .required("matched", .integer(0...Int64.max), "How many requests or connections it matched."),
+                        .required("fired", .integer(0...Int64.max), "For how many of them it fired."),
+                    ]))),
+        ]))
+}

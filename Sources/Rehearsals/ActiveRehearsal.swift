@@ -1,0 +1,121 @@
+package import Matching
+package import Notifications
+
+/// A rehearsal with its counts. A value: a request goes in, and what goes wrong with it comes out.
+///
+/// What fires depends on the seed and the number of the matching request alone, and so not on how many connections bring
+/// the requests.
+package struct ActiveRehearsal: Sendable {
+    package let rehearsal: Rehearsal
+    package private(set) var counts: [Counts]
+
+    /// How often a rule was concerned.
+    package struct Counts: Sendable, Hashable {
+        package var matched: UInt64 = 0
+        package var fired: UInt64 = 0
+    }
+
+    /// A rule that fires.
+    package struct Firing: Sendable, Hashable {
+        package var rule: String
+        package var fault: RequestFault
+    }
+
+    package init(_ rehearsal: Rehearsal) {
+        self.rehearsal = rehearsal
+        counts = Array(repeating: Counts(), count: rehearsal.rules.count)
+    }
+
+    /// Decides about a request. Each rule counts all that it matches; the first one that fires wins.
+    /// - Parameters:
+    ///   - age: how long the rehearsal has been active.
+    ///   - isDecided: whether another rehearsal has decided about the request; then nothing fires.
+    package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
+        var firing: Firing?
+        for (index, rule) in rehearsal.rules.enumerated() {
+            guard rule.fault != .refuse, rule.applies(to: facts.interface), rule.match.matches(facts) else { continue }
+            guard let number = count(index, age: age, mayFire: !isDecided && firing == nil) else { continue }
+            firing = Firing(rule: rule.name, fault: fault(rule.fault, index, number))
+        }
+        return firing
+    }
+
+    /// Decides about a new connection.
+    /// - Returns: whether it is refused.
+    package mutating func refuses(
+        _ environment: Environment,
+        _ interface: ProviderInterface,
+        age: Duration,
+        isDecided: Bool = false,
+    ) -> Bool {
+        var isRefused = false
+        for (index, rule) in rehearsal.rules.enumerated() where rule.fault == .refuse {
+            guard rule.match.environment ?? environment == environment,
+                rule.match.interface ?? interface == interface
+            else { continue }
+            if count(index, age: age, mayFire: !isDecided && !isRefused) != nil { isRefused = true }
+        }
+        return isRefused
+    }
+
+    /// Counts a match.
+    /// - Returns: the number of the match, if the rule fires.
+    private mutating func count(_ index: Int, age: Duration, mayFire: Bool) -> UInt64? {
+        counts[index].matched &+= 1
+        let number = counts[index].matched
+        guard mayFire, fires(rehearsal.rules[index].condition, index, number, age) else { return nil }
+        counts[index].fired &+= 1
+        return number
+    }
+
+    private func fires(_ condition: Rehearsal.Condition, _ rule: Int, _ number: UInt64, _ age: Duration) -> Bool {
+        switch condition {
+        case .always: true
+        case .share(let share): chance(rule, number, .firing) < share
+        case .first(let count): number <= count
+        case .every(let count): number.isMultiple(of: count)
+        case .after(let count): number > count
+        case .between(let start, let end): start <= age && age < end
+        }
+    }
+
+    private func fault(_ fault: Rehearsal.Fault, _ rule: Int, _ number: UInt64) -> RequestFault {
+        switch fault {
+        case .request(let fault): fault
+        case .spreadDelay(let median, let p99):
+            RequestFault(.delay(Self.delay(chance(rule, number, .delay), median: median, p99: p99)))
+        case .refuse: RequestFault(.close(.rst))
+        }
+    }
+
+    /// A log-normal time, as answers of services are spread: half of them before the median, 99 of 100 before `p99`.
+    static func delay(_ chance: Double, median: Duration, p99: Duration) -> Duration {
+        let (median, p99) = (median / .seconds(1), p99 / .seconds(1))
+        guard median > 0, p99 > median else { return .seconds(max(0, median)) }
+        // ln(p99 / median) is 2.3263 standard deviations.
+        let deviation = NormalDistribution.logarithm(p99 / median) / NormalDistribution.quantile(0.99)
+        let exponent = deviation * NormalDistribution.quantile(chance)
+        return min(.seconds(median * NormalDistribution.exponential(exponent)), RehearsalLimits.delay)
+    }
+
+    private enum Purpose: UInt64 {
+        case firing = 1
+        case delay = 2
+    }
+
+    /// A number from 0 up to 1, always the same for the same seed, rule and request.
+    private func chance(_ rule: Int, _ number: UInt64, _ purpose: Purpose) -> Double {
+        var mixed = Self.mixed(rehearsal.seed &+ 0x9E37_79B9_7F4A_7C15 &* (purpose.rawValue &+ UInt64(rule) &* 4))
+        mixed = Self.mixed(mixed ^ number)
+        return Double(mixed >> 11) / 0x1p53
+    }
+
+    /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators): close numbers
+    /// become unrelated ones.
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var value = value &+ 0x9E37_79B9_7F4A_7C15
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,106 @@
+package import Matching
+package import Notifications
+
+extension Rehearsal {
+    /// Reads the document of docs/testing.md, whole or not at all.
+    /// - Throws: the first fault, with its place and what is allowed there.
+    package init(_ document: JSONValue) throws(MatchError) {
+        let reader = try DocumentReader(document, at: "", keys: ["seed", "ttl", "rules"])
+        seed = UInt64(bitPattern: try reader.integer("seed", Int64.min...Int64.max) ?? 0)
+        life = try reader.duration("ttl", upTo: RehearsalLimits.life) ?? RehearsalLimits.defaultLife
+        guard case .array(let values) = try reader.required("rules"),
+            (1...RehearsalLimits.rules).contains(values.count)
+        else { throw reader.fault("rules", "a list of 1 to \(RehearsalLimits.rules) rules") }
+        rules = []
+        for (index, value) in values.enumerated() {
+            let rule = try Rule(value, at: "/rules/\(index)", number: index + 1)
+            guard !rules.contains(where: { $0.name == rule.name }) else {
+                throw MatchError("/rules/\(index)/name", "Another rule has this name; each needs its own.")
+            }
+            rules.append(rule)
+        }
+    }
+}
+
+extension Rehearsal.Rule {
+    init(_ value: JSONValue, at pointer: String, number: Int) throws(MatchError) {
+        let reader = try DocumentReader(value, at: pointer, keys: ["name", "match", "when", "fault"])
+        name = try reader.text("name") ?? "rule \(number)"
+        guard (1...RehearsalLimits.name).contains(name.utf8.count),
+            name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else { throw reader.fault("name", "1 to \(RehearsalLimits.name) bytes without control characters") }
+        match =
+            try reader.members["match"].map { value throws(MatchError) in
+                try RequestMatch(value, at: reader.place("match"))
+            } ?? RequestMatch()
+        guard match.environment != .production else {
+            throw MatchError(
+                reader.place("match") + "/environment",
+                "Rehearsals exist in the development environment only; the value has to be development.")
+        }
+        condition =
+            try reader.members["when"].map { value throws(MatchError) in
+                try Rehearsal.Condition(value, at: reader.place("when"))
+            } ?? .always
+        fault = try Rehearsal.Fault(try reader.required("fault"), at: reader.place("fault"))
+        try checkMatch(reader)
+    }
+
+    /// What a match may say depends on the fault.
+    private func checkMatch(_ reader: DocumentReader) throws(MatchError) {
+        let place = reader.place("match")
+        if fault == .refuse, case .object(let members) = reader.members["match"] {
+            for key in members.keys.sorted() where key != "environment" && key != "protocol" {
+                throw MatchError(
+                    place + "/" + key,
+                    "A connection is refused before any request; the match takes environment and protocol.")
+            }
+        }
+        if let interface = match.interface, !applies(to: interface) {
+            let allowed = fault.interfaces.map(\.rawValue).joined(separator: ", ")
+            throw MatchError(place + "/protocol", "The fault is for \(allowed).")
+        }
+    }
+}
+
+extension Rehearsal.Condition {
+    private static let keys = ["share", "first", "every", "after", "between"]
+
+    init(_ value: JSONValue, at pointer: String) throws(MatchError) {
+        let reader = try DocumentReader(value, at: pointer, keys: Self.keys)
+        guard reader.members.count == 1, let (key, value) = reader.members.first else {
+            throw MatchError(pointer, "The object has to have exactly one of \(Self.keys.joined(separator: ", ")).")
+        }
+        switch key {
+        case "share":
+            guard let share = value.double, (0...1).contains(share) else { throw reader.fault(key, "from 0 to 1") }
+            self = .share(share)
+        case "between":
+            guard case .array(let moments) = value, moments.count == 2 else {
+                throw reader.fault(key, "a list of two durations")
+            }
+            let start = try DocumentReader.duration(
+                moments[0], at: reader.place(key) + "/0", upTo: RehearsalLimits.life, allowsZero: true)
+            let end = try DocumentReader.duration(
+                moments[1], at: reader.place(key) + "/1", upTo: RehearsalLimits.life)
+            guard start < end else {
+                throw MatchError(reader.place(key) + "/1", "The value has to be greater than the one before it.")
+            }
+            self = .between(start, end)
+        default:
+            let count = UInt64(clamping: try reader.integer(key, 1...RehearsalLimits.count) ?? 1)
+            self = key == "first" ? .first(count) : key == "every" ? .every(count) : .after(count)
+        }
+    }
+}
+
+extension JSONValue {
+    /// A number, however it is written.
+    var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+}

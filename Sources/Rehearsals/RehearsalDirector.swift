@@ -1,0 +1,101 @@
+package import Matching
+package import Notifications
+import Synchronization
+
+/// The service's rehearsals, as the gateways ask them: the thin hand of ``RehearsalStage``.
+package final class RehearsalDirector: RequestObserver {
+    private let stage = Mutex(RehearsalStage())
+    private let next: any RequestObserver
+    private let now: @Sendable () -> Duration
+    private let watch = Mutex<Watch>(Watch())
+
+    private struct Watch {
+        weak var gateways: RequestWatch?
+    }
+
+    /// - Parameters:
+    ///   - next: told of everything too; it numbers connections and requests.
+    ///   - now: the machine's uptime, which no virtual clock advances.
+    package init(next: any RequestObserver, now: @escaping @Sendable () -> Duration) {
+        self.next = next
+        self.now = now
+    }
+
+    /// Has the gateways ask while a rehearsal is active.
+    package func direct(_ gateways: RequestWatch) { watch.withLock { $0.gateways = gateways } }
+
+    // MARK: Rehearsals
+
+    /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
+    package func begin(_ rehearsal: Rehearsal) -> String? {
+        let id = stage.withLock { $0.begin(rehearsal, now: now()) }
+        setWatching()
+        return id
+    }
+
+    /// - Returns: what it came to; nil if there is none with the identifier.
+    package func end(_ id: String) -> RehearsalStage.Shown? {
+        let shown = stage.withLock { $0.end(id, now: now()) }
+        setWatching()
+        return shown
+    }
+
+    /// All rehearsals, the oldest first.
+    package var all: [RehearsalStage.Shown] { stage.withLock { $0.all(now: now()) } }
+
+    package func rehearsal(_ id: String) -> RehearsalStage.Shown? {
+        stage.withLock { $0.rehearsal(id, now: now()) }
+    }
+
+    private func setWatching() {
+        // The lock of the watch is around both, so that a rehearsal that begins meanwhile is not forgotten.
+        watch.withLock { watch in
+            let isActive = stage.withLock { $0.isActive(now: now()) }
+            watch.gateways?.set(.rehearsals, isActive)
+        }
+    }
+
+    // MARK: What gateways ask
+
+    package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
+        stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)
+    }
+
+    package func connectionOpened() -> UInt64 { next.connectionOpened() }
+
+    package func decided(_ facts: RequestFacts) -> RequestDecision {
+        let decision = next.decided(facts)
+        let (firing, isActive) = stage.withLock { stage in
+            let now = now()
+            return (stage.decide(facts, now: now), stage.isActive(now: now))
+        }
+        // The last one has reached the end of its time.
+        if !isActive { setWatching() }
+        guard let firing else { return decision }
+        next.rehearsed(decision.number, rule: firing.rule, firing.fault)
+        return .misbehave(number: decision.number, firing.fault)
+    }
+
+    package func answered(_ number: UInt64, _ answer: RequestAnswer) { next.answered(number, answer) }
+
+    package func unanswered(_ number: UInt64, isDiscarded: Bool) {
+        next.unanswered(number, isDiscarded: isDiscarded)
+    }
+}
+
+/// Numbers connections and requests, and remembers nothing.
+package final class RequestCounter: RequestObserver {
+    private let connections = Atomic<UInt64>(0)
+    private let requests = Atomic<UInt64>(0)
+
+    package init() {}
+
+    package func connectionOpened() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
+
+    package func decided(_ facts: RequestFacts) -> RequestDecision {
+        .proceed(number: requests.add(1, ordering: .relaxed).newValue)
+    }
+
+    package func answered(_ number: UInt64, _ answer: RequestAnswer) {}
+    package func unanswered(_ number: UInt64, isDiscarded: Bool) {}
+}

@@ -1,0 +1,92 @@
+package import Matching
+package import Notifications
+
+/// All rehearsals of a service: those that are active, and the last ones that have ended. A value; time is an argument.
+package struct RehearsalStage: Sendable {
+    private var entries: [Entry] = []
+    private var lastNumber = 0
+
+    private struct Entry {
+        let id: String
+        var rehearsal: ActiveRehearsal
+        /// By an uptime that nobody sets.
+        let began: Duration
+        var hasEnded = false
+
+        func isActive(at now: Duration) -> Bool { !hasEnded && now - began < rehearsal.rehearsal.life }
+    }
+
+    /// What is shown of a rehearsal.
+    package struct Shown: Sendable {
+        package var id: String
+        package var isActive: Bool
+        package var rehearsal: ActiveRehearsal
+    }
+
+    package init() {}
+
+    /// Begins a rehearsal.
+    /// - Parameter now: by the clock that every call goes by.
+    /// - Returns: its identifier; nil if ``RehearsalLimits/active`` are active already.
+    package mutating func begin(_ rehearsal: Rehearsal, now: Duration) -> String? {
+        guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }
+        lastNumber += 1
+        let id = "r\(lastNumber)"
+        entries.append(Entry(id: id, rehearsal: ActiveRehearsal(rehearsal), began: now))
+        while entries.count(where: { !$0.isActive(at: now) }) > RehearsalLimits.ended,
+            let index = entries.firstIndex(where: { !$0.isActive(at: now) })
+        {
+            entries.remove(at: index)
+        }
+        return id
+    }
+
+    /// Ends a rehearsal; its counts can still be looked at.
+    /// - Returns: what it came to; nil if there is none with the identifier.
+    package mutating func end(_ id: String, now: Duration) -> Shown? {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        entries[index].hasEnded = true
+        return shown(entries[index], now)
+    }
+
+    /// All rehearsals, the oldest first.
+    package func all(now: Duration) -> [Shown] { entries.map { shown($0, now) } }
+
+    package func rehearsal(_ id: String, now: Duration) -> Shown? {
+        entries.first { $0.id == id }.map { shown($0, now) }
+    }
+
+    /// Whether any rehearsal is active.
+    package func isActive(now: Duration) -> Bool { entries.contains { $0.isActive(at: now) } }
+
+    /// Decides about a request: of all rehearsals the oldest one wins, and all of them count.
+    package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
+        var firing: ActiveRehearsal.Firing?
+        for index in entries.indices where entries[index].isActive(at: now) {
+            let age = now - entries[index].began
+            let fired = entries[index].rehearsal.decide(facts, age: age, isDecided: firing != nil)
+            firing = firing ?? fired
+        }
+        return firing
+    }
+
+    /// Decides about a new connection.
+    /// - Returns: whether it is refused.
+    package mutating func refuses(
+        _ environment: Environment,
+        _ interface: ProviderInterface,
+        now: Duration,
+    ) -> Bool {
+        var isRefused = false
+        for index in entries.indices where entries[index].isActive(at: now) {
+            let age = now - entries[index].began
+            let refuses = entries[index].rehearsal.refuses(environment, interface, age: age, isDecided: isRefused)
+            isRefused = isRefused || refuses
+        }
+        return isRefused
+    }
+
+    private func shown(_ entry: Entry, _ now: Duration) -> Shown {
+        Shown(id: entry.id, isActive: entry.isActive(at: now), rehearsal: entry.rehearsal)
+    }
+}

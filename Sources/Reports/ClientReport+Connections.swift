@@ -1,0 +1,38 @@
+import Matching
+import Notifications
+
+// How connections are used (Guide, 2.3.3).
+extension ClientReport {
+    static let connections: [Rule] = [connectionPerPush, manyConnections]
+
+    /// Fewer say nothing: a service that starts, or a test that sends one notification.
+    private static let fewestConnections = 3
+    /// A client that needs more at so few requests does not use its streams.
+    private static let manyConnectionsAbove = 8
+    private static let requestsPerConnection = 10
+
+    private static let connectionPerPush: Rule = { requests in
+        let connections = groups(requests, by: \.facts.connection)
+        let single = connections.filter { $0.requests.count == 1 }
+        guard single.count >= fewestConnections, single.count * 2 > connections.count else { return [] }
+        return finding(
+            "connection-per-push", .error, section: "2.3.3",
+            advice: "Keep connections open and send many notifications over each; opening one for each notification "
+                + "looks like an attack.", single.map { $0.requests[0] }
+        ) { "\($0) of \(connections.count) connections carried one request only." }
+    }
+
+    private static let manyConnections: Rule = { requests in
+        let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
+        let count = connections.reduce(0) { $0 + $1.requests.count }
+        guard connections.count > manyConnectionsAbove, count < connections.count * requestsPerConnection,
+            // One for each notification is a finding of its own.
+            connections.count(where: { $0.requests.count == 1 }) * 2 <= connections.count
+        else { return [] }
+        return finding(
+            "too-many-connections", .warning, section: "2.3.3",
+            advice: "Send over the streams of one connection, and open another one only if its streams are all in use.",
+            connections.map { $0.requests[0] }
+        ) { "\(count) requests came over \($0) connections." }
+    }
+}

@@ -1,0 +1,38 @@
+import Matching
+import Notifications
+
+// How provider tokens are used (Guide, 2.3.1).
+extension ClientReport {
+    static let credentials: [Rule] = [tokenChurn, oldTokens]
+
+    /// In seconds: APNs wants a provider token to be kept for twenty minutes.
+    private static let tokenLife = 1200.0
+
+    /// Tokens of one key that were made less than twenty minutes apart.
+    private static let tokenChurn: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
+            // One request for each token, by the time it was made.
+            var firsts: [(issued: Double, request: RecordedRequest)] = []
+            for (issued, requests) in groups(requests, by: \.tokenIssued) { firsts.append((issued, requests[0])) }
+            firsts.sort { $0.issued < $1.issued }
+            for (one, other) in zip(firsts, firsts.dropFirst()) where other.issued - one.issued < tokenLife {
+                shown.append(other.request)
+            }
+        }
+        shown += requests.filter { $0.facts.reason == "TooManyProviderTokenUpdates" }
+        let refused = shown.contains { $0.facts.reason == "TooManyProviderTokenUpdates" }
+        return finding(
+            "provider-token-churn", refused ? .error : .warning, section: "2.3.1",
+            advice: "Make one provider token for all requests and connections, and keep it for 20 to 60 minutes.", shown
+        ) { "Provider tokens were made less than 20 minutes apart, \($0) times." }
+    }
+
+    private static let oldTokens: Rule = { requests in
+        finding(
+            "provider-token-too-old", .error, section: "2.3.1",
+            advice: "Make a new provider token before the old one is an hour old, and send again with it.",
+            requests.filter { $0.facts.reason == "ExpiredProviderToken" }
+        ) { "\($0) requests had a provider token that was more than an hour old." }
+    }
+}

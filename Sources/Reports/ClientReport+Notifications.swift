@@ -1,0 +1,68 @@
+import Matching
+import Notifications
+
+// What notifications say of themselves.
+extension ClientReport {
+    static let notifications: [Rule] = [silentPriority, missingPushType, misplacedKeys, upperCase]
+
+    private static let silentPriority: Rule = { requests in
+        let shown = requests.filter { request in
+            guard request.isHTTP2, let payload = try? Payload(request.facts.body) else { return false }
+            let isSilent = payload.isSilent || request.facts.pushType == PushType.background.rawValue
+            return isSilent && request.headers["apns-priority"] ?? "10" == "10"
+        }
+        return finding(
+            "silent-priority-10", .error, section: "2.3.4",
+            advice: "Send notifications that only have content-available with apns-priority 5.", shown
+        ) { "\($0) silent notifications had priority 10, which is the default." }
+    }
+
+    private static let missingPushType: Rule = { requests in
+        finding(
+            "push-type-missing", .warning, section: "2.3.4",
+            advice: "Send apns-push-type: devices with current systems need it (docs/current-apns.md).",
+            requests.filter { $0.isHTTP2 && $0.headers["apns-push-type"] == nil }
+        ) { "\($0) requests had no apns-push-type." }
+    }
+
+    /// Keys of the `aps` dictionary (Guide, Table 9-1).
+    private static let apsKeys: Set<String> = [
+        "alert", "badge", "sound", "content-available", "mutable-content", "category", "thread-id",
+    ]
+    /// Keys of the alert (Guide, Table 9-2) that are nothing anywhere else.
+    private static let alertKeys: Set<String> = [
+        "title", "subtitle", "body", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args",
+        "launch-image",
+    ]
+
+    private static let misplacedKeys: Rule = { requests in
+        var keys: Set<String> = []
+        let shown = requests.filter { request in
+            guard case .object(let payload)? = request.facts.payload else { return false }
+            var found = Set(payload.keys).intersection(apsKeys).map { "\($0) outside aps" }
+            if case .object(let aps)? = payload["aps"] {
+                found += Set(aps.keys).intersection(alertKeys).map { "\($0) in aps and not in alert" }
+            }
+            keys.formUnion(found)
+            return !found.isEmpty
+        }
+        return finding(
+            "payload-keys-misplaced", .error, section: "2.4",
+            advice: "Put Apple's keys into aps, the alert's texts into its alert, and your own keys beside aps.", shown
+        ) { "\($0) payloads have keys in the wrong place: \(keys.sorted().joined(separator: ", "))." }
+    }
+
+    private static let upperCase: Rule = { requests in
+        let shown = requests.filter { request in
+            guard let path = request.headers[":path"] else { return false }
+            let token = path.utf8.drop { $0 != UInt8(ascii: "3") }.dropFirst("3/device/".utf8.count)
+            let isUpper = token.contains { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) }
+            return isUpper && token.allSatisfy { Hexadecimal.value(of: $0) != nil }
+        }
+        return finding(
+            "upper-case-token", .warning, section: "2.3.4",
+            advice: "Write device tokens in lower-case hexadecimal digits, so that each has one form in your records.",
+            shown
+        ) { "\($0) device tokens were written in upper-case digits." }
+    }
+}

@@ -1,0 +1,116 @@
+import Matching
+import Notifications
+
+// What is sent again, and what is not.
+extension ClientReport {
+    static let repetitions: [Rule] = [
+        rejectedAgain, unregisteredAgain, retriedWithoutDelay, processedAgain, lost, identical, reusedIDs,
+    ]
+
+    /// In milliseconds: a second attempt within so little time did not wait at all.
+    private static let shortestDelay: UInt64 = 100
+
+    private static let rejectedAgain: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, attempts) in groups(requests, by: \.content) {
+            for (first, second) in zip(attempts, attempts.dropFirst())
+            where first.isRejectedForGood && second.facts.reason == first.facts.reason {
+                shown.append(second)
+            }
+        }
+        return finding(
+            "rejected-sent-again", .error, section: "2.3.4",
+            advice: "Do not send again what was rejected with a 4xx: correct the request first.", shown
+        ) { "\($0) requests were sent again unchanged after a 4xx, and rejected again." }
+    }
+
+    private static let unregisteredAgain: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, requests) in groups(requests, by: { $0.facts.token }) {
+            guard let first = requests.firstIndex(where: { $0.isAnswered && $0.facts.status == 410 }) else { continue }
+            // The app may have registered again: then there is another answer.
+            shown += requests[(first + 1)...].filter { $0.facts.status == 410 }
+        }
+        return finding(
+            "unregistered-sent-again", .error, section: "2.3.4",
+            advice: "After a 410 remove the device token, unless the device has registered again since its timestamp.",
+            shown
+        ) { "\($0) requests went to a device token that had been answered with a 410." }
+    }
+
+    private static let retriedWithoutDelay: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, attempts) in groups(requests, by: \.content) {
+            var last: UInt64?
+            for (first, second) in zip(attempts, attempts.dropFirst()) where first.isRejectedForNow {
+                let times = (first.facts.time.milliseconds, second.facts.time.milliseconds)
+                let delay = times.1 - min(times.0, times.1)
+                // Half as long as the one before: random jitter makes single delays shorter.
+                if delay < max(shortestDelay, (last ?? 0) / 2)
+                    || last.map({ delay <= $0 && attempts.count > 3 }) == true
+                {
+                    shown.append(second)
+                }
+                last = delay
+            }
+        }
+        return finding(
+            "retried-without-delay", .warning, section: "2.3.4",
+            advice: "After a 429 or a 5xx send again after a delay that grows with each attempt.", shown
+        ) { "\($0) requests were sent again after a 429 or a 5xx without a growing delay." }
+    }
+
+    /// GOAWAY and broken connections: what had its answer is done.
+    private static let processedAgain: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, attempts) in groups(requests.filter(\.isHTTP2), by: { $0.headers["apns-id"]?.lowercased() }) {
+            guard let done = attempts.firstIndex(where: { $0.isAnswered && $0.facts.status == 200 }) else { continue }
+            shown += attempts[(done + 1)...].filter { $0.content == attempts[done].content }
+        }
+        return finding(
+            "processed-sent-again", .error, section: "2.3.3",
+            advice:
+                "After GOAWAY or a broken connection send again only what has no answer, and what is above the last "
+                + "stream of the GOAWAY.", shown
+        ) { "\($0) requests were sent again although they had been answered with 200." }
+    }
+
+    /// What was not processed and never came again.
+    private static let lost: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, attempts) in groups(requests, by: \.content) {
+            if let last = attempts.last, !last.isAnswered, last.facts.outcome == .dropped { shown.append(last) }
+        }
+        return finding(
+            "unprocessed-lost", .error, section: "2.3.3",
+            advice:
+                "Send again on another connection what a GOAWAY, a reset stream or a broken connection left without "
+                + "an answer.", shown
+        ) { "\($0) notifications were not processed, and were not sent again." }
+    }
+
+    private static let identical: Rule = { requests in
+        let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 }
+        var shown: [RecordedRequest] = []
+        for (content, copies) in groups(accepted, by: \.content) where content.collapseID == nil {
+            // The same identifier again is a finding of its own.
+            var ids: Set<String> = []
+            shown += copies.filter { ids.insert($0.facts.apnsID.description).inserted }.dropFirst()
+        }
+        return finding(
+            "identical-notifications", .warning, section: "2.1.3",
+            advice: "Send each notification once; give those that replace each other one apns-collapse-id.", shown
+        ) { "\($0) notifications were identical to one that the same device token had been sent before." }
+    }
+
+    private static let reusedIDs: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.headers["apns-id"]?.lowercased() }) {
+            shown += requests.dropFirst().filter { $0.content != requests[0].content }
+        }
+        return finding(
+            "apns-id-reused", .error, section: "2.3.4",
+            advice: "Give each notification an apns-id of its own, or none.", shown
+        ) { "\($0) requests had an apns-id that another notification had had." }
+    }
+}

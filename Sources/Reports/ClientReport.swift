@@ -1,0 +1,45 @@
+import Notifications
+
+/// Judges what a team's clients did by the Guide and Apple's current advice. A pure function of a recorded history.
+package enum ClientReport {
+    /// - Parameter requests: in the order in which they came.
+    package static func findings(_ requests: [RecordedRequest]) -> [Finding] {
+        let rules = credentials + connections + repetitions + notifications
+        return rules.flatMap { $0(requests) }
+    }
+
+    /// One kind of finding, or some that belong together.
+    typealias Rule = @Sendable ([RecordedRequest]) -> [Finding]
+
+    /// Requests by a key, each group in the order in which they came, the groups by their first request.
+    static func groups<Key: Hashable>(
+        _ requests: some Sequence<RecordedRequest>,
+        by key: (RecordedRequest) -> Key?,
+    ) -> [(key: Key, requests: [RecordedRequest])] {
+        var places: [Key: Int] = [:]
+        var groups: [(key: Key, requests: [RecordedRequest])] = []
+        for request in requests {
+            guard let key = key(request) else { continue }
+            if let place = places[key] {
+                groups[place].requests.append(request)
+            } else {
+                places[key] = groups.count
+                groups.append((key, [request]))
+            }
+        }
+        return groups
+    }
+
+    /// A finding if any request shows it.
+    static func finding(
+        _ id: String,
+        _ severity: Finding.Severity,
+        section: String,
+        advice: String,
+        _ requests: [RecordedRequest],
+        _ text: (Int) -> String,
+    ) -> [Finding] {
+        guard !requests.isEmpty else { return [] }
+        return [Finding(id, severity, section: section, text(requests.count), advice: advice, requests)]
+    }
+}

@@ -1,0 +1,82 @@
+package import Matching
+import Notifications
+
+/// One request of a history, with what a report looks at again and again.
+package struct RecordedRequest: Sendable {
+    package let facts: RequestFacts
+    /// Whether the provider got an answer.
+    package let isAnswered: Bool
+    let headers: [String: String]
+
+    /// - Parameter facts: with the number, and the status of the answer.
+    package init(_ facts: RequestFacts, isAnswered: Bool = true) {
+        self.facts = facts
+        self.isAnswered = isAnswered
+        headers = Dictionary(facts.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What makes a request another attempt of the same notification: where it goes and what it carries.
+    var content: Content {
+        Content(token: facts.token, topic: facts.topic, collapseID: facts.collapseID, body: facts.body)
+    }
+
+    struct Content: Hashable {
+        let token: String?
+        let topic: String?
+        let collapseID: String?
+        let body: [UInt8]
+    }
+
+    /// Whether it was rejected for a reason that another attempt does not change.
+    var isRejectedForGood: Bool {
+        isAnswered && (400..<500).contains(facts.status) && ![403, 408, 410, 429].contains(facts.status)
+    }
+
+    /// Whether the service asked the provider to send it again later.
+    var isRejectedForNow: Bool { isAnswered && (facts.status == 429 || (500..<600).contains(facts.status)) }
+
+    var isHTTP2: Bool { facts.interface == .http2 }
+
+    /// When the provider token was made, in seconds since 1970; nil without a token that can be read.
+    var tokenIssued: Double? {
+        guard let value = headers["authorization"] else { return nil }
+        let parts = value.split(separator: ".")
+        guard parts.count >= 2, let claims = Base64Text.decoded(parts[1]).flatMap({ JSONValue($0) }),
+            case .object(let members) = claims
+        else { return nil }
+        switch members["iat"] {
+        case .integer(let seconds): return Double(seconds)
+        case .number(let seconds): return seconds
+        default: return nil
+        }
+    }
+}
+
+/// The part of a provider token that can be read by everybody.
+enum Base64Text {
+    /// Base64 with the alphabet of URLs and without padding (RFC 7515, 2).
+    static func decoded(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var (buffer, bits) = (UInt32(0), 0)
+        for byte in text.utf8 {
+            guard let value = value(of: byte) else { return nil }
+            buffer = (buffer << 6 | UInt32(value)) & 0xffff
+            bits += 6
+            guard bits >= 8 else { continue }
+            bits -= 8
+            bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+        }
+        return bytes
+    }
+
+    private static func value(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
+        case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

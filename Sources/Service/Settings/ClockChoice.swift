@@ -1,0 +1,19 @@
+import Notifications
+
+/// By which clock the service lives.
+package enum ClockChoice: String, Sendable, CaseIterable {
+    case system
+    /// The system's with an offset, which the management API advances: for tests.
+    case virtual
+}
+
+extension Settings {
+    /// A virtual clock is a tool of the development environment.
+    func checkClock() throws(ServiceError) {
+        guard clock == .virtual, !environments.contains(.development) else { return }
+        throw ServiceError(
+            .badSetting,
+            "The setting clock is virtual, which is for the development environment only; serve it as well, or leave "
+                + "the clock at system.")
+    }
+}

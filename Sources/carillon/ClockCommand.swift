@@ -1,0 +1,36 @@
+import ArgumentParser
+import Management
+
+struct ClockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clock", abstract: "The service's clock.", subcommands: [Show.self, Advance.self],
+        defaultSubcommand: Show.self)
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the service's time.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            let reading: ManagementMessages.ClockReading = try await common.management().ask(.get, "/v1/clock")
+            Output(isJSON: common.json).print(reading, reading.now)
+        }
+    }
+
+    struct Advance: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Advance the virtual clock; everything due has happened when the command ends.",
+            discussion: "The service has to run with --clock virtual.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "How far, as an ISO 8601 duration: PT1H, PT0.5S, P2D.")
+        var duration: String
+
+        func run() async throws {
+            let reading: ManagementMessages.ClockReading = try await common.management().ask(
+                .post, "/v1/clock", ManagementMessages.ClockAdvance(advance: duration))
+            Output(isJSON: common.json).print(reading, "The service's time is \(reading.now).")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Matching
+import Notifications
+import Testing
+
+@testable import Rehearsals
+
+@Suite("Rehearsals decide")
+struct RehearsalTests {
+    private static func facts(
+        topic: String = "com.example.shop",
+        interface: ProviderInterface = .http2,
+    ) throws -> RequestFacts {
+        RequestFacts(
+            time: Timestamp(seconds: 1), connection: 1, environment: .development, interface: interface, topic: topic,
+            apnsID: try #require(NotificationID("00000000-0000-4000-8000-000000000001")))
+    }
+
+    private static let hang = Rehearsal.Fault.request(RequestFault(.hang))
+
+    private static func rule(
+        _ name: String = "rule",
+        topic: String? = nil,
+        _ condition: Rehearsal.Condition = .always,
+        _ fault: Rehearsal.Fault = hang,
+    ) -> Rehearsal.Rule {
+        var match = RequestMatch()
+        match.topic = topic
+        return Rehearsal.Rule(name: name, match: match, condition: condition, fault: fault)
+    }
+
+    /// The numbers of the requests for which one rule fires.
+    private static func fired(
+        _ condition: Rehearsal.Condition,
+        of count: Int = 12,
+        seed: UInt64 = 0,
+        age: (Int) -> Duration = { _ in .zero },
+    ) throws -> [Int] {
+        var active = ActiveRehearsal(Rehearsal(seed: seed, rules: [rule("rule", condition)]))
+        let facts = try facts()
+        return (1...count).filter { active.decide(facts, age: age($0)) != nil }
+    }
+
+    @Test func `Conditions go by the number of the matching request`() throws {
+        #expect(try Self.fired(.always, of: 3) == [1, 2, 3])
+        #expect(try Self.fired(.first(2)) == [1, 2])
+        #expect(try Self.fired(.every(5)) == [5, 10])
+        #expect(try Self.fired(.after(9)) == [10, 11, 12])
+        #expect(try Self.fired(.share(0)) == [])
+        #expect(try Self.fired(.share(1), of: 3) == [1, 2, 3])
+        #expect(try Self.fired(.between(.seconds(3), .seconds(5))) { .seconds($0) } == [3, 4])
+    }
+
+    @Test func `The same seed fires alike, another one otherwise`() throws {
+        let once = try Self.fired(.share(0.1), of: 10_000, seed: 7)
+        #expect(try Self.fired(.share(0.1), of: 10_000, seed: 7) == once)
+        #expect(try Self.fired(.share(0.1), of: 10_000, seed: 8) != once)
+        #expect((850...1150).contains(once.count))
+    }
+
+    @Test func `The first rule that fires wins, and each counts all that it matches`() throws {
+        var active = ActiveRehearsal(
+            Rehearsal(rules: [
+                Self.rule("one", topic: "com.example.shop", .every(2)), Self.rule("two"),
+                Self.rule("three", topic: "com.example.other"),
+            ]))
+        let names = try (1...4).map { _ in try active.decide(Self.facts(), age: .zero)?.rule }
+        #expect(names == ["two", "one", "two", "one"])
+        #expect(active.counts.map(\.matched) == [4, 4, 0])
+        #expect(active.counts.map(\.fired) == [2, 2, 0])
+    }
+
+    @Test func `A rule is about the interface that its fault is for`() throws {
+        var active = ActiveRehearsal(
+            Rehearsal(rules: [
+                Self.rule("goAway", .always, .request(RequestFault(.goAway(.shutdown, after: 0)))),
+                Self.rule("packet", .always, .request(RequestFault(.errorPacket(10)))),
+            ]))
+        let firings = try [ProviderInterface.http2, .binary].map {
+            active.decide(try Self.facts(interface: $0), age: .zero)?.rule
+        }
+        #expect(firings == ["goAway", "packet"])
+        #expect(active.counts.map(\.matched) == [1, 1])
+    }
+
+    @Test func `Connections are refused by a rule of their own`() throws {
+        var match = RequestMatch()
+        match.interface = .binary
+        let refuse = Rehearsal.Rule(name: "refuse", match: match, condition: .first(1), fault: .refuse)
+        var active = ActiveRehearsal(Rehearsal(rules: [refuse]))
+        let firing = active.decide(try Self.facts(interface: .binary), age: .zero)
+        #expect(firing == nil)
+        let refused = [ProviderInterface.http2, .binary, .binary].map {
+            active.refuses(.development, $0, age: .zero)
+        }
+        #expect(refused == [false, true, false])
+        #expect(active.counts == [ActiveRehearsal.Counts(matched: 2, fired: 1)])
+    }
+
+    @Test func `Delays are spread about the median, with one in a hundred above p99`() throws {
+        let (median, p99) = (Duration.milliseconds(200), Duration.seconds(2))
+        let fault = Rehearsal.Fault.spreadDelay(median: median, p99: p99)
+        var active = ActiveRehearsal(Rehearsal(seed: 1, rules: [Self.rule("slow", .always, fault)]))
+        let facts = try Self.facts()
+        var delays: [Duration] = []
+        for _ in 0..<20_000 {
+            guard case .delay(let delay)? = active.decide(facts, age: .zero)?.fault.kind else { continue }
+            delays.append(delay)
+        }
+        #expect(delays.count == 20_000)
+        #expect((9_600...10_400).contains(delays.count { $0 < median }))
+        #expect((140...260).contains(delays.count { $0 > p99 }))
+        #expect(delays.allSatisfy { $0 > .zero && $0 <= RehearsalLimits.delay })
+    }
+
+    // MARK: Several
+
+    /// A stage with one rehearsal.
+    private static func stage(_ rehearsal: Rehearsal) -> (stage: RehearsalStage, id: String?) {
+        var stage = RehearsalStage()
+        let id = stage.begin(rehearsal, now: .seconds(100))
+        return (stage, id)
+    }
+
+    @Test func `A rehearsal ends with its time to live, and can still be looked at`() throws {
+        var (stage, id) = Self.stage(Rehearsal(life: .seconds(10), rules: [Self.rule()]))
+        let facts = try Self.facts()
+        let before = stage.decide(facts, now: .seconds(109))
+        #expect(before != nil)
+        #expect(stage.isActive(now: .seconds(109)))
+        let after = stage.decide(facts, now: .seconds(110))
+        #expect(after == nil)
+        #expect(!stage.isActive(now: .seconds(110)))
+        let shown = try #require(id.flatMap { stage.rehearsal($0, now: .seconds(110)) })
+        #expect(!shown.isActive)
+        #expect(shown.rehearsal.counts.map(\.fired) == [1])
+    }
+
+    @Test func `Of several rehearsals the oldest wins, and all of them count`() throws {
+        var (stage, id) = Self.stage(Rehearsal(rules: [Self.rule("first", .every(2))]))
+        let first = try #require(id)
+        let now = Duration.seconds(100)
+        let second = stage.begin(Rehearsal(rules: [Self.rule("second")]), now: now)
+        #expect(second != nil && second != first)
+        let facts = try Self.facts()
+        let names = (1...2).map { _ in stage.decide(facts, now: now)?.rule }
+        #expect(names == ["second", "first"])
+        #expect(stage.all(now: now).map { $0.rehearsal.counts[0].matched } == [2, 2])
+        let ended = stage.end(first, now: now)
+        #expect(ended?.isActive == false)
+        let name = (1...2).map { _ in stage.decide(facts, now: now)?.rule }
+        #expect(name == ["second", "second"])
+        let nothing = stage.end("r99", now: now)
+        #expect(nothing == nil)
+    }
+
+    @Test func `So many are active at once, and so many are remembered`() throws {
+        var stage = RehearsalStage()
+        let rehearsal = Rehearsal(rules: [Self.rule()])
+        let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, now: .zero) }
+        #expect(begun.count == RehearsalLimits.active)
+        let tooMany = stage.begin(rehearsal, now: .zero)
+        #expect(tooMany == nil)
+        for _ in 0..<(RehearsalLimits.ended * 2) {
+            let id = try #require(stage.all(now: .zero).first { $0.isActive }?.id)
+            _ = stage.end(id, now: .zero)
+            let next = stage.begin(rehearsal, now: .zero)
+            #expect(next != nil)
+        }
+        #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)
+    }
+}

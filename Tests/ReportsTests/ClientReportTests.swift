@@ -1,0 +1,233 @@
+import Matching
+import Notifications
+import Testing
+
+@testable import Reports
+
+/// A client that does one thing wrong on purpose gets the one finding; a clean one gets none.
+@Suite("The report on a client")
+struct ClientReportTests {
+    /// Writes a history request by request.
+    private struct History {
+        var requests: [RecordedRequest] = []
+        var milliseconds: UInt64 = 1_800_000_000_000
+
+        /// - Parameters:
+        ///   - after: milliseconds since the request before.
+        ///   - issued: of the provider token, in seconds.
+        mutating func send(
+            _ alert: String = "",
+            token: String = String(repeating: "ab", count: 32),
+            after: UInt64 = 10,
+            connection: UInt64 = 1,
+            issued: Int = 1_800_000_000,
+            headers: [String: String?] = [:],
+            body: String? = nil,
+            status: Int = 200,
+            reason: String? = nil,
+            isAnswered: Bool = true,
+            outcome: RequestOutcome? = nil,
+        ) throws {
+            milliseconds += after
+            let number = UInt64(requests.count + 1)
+            var all: [String: String] = [
+                ":path": "/3/device/\(token)", "apns-push-type": "alert", "apns-topic": "com.example.shop",
+                "authorization": "bearer h.\(Self.base64(#"{"iss":"T","iat":\#(issued)}"#)).",
+            ]
+            for (name, value) in headers { all[name] = value }
+            let id =
+                headers["apns-id"].flatMap(\.self)
+                ?? "00000000-0000-4000-8000-\(String(1_000_000_000_000 + number).suffix(12))"
+            let text = body ?? #"{"aps":{"alert":"\#(alert.isEmpty ? "Number \(number)" : alert)"}}"#
+            var facts = RequestFacts(
+                time: Timestamp(milliseconds: milliseconds), connection: connection, environment: .development,
+                interface: .http2, sender: KeyID(rawValue: "KEY1234567").map { .key($0) },
+                headers: all.map { RequestFacts.Header(name: $0.key, value: $0.value) },
+                token: token.lowercased(), topic: all["apns-topic"], pushType: all["apns-push-type"],
+                apnsID: try #require(NotificationID(id)), collapseID: all["apns-collapse-id"],
+                body: Array(text.utf8), status: status, reason: reason)
+            facts.number = number
+            if let outcome { facts.outcome = outcome }
+            requests.append(RecordedRequest(facts, isAnswered: isAnswered))
+        }
+
+        private static func base64(_ text: String) -> String {
+            let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+            var (result, buffer, bits) = ("", 0, 0)
+            for byte in text.utf8 {
+                buffer = (buffer << 8 | Int(byte)) & 0xffff
+                bits += 8
+                while bits >= 6 {
+                    bits -= 6
+                    result.append(alphabet[buffer >> bits & 63])
+                }
+            }
+            if bits > 0 { result.append(alphabet[buffer << (6 - bits) & 63]) }
+            return result
+        }
+    }
+
+    private static func findings(_ write: (inout History) throws -> Void) rethrows -> [Finding] {
+        var history = History()
+        try write(&history)
+        return ClientReport.findings(history.requests)
+    }
+
+    private static func expect(
+        _ id: String,
+        _ requests: [UInt64],
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ write: (inout History) throws -> Void,
+    ) throws {
+        let findings = try findings(write)
+        #expect(findings.map(\.id) == [id], sourceLocation: sourceLocation)
+        #expect(findings.first?.requests == requests, sourceLocation: sourceLocation)
+        #expect(findings.allSatisfy { !$0.advice.isEmpty && !$0.text.isEmpty && !$0.section.isEmpty })
+    }
+
+    @Test func `A clean client gets a clean report`() throws {
+        let findings = try Self.findings { history in
+            for connection in [1, 2] as [UInt64] {
+                for _ in 0..<50 { try history.send(connection: connection) }
+            }
+            // Another attempt after a delay that grows, and a new provider token after half an hour.
+            try history.send("Again", status: 503, reason: "ServiceUnavailable")
+            try history.send("Again", after: 1000, status: 503, reason: "ServiceUnavailable")
+            try history.send("Again", after: 2100)
+            try history.send(after: 1_800_000, issued: 1_800_001_800)
+            try history.send(token: String(repeating: "cd", count: 32), status: 410, reason: "Unregistered")
+            try history.send(
+                headers: ["apns-push-type": "background", "apns-priority": "5"],
+                body: #"{"aps":{"content-available":1}}"#)
+        }
+        #expect(findings == [])
+        #expect(ClientReport.findings([]) == [])
+    }
+
+    @Test func `Provider tokens are made too often`() throws {
+        try Self.expect("provider-token-churn", [2, 3]) { history in
+            for minute in 0..<3 { try history.send(issued: 1_800_000_000 + minute * 60) }
+        }
+    }
+
+    @Test func `Provider tokens are too old`() throws {
+        try Self.expect("provider-token-too-old", [2]) { history in
+            try history.send()
+            try history.send(status: 403, reason: "ExpiredProviderToken")
+        }
+    }
+
+    @Test func `A connection is opened for each push`() throws {
+        try Self.expect("connection-per-push", [1, 2, 3, 4]) { history in
+            for connection in 1...4 as ClosedRange<UInt64> { try history.send(connection: connection) }
+        }
+    }
+
+    @Test func `There are more connections than the requests need`() throws {
+        try Self.expect("too-many-connections", Array(stride(from: 1, to: 20, by: 2))) { history in
+            for connection in 1...10 as ClosedRange<UInt64> {
+                for _ in 0..<2 { try history.send(connection: connection) }
+            }
+        }
+    }
+
+    @Test func `A 4xx is sent again`() throws {
+        try Self.expect("rejected-sent-again", [2]) { history in
+            for _ in 0..<2 { try history.send("Bad", status: 400, reason: "BadTopic") }
+        }
+    }
+
+    @Test func `A 410 is sent again`() throws {
+        try Self.expect("unregistered-sent-again", [2, 3]) { history in
+            for _ in 0..<3 { try history.send(status: 410, reason: "Unregistered") }
+        }
+    }
+
+    @Test func `A device token that works again after a 410 is no fault`() throws {
+        let findings = try Self.findings { history in
+            try history.send(status: 410, reason: "Unregistered")
+            try history.send()
+        }
+        #expect(findings == [])
+    }
+
+    @Test(arguments: [[10, 10], [1000, 100], [1000, 1000, 1000]] as [[UInt64]])
+    func `A 5xx or 429 is retried without a growing delay`(_ delays: [UInt64]) throws {
+        let findings = try Self.findings { history in
+            try history.send("Again", status: 503, reason: "ServiceUnavailable")
+            for delay in delays { try history.send("Again", after: delay, status: 429, reason: "TooManyRequests") }
+        }
+        #expect(findings.map(\.id) == ["retried-without-delay"])
+    }
+
+    @Test func `What was answered is sent again on another connection`() throws {
+        let id = "00000000-0000-4000-8000-00000000000a"
+        try Self.expect("processed-sent-again", [2]) { history in
+            try history.send("One", headers: ["apns-id": id])
+            try history.send("One", connection: 2, headers: ["apns-id": id.uppercased()])
+        }
+    }
+
+    @Test func `What was not processed never comes again`() throws {
+        try Self.expect("unprocessed-lost", [1]) { history in
+            try history.send("One", isAnswered: false, outcome: .dropped)
+            try history.send("Two", isAnswered: false, outcome: .dropped)
+            try history.send("Two", connection: 2)
+        }
+    }
+
+    @Test func `Identical notifications are repeated`() throws {
+        try Self.expect("identical-notifications", [2, 3]) { history in
+            for _ in 0..<3 { try history.send("The same") }
+        }
+    }
+
+    @Test func `Identical notifications with a collapse identifier are no fault`() throws {
+        let findings = try Self.findings { history in
+            for _ in 0..<3 { try history.send("The same", headers: ["apns-collapse-id": "news"]) }
+        }
+        #expect(findings == [])
+    }
+
+    @Test func `An apns-id is reused`() throws {
+        let id = "00000000-0000-4000-8000-00000000000a"
+        try Self.expect("apns-id-reused", [2]) { history in
+            for _ in 0..<2 { try history.send(headers: ["apns-id": id]) }
+        }
+    }
+
+    @Test(arguments: ["10", nil] as [String?])
+    func `A silent notification has priority 10`(_ priority: String?) throws {
+        try Self.expect("silent-priority-10", [1]) { history in
+            try history.send(
+                headers: ["apns-push-type": "background", "apns-priority": priority],
+                body: #"{"aps":{"content-available":1}}"#)
+        }
+    }
+
+    @Test func `The push type is missing`() throws {
+        try Self.expect("push-type-missing", [1]) { try $0.send(headers: ["apns-push-type": String?.none]) }
+    }
+
+    @Test(arguments: [
+        (#"{"aps":{},"alert":"Hello"}"#, "alert outside aps"),
+        (#"{"aps":{"title":"Hello","sound":"default"}}"#, "title in aps and not in alert"),
+    ])
+    func `Keys of the payload are in the wrong place`(_ body: String, _ text: String) throws {
+        let findings = try Self.findings { try $0.send(body: body) }
+        #expect(findings.map(\.id) == ["payload-keys-misplaced"])
+        #expect(findings.first?.text.contains(text) == true)
+    }
+
+    @Test func `A device token is in upper case`() throws {
+        try Self.expect("upper-case-token", [1]) { try $0.send(token: String(repeating: "AB", count: 32)) }
+    }
+
+    @Test func `A finding names a bounded number of requests`() throws {
+        let findings = try Self.findings { history in
+            for _ in 0..<100 { try history.send(token: String(repeating: "AB", count: 32)) }
+        }
+        #expect(findings.first?.requests.count == Finding.maximumEvidence)
+        #expect(findings.first?.text.hasPrefix("100 ") == true)
+    }
+}
