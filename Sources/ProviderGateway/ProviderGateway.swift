@@ -6,19 +6,19 @@ package import NIOCore
 package import Notifications
 package import Trust
 
-/// The provider API of one environment (Guide, 2.3): what stands behind its listener.
+/// The provider API of one environment (Guide, 2.3).
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
-    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    /// Whether answers have the key `detail`: in the development environment, unless it was switched off.
     let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
-    /// Nil where nobody may observe requests.
+    /// The observer of requests; nil if requests must not be observed.
     let watch: RequestWatch?
     let limits: ProviderLimits
     let load: StreamLoad
@@ -74,8 +74,8 @@ package final class ProviderGateway: HTTP2Service {
         return configuration
     }
 
-    /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
-    /// provider hears why.
+    /// Admits only providers with a certificate of this service that was not revoked. The environment is checked
+    /// later, so that the provider gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)

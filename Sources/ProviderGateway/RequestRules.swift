@@ -2,16 +2,16 @@ import Delivery
 import Notifications
 import Trust
 
-/// Which requests are good, and which reason wins where several things are wrong: the checks in their one order.
+/// The checks of a request in their fixed order, which decides the reason if several things are wrong.
 ///
-/// The order is documented in docs/provider-api.md: what the request is, who sends it, what its headers say, what it
-/// may reach, and last what it carries.
+/// docs/provider-api.md documents the order: the shape of the request, its sender, its headers, the topic and device
+/// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
     let conformance: Conformance
     let tokenKeys: SharedTokenKeys
 
-    /// Decides all that the headers alone can decide.
+    /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
         try checkShape(request)
         try checkTrust(request)
@@ -43,7 +43,7 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Whether the request came as far as who sends it.
+    /// Returns whether the request passes the shape checks.
     func hasShape(_ request: ProviderRequest) -> Bool {
         do {
             try checkShape(request)
@@ -53,7 +53,7 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The method, the path, and nothing twice.
+    /// Checks the shape: the method, the path, and that no header occurs twice.
     private func checkShape(_ request: ProviderRequest) throws(Rejection) {
         guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
         switch request.path {
@@ -67,7 +67,7 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The certificate or the provider token, as the connection has judged it.
+    /// Checks the sender: the certificate or the provider token, as the connection has verified it.
     private func checkTrust(_ request: ProviderRequest) throws(Rejection) {
         switch request.sender {
         case .unknown:
@@ -79,9 +79,9 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Each header by itself.
+    /// Checks each header by itself.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
-        // No reason of the table is about this; the nearest says that it is not allowed.
+        // No reason of the table fits. The closest one says that this is not allowed.
         if conformance == .strict, let fault = request.encodingFault {
             throw Rejection(.forbidden, detail: fault.text)
         }
@@ -99,8 +99,8 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The topic: that there is one, that it can be one, that the sender may send to it, and that the push type goes
-    /// with it.
+    /// Checks the topic: that the request has one, that it is valid, that the sender may send to it, and that the
+    /// push type fits.
     private func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
         let topic: AddressedTopic
         switch request.topic {
@@ -111,7 +111,7 @@ struct RequestRules: Sendable {
         let app = try allowedApp(topic, request.sender)
         guard case .value(let type) = request.pushType else { return topic }
         guard let kind = type.topicKind else {
-            // Device management: the topic is the UID of the certificate's subject.
+            // For device management, the topic is the UID of the certificate's subject.
             guard case .certificate(let certificate) = request.sender, topic.name == certificate.uid else {
                 let detail = "The push type mdm goes with the topic that is the UID of a provider certificate."
                 throw Rejection(.topicDisallowed, detail: detail)
@@ -130,7 +130,7 @@ struct RequestRules: Sendable {
         return "With a provider token the apns-topic header is required."
     }
 
-    /// The app that a topic reaches, where the sender may send to it.
+    /// Returns the app with this topic if the sender may send to it.
     private func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
         switch sender {
         case .token(let token):
@@ -155,7 +155,7 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Reads the body and puts the notification together.
+    /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,
         to topic: AddressedTopic,
@@ -187,9 +187,10 @@ struct RequestRules: Sendable {
         )
     }
 
-    /// It is an error to use priority 10 for what contains only content-available (Guide, Table 8-2); a background
-    /// notification likewise. Where the header is missing the service takes such a notification as 5. That is for the app's
-    /// own topic, if the push type is `background` or missing: a call or a complication is urgent with any payload.
+    /// Returns the priority. Priority 10 is an error for a payload with only content-available (Guide, Table 8-2),
+    /// and for a background notification. If the header is missing, the service uses 5 for such a notification. This
+    /// applies to the app's own topic if the push type is `background` or missing: a call or a complication is
+    /// urgent with any payload.
     private func priority(
         of request: ProviderRequest,
         to topic: AddressedTopic,
@@ -216,7 +217,7 @@ struct RequestRules: Sendable {
 }
 
 extension ProviderRequest.Field {
-    /// The value, where there is a good one.
+    /// The value if it is valid, otherwise nil.
     var present: Value? {
         if case .value(let value) = self { value } else { nil }
     }
