@@ -33,7 +33,7 @@ extension ProviderRequest {
             }
         }
         return .badDeviceToken(
-            "The device token has \(digits.count) digits; this service gives out tokens of \(DeviceToken.byteCount * 2)."
+            "The device token has \(digits.count) digits; no device token of this service has so many."
         )
     }
 
