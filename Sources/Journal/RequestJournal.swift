@@ -101,7 +101,7 @@ extension RequestOutcome {
     /// Nil for a step that says nothing of the outcome.
     fileprivate init?(_ step: DeliveryStep) {
         switch step {
-        case .accepted, .sent: return nil
+        case .accepted, .sent, .duplicate: return nil
         case .rejected: self = .rejected
         case .stored, .deferred, .throttled: self = .stored
         case .replaced, .coalesced: self = .replaced
