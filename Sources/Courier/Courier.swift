@@ -19,7 +19,8 @@ package final class Courier: HTTP2Service {
     let limitLog: LimitLog
     let clock: ServiceClock
 
-    /// - Parameter limitLog: told of limits that strike.
+    /// Creates a courier.
+    /// - Parameter limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,

@@ -11,8 +11,8 @@ enum NotificationLine {
     /// 111 bytes, three numbers 60 and an identifier 36.
     private static let frameBytes = 208
 
-    /// A notification's line. What the provider did not say is left out.
-    /// - Parameter clock: writes the expiration for the device, whose clock is not the service's.
+    /// Returns a notification's line, without the values that the provider did not give.
+    /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
     static func of(_ sending: Sending, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
         let notification = sending.notification
         let payload = notification.payload.json

@@ -48,7 +48,7 @@ extension Delivery {
                 == limits.sweepBatch
             {}
         } catch {
-            // What has expired is not delivered in any case; the next sweep tries again.
+            // Expired notifications are not delivered in any case, and the next sweep tries again.
         }
     }
 

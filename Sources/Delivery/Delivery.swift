@@ -159,7 +159,7 @@ extension Delivery {
         return submission
     }
 
-    /// An attempt to reach an app that is gone puts the device token on its app's list (Guide, 3.1.3).
+    /// Adds the device token to its app's feedback list if the app was removed (Guide, 3.1.3).
     private func noteFeedback(on submission: Submission, _ rejection: Rejection) {
         guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
         feedback.note(

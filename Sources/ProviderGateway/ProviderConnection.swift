@@ -15,7 +15,8 @@ import Trust
 final class ProviderConnection: HTTP2Connection {
     let gateway: ProviderGateway
     let eventLoop: any EventLoop
-    /// Who it is, where it presented a certificate; provider tokens are ignored then (Guide, Table 8-2).
+    /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored (Guide,
+    /// Table 8-2).
     private let certificate: ProviderIdentity?
     private let hasCertificate: Bool
     private let peer: String
@@ -28,10 +29,10 @@ final class ProviderConnection: HTTP2Connection {
     var batch: [Submission] = []
     /// Nil until a rehearsal does something to the connection.
     var rehearsed: RehearsedConnection?
-    /// What `strict` finds in how the client encodes its requests.
+    /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
-    /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
-    /// well, so that all are accepted in their order.
+    /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
+    /// requests wait as well, so that all are accepted in order.
     private var waiting = WaitingRequests()
     var response: ProviderResponse
     private var memory = ProviderMemory()
@@ -311,7 +312,7 @@ extension ProviderConnection {
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
-    /// Seconds since 1970, as certificates count them.
+    /// The time in seconds since 1970, by the machine's clock as for certificates.
     private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
 
     /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
@@ -387,7 +388,7 @@ extension ProviderConnection {
     }
 
     func answerNow(_ stream: StreamID, _ outcome: Outcome) {
-        // The client may have given up meanwhile.
+        // The client may have cancelled the request meanwhile.
         guard let index = requests.index(of: stream) else { return }
         switch outcome {
         case .accepted:

@@ -25,7 +25,7 @@ struct ProviderResponse {
         return headers
     }
 
-    /// Every other status, with a JSON dictionary.
+    /// Returns the headers and the body of any other status. The body is a JSON dictionary.
     /// - Parameter retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
