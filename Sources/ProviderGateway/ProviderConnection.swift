@@ -39,6 +39,8 @@ final class ProviderConnection: HTTP2Connection {
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
+    /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
+    private var isOpen: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
     /// The time since when the client has to acknowledge SETTINGS.
@@ -52,6 +54,7 @@ final class ProviderConnection: HTTP2Connection {
         self.gateway = gateway
         self.certificate = certificate
         hasCertificate = certificate != nil
+        isOpen = hasCertificate
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.ipAddress ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
@@ -109,7 +112,8 @@ final class ProviderConnection: HTTP2Connection {
         case .token(let token):
             guard wasLookedAt else { return }
             memory.bind(to: token)
-            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.limits.concurrentStreams)
+            isOpen = true
+            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.load.streams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
@@ -118,6 +122,7 @@ final class ProviderConnection: HTTP2Connection {
             case .unrelatedKeyIDInToken: return
             default: break
             }
+            isOpen = false
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
@@ -234,6 +239,8 @@ final class ProviderConnection: HTTP2Connection {
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        let streams = gateway.load.look(at: now)
+        if isOpen { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
         checkCertificate()
         checkSettings(now)
         if rehearsed != nil { endHanging(now) }

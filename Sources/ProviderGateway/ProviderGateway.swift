@@ -21,6 +21,7 @@ package final class ProviderGateway: HTTP2Service {
     /// The observer of requests; nil if requests must not be observed.
     let watch: RequestWatch?
     let limits: ProviderLimits
+    let load: StreamLoad
     let limitLog: LimitLog
     let clock: ServiceClock
 
@@ -60,6 +61,7 @@ package final class ProviderGateway: HTTP2Service {
         self.deliveryLog = deliveryLog
         self.watch = watch
         self.limits = limits
+        load = StreamLoad(full: limits.concurrentStreams, delivery: delivery)
         self.limitLog = limitLog
         self.clock = clock
     }
@@ -68,7 +70,7 @@ package final class ProviderGateway: HTTP2Service {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         // One until the first valid provider token; a certificate has shown already who it is (Guide, 2.3.3).
-        configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
+        configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
         // The report wants to know as well.

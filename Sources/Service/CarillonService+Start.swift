@@ -149,7 +149,7 @@ private struct ServiceBuilder {
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
-            now: clock.machineTime)
+            tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)

@@ -27,6 +27,8 @@ struct DeviceLine: ~Copyable {
     /// Identifies this line among all lines of the device. A reading that was begun for an older line may have
     /// missed something.
     let epoch: UInt64
+    /// What was sent last: what has an identifier of these is a duplicate.
+    var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int
 
@@ -285,6 +287,8 @@ extension DeviceLine {
             version: version)
         underWay.append(sending, number: lastNumber)
         if let version { versions[destination.app] = version }
-        return Sending(number: lastNumber, destination: destination, notification: notification)
+        let isDuplicate = recent.note(notification.id, of: destination.app)
+        return Sending(
+            number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }
 }

@@ -200,6 +200,7 @@ package final class LocalSwitchboard: Switchboard {
     private func send(_ sending: Sending, on attached: AttachedLine, _ now: Moment) {
         let subject = NotificationSubject(sending.notification, to: sending.destination)
         log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
+        if sending.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
         attached.stream.send(sending)
     }
 

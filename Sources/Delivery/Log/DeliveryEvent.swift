@@ -37,6 +37,8 @@ package enum DeliveryStep: Sendable, Hashable {
     case expired
     /// It was given up, for this reason.
     case discarded(DiscardReason)
+    /// It was sent, and another one with its identifier before it on the same stream: the device shows that one only.
+    case duplicate
 }
 
 extension DeliveryStep {
@@ -54,6 +56,8 @@ extension DeliveryStep {
         case acknowledged = 9
         case expired = 10
         case discarded = 11
+        // 12 is the files' mark of losses.
+        case duplicate = 13
 
         /// The name in `carillon log` and in the metrics.
         package var name: String {
@@ -69,6 +73,7 @@ extension DeliveryStep {
             case .acknowledged: "acknowledged"
             case .expired: "expired"
             case .discarded: "discarded"
+            case .duplicate: "duplicate"
             }
         }
     }
@@ -86,6 +91,7 @@ extension DeliveryStep {
         case .acknowledged: .acknowledged
         case .expired: .expired
         case .discarded: .discarded
+        case .duplicate: .duplicate
         }
     }
 }

@@ -85,11 +85,14 @@ package struct Sending: Sendable, Hashable {
     package var number: UInt64
     package var destination: Destination
     package var notification: Notification
+    /// Whether the stream has had another with its identifier lately.
+    package var isDuplicate: Bool
 
-    package init(number: UInt64, destination: Destination, notification: Notification) {
+    package init(number: UInt64, destination: Destination, notification: Notification, isDuplicate: Bool = false) {
         self.number = number
         self.destination = destination
         self.notification = notification
+        self.isDuplicate = isDuplicate
     }
 }
 

@@ -36,6 +36,8 @@ package struct Settings: Sendable {
     package var environmentKeyReason = EnvironmentKeyReason.documented
     /// Whether the provider API's answers in development have the key `detail`.
     package var answerDetail = true
+    /// How many bytes a device token has.
+    package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
     /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
@@ -91,6 +93,7 @@ package struct Settings: Sendable {
             environmentKeyReason = try Self.value(
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
+        deviceTokenBytes = try Self.number(reader, "device-token-bytes", in: DeviceToken.lengths) ?? deviceTokenBytes
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
