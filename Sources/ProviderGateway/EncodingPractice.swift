@@ -1,4 +1,5 @@
 import HTTP2
+import Matching
 import Notifications
 
 /// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1), which keep headers that do not
