@@ -191,7 +191,7 @@ let package = Package(
         .target(
             name: "CarillonTesting",
             dependencies: [
-                "APNSProvider", "Service", nioCore, logging,
+                "Notifications", "APNSProvider", "Service", nioCore, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

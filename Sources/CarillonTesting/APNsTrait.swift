@@ -7,10 +7,10 @@ public struct APNsTrait: TestTrait, SuiteTrait, TestScoping {
     /// Each test of a suite has a service of its own.
     public var isRecursive: Bool { true }
 
-    public func provideScope(
+    @concurrent public func provideScope(
         for test: Test,
         testCase: Test.Case?,
-        performing function: @Sendable () async throws -> Void,
+        performing function: @Sendable @concurrent () async throws -> Void,
     ) async throws {
         guard testCase != nil else { return try await function() }
         try await TestAPNs.run(configuration) { apns in

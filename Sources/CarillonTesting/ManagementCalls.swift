@@ -14,7 +14,7 @@ struct ManagementCalls: Sendable {
 
     /// - Throws: ``TestAPNsError/Code/refused`` with the service's own words, or ``TestAPNsError/Code/timedOut``.
     func ask<Answer: Decodable>(
-        _ method: HTTPMethod,
+        _ method: String,
         _ path: String,
         _ message: (some Encodable & Sendable)? = Never?.none,
     ) async throws(TestAPNsError) -> Answer {
@@ -37,13 +37,13 @@ struct ManagementCalls: Sendable {
     }
 
     private func exchange(
-        _ method: HTTPMethod,
+        _ method: String,
         _ path: String,
         _ message: (some Encodable & Sendable)?,
     ) async throws(TestAPNsError) -> (HTTPResponseStatus, Data) {
         do {
             var request = HTTPClientRequest(url: url + path)
-            request.method = method
+            request.method = .RAW(value: method)
             request.headers.add(name: "Authorization", value: "Bearer \(key)")
             if let message {
                 request.headers.add(name: "Content-Type", value: "application/json")

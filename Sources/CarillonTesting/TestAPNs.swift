@@ -2,6 +2,8 @@ public import APNSProvider
 import AsyncHTTPClient
 import Foundation
 import Logging
+import NIOCore
+import Notifications
 import Service
 
 /// A push notification service for a test, in the test's own process.
@@ -150,7 +152,7 @@ public final class TestAPNs: Sendable {
             Document.Device(name: "device \($0.offset + 1)", behaviour: $0.element)
         }
         let team = Document.Team(name: name, apps: bundleIDs, devices: phones)
-        let made: Made = try await management.ask(.POST, "/v1/fixtures", Document(teams: [team]))
+        let made: Made = try await management.ask("POST", "/v1/fixtures", Document(teams: [team]))
         guard let description = made.teams.first else {
             throw TestAPNsError(.refused, "The service answered with no team.")
         }
@@ -161,12 +163,12 @@ public final class TestAPNs: Sendable {
     /// expired, and what was held back is sent.
     /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or the duration is negative.
     public func advance(by duration: Duration) async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask(.POST, "/v1/clock", ["advance": duration.iso8601])
+        let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
     }
 
     /// Ends every rehearsal.
     public func endRehearsals() async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask(.DELETE, "/v1/rehearsals")
+        let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals")
     }
 }
 

@@ -10,13 +10,13 @@ public struct TestDevice: Sendable {
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app.
     public func token(for bundleID: String) throws(TestAPNsError) -> String {
         guard let token = tokens[bundleID] else {
-            throw TestAPNsError(.refused, "The device has no app \(bundleID), but \(tokens.keys.sorted().formatted()).")
+            throw TestAPNsError(.refused, "The device has no app \(bundleID); it has \(tokens.keys.sorted()).")
         }
         return token
     }
 
     /// Changes what it does from now on.
     public func behave(_ behaviour: DeviceBehaviour) async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask(.PATCH, "/v1/devices/\(id)", ["behaviour": behaviour])
+        let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["behaviour": behaviour])
     }
 }

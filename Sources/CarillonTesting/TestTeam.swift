@@ -66,7 +66,7 @@ public struct TestTeam: Sendable {
         }
         struct Seen: Decodable { let requests: [TestRequest] }
         let question = Question(match: own(pattern), count: count, timeout: timeout.iso8601)
-        let seen: Seen = try await apns.management.ask(.POST, "/v1/requests/wait", question)
+        let seen: Seen = try await apns.management.ask("POST", "/v1/requests/wait", question)
         return seen.requests
     }
 
@@ -83,19 +83,19 @@ public struct TestTeam: Sendable {
             rule.match = self.own(rule.match)
             return rule
         }
-        let _: Ignored = try await apns.management.ask(.POST, "/v1/rehearsals", Document(seed: seed, rules: own))
+        let _: Ignored = try await apns.management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: own))
     }
 
     /// What this team's clients did that the documents advise against. A good client has none.
     public func findings() async throws(TestAPNsError) -> [ClientFinding] {
         struct Report: Decodable { let findings: [ClientFinding] }
-        let report: Report = try await apns.management.ask(.GET, "/v1/reports?team=\(id)")
+        let report: Report = try await apns.management.ask("GET", "/v1/reports?team=\(id)")
         return report.findings
     }
 
     /// Removes the team and everything of it, on live connections too.
     public func remove() async throws(TestAPNsError) {
-        let _: Ignored = try await apns.management.ask(.DELETE, "/v1/teams/\(id)")
+        let _: Ignored = try await apns.management.ask("DELETE", "/v1/teams/\(id)")
     }
 
     private func own(_ pattern: RequestPattern) -> RequestPattern {
