@@ -127,12 +127,12 @@ public final class TestAPNs: Sendable {
 
     /// Makes a team with an app, a signing key and devices.
     /// - Parameters:
-    ///   - bundleIDs: of its apps, each on each device. Bundle IDs belong to one team.
+    ///   - bundleIDs: of its apps, each on each device. A bundle ID belongs to one team; nil for one that no other team has.
     ///   - devices: what they do with notifications, one device each.
     /// - Throws: ``TestAPNsError/Code/refused`` if such a bundle ID exists.
     public func makeTeam(
         name: String = "Test",
-        bundleIDs: [String] = ["com.example.app"],
+        bundleIDs: [String]? = nil,
         devices: [DeviceBehaviour] = [.online],
     ) async throws(TestAPNsError) -> TestTeam {
         struct Document: Encodable {
@@ -151,7 +151,8 @@ public final class TestAPNs: Sendable {
         let phones = devices.enumerated().map {
             Document.Device(name: "device \($0.offset + 1)", behaviour: $0.element)
         }
-        let team = Document.Team(name: name, apps: bundleIDs, devices: phones)
+        let apps = bundleIDs ?? ["com.example.test-\(UUID().uuidString.prefix(8).lowercased())"]
+        let team = Document.Team(name: name, apps: apps, devices: phones)
         let made: Made = try await management.ask("POST", "/v1/fixtures", Document(teams: [team]))
         guard let description = made.teams.first else {
             throw TestAPNsError(.refused, "The service answered with no team.")

@@ -276,9 +276,11 @@ private struct ServiceBuilder {
                 // What has happened keeps its time.
                 await deliveryLog.flush()
                 let time = try clock.advance(by: duration)
+                // Before anything new is written: a file's age counts from its last event.
+                await deliveryLog.removeOld()
                 switchboard.tick()
                 await delivery.catchUp()
-                await deliveryLog.removeOld()
+                await deliveryLog.flush()
                 return time
             }, testing: development?.forManagement)
     }

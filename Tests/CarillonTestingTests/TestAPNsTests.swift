@@ -22,7 +22,7 @@ struct TestAPNsTests {
         let requests = try await team.wait(for: RequestPattern(outcome: .delivered))
         #expect(requests.count == 1)
         #expect(requests.first?.apnsID == "\(receipt.apnsID)")
-        #expect(requests.first?.payload == ["aps": ["alert": ["body": "Your order is ready"]]])
+        #expect(requests.first?.payload == ["aps": ["alert": "Your order is ready"]])
         #expect(requests.first?.topic == team.bundleID)
     }
 
@@ -93,8 +93,9 @@ struct TestAPNsTests {
         let first = try TestAPNs.current
         try await TestAPNs.run { second in
             #expect(first.port != second.port)
-            let (one, other) = (try await first.makeTeam(), try await second.makeTeam())
-            #expect(one.bundleID == other.bundleID)
+            let one = try await first.makeTeam(bundleIDs: ["com.example.shop"])
+            let other = try await second.makeTeam(bundleIDs: ["com.example.shop"])
+            #expect(one.id != other.id)
         }
     }
 }
