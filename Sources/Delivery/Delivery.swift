@@ -14,6 +14,7 @@ package final class Delivery: OfferOutcomes {
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
     private let struck: @Sendable (Limit) -> Void
+    private let isExpired: @Sendable (Destination) -> Bool
     package let clock: ServiceClock
     let shards: [Shard]
     let storingTurn = Mutex(StoringTurn())
@@ -27,6 +28,7 @@ package final class Delivery: OfferOutcomes {
     /// - Parameters:
     ///   - origin: one that no process has had, for the names of offers.
     ///   - struck: told of bounds that turn a notification away, on any thread.
+    ///   - isExpired: whether a device token that leads nowhere counts as expired. Only tests can want that.
     package init(
         accounts: any Accounts,
         registrations: any Registrations,
@@ -37,6 +39,7 @@ package final class Delivery: OfferOutcomes {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        isExpired: @escaping @Sendable (Destination) -> Bool = { _ in false },
         clock: ServiceClock,
     ) {
         self.accounts = accounts
@@ -47,6 +50,7 @@ package final class Delivery: OfferOutcomes {
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
         self.struck = struck
+        self.isExpired = isExpired
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map {
             let names = OfferNames(origin: origin, part: $0, of: DeliveryLimits.shards)
@@ -205,7 +209,13 @@ extension Delivery {
         guard let registration else {
             return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
         }
-        if let rejection = registration.rejection(ofGeneration: submission.generation) { return rejection }
+        if var rejection = registration.rejection(ofGeneration: submission.generation) {
+            if rejection.reason == .unregistered, isExpired(submission.destination) {
+                rejection.reason = .expiredToken
+                rejection.detail = "The device token has expired."
+            }
+            return rejection
+        }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
         }

@@ -20,6 +20,17 @@ extension Duration {
         self = sum
     }
 
+    /// In seconds: `PT90S`, `PT0.5S`.
+    package var iso8601: String {
+        let (seconds, attoseconds) = components
+        let nanoseconds = attoseconds / 1_000_000_000
+        guard nanoseconds > 0 else { return "PT\(seconds)S" }
+        var digits = String(nanoseconds)
+        digits = String(repeating: "0", count: 9 - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "PT\(seconds).\(digits)S"
+    }
+
     /// Numbers with their units, each at most once and in this order.
     private static func seconds(
         _ text: Substring,

@@ -1,4 +1,5 @@
 import HTTP2
+import Matching
 import Notifications
 
 /// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1), which keep headers that do not
@@ -59,10 +60,15 @@ struct EncodingPractice {
     }
 }
 
-// Called with `strict` only.
+// Called with `strict`, and while somebody observes requests.
 extension ProviderConnection {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
         guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }
+        switch RequestHeader(name: name) {
+        case .path?, .authorization?:
+            if form == .incremental { requests[index].watched?.practices.insert(.filledTable) }
+        default: break
+        }
         if requests[index].encodingFault == nil { requests[index].encodingFault = fault }
     }
 

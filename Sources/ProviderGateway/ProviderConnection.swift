@@ -128,7 +128,7 @@ final class ProviderConnection: HTTP2Connection {
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
-        case .certificate, .unknown, .undecided:
+        case .certificate, .management, .unknown, .undecided:
             break
         }
     }
@@ -348,14 +348,13 @@ extension ProviderConnection {
         let addressed = try verdict.get()
         try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
-        guard case .deviceToken(let deviceToken) = request.path else { throw Rejection(.missingDeviceToken) }
         request.id = .value(id)
         let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
         request.isSettled = true
         request.body = []
         return Submission(
             destination: addressed.destination,
-            deviceToken: deviceToken,
+            deviceToken: addressed.deviceToken,
             generation: addressed.generation,
             notification: notification,
             ticket: UInt64(stream.rawValue),
@@ -435,6 +434,7 @@ extension ProviderConnection {
     private func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
         guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
         guard let id = requests[index].id.present else { return nil }
+        if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
         let facts = requests[index].facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))

@@ -29,6 +29,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
     package init(
@@ -42,6 +43,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
+        names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -50,7 +52,8 @@ package final class ProviderGateway: HTTP2Service {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
-        rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
+        rules = RequestRules(
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
@@ -70,7 +73,8 @@ package final class ProviderGateway: HTTP2Service {
         configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
-        configuration.observesEncoding = rules.conformance == .strict
+        // The report wants to know as well.
+        configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
         return configuration
     }
 

@@ -1,4 +1,5 @@
 import Notifications
+import Trust
 
 extension ProviderRequest {
     /// Parses a header whose value can be checked by itself.
@@ -32,9 +33,14 @@ extension ProviderRequest {
                 return .badDeviceToken("Character \(index + 1) of the device token is not a hexadecimal digit.")
             }
         }
-        return .badDeviceToken(
-            "The device token has \(digits.count) digits; no device token of this service has so many."
-        )
+        if let bytes = Hexadecimal.bytes(digits.text), NamedTokens.byteCounts.contains(bytes.count) {
+            return .otherDeviceToken(bytes)
+        }
+        return .badDeviceToken(otherSize(digits.count))
+    }
+
+    static func otherSize(_ digits: Int) -> String {
+        "The device token has \(digits) digits; no device token of this service has so many."
     }
 
     private static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {

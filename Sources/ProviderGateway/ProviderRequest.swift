@@ -18,6 +18,8 @@ struct ProviderRequest {
         case bad
         case withoutDeviceToken
         case deviceToken(DeviceToken)
+        /// Bytes that can only be a device token that a test has named: the service gives out none of this size.
+        case otherDeviceToken([UInt8])
         /// Something stands in the place of the device token that is none.
         case badDeviceToken(String)
     }
@@ -28,6 +30,8 @@ struct ProviderRequest {
         case token(VerifiedProviderToken)
         case certificate(ProviderIdentity)
         case rejected(Rejection)
+        /// Whoever has the key of the management API, who needs no provider trust.
+        case management
         /// Nobody can be trusted now: the accounts may have changed without this node's knowing.
         case undecided
     }
@@ -75,6 +79,8 @@ struct ProviderRequest {
         var destination: Destination
         var generation: UInt32
         var topic: AddressedTopic
+        /// As the provider named it, or the one that the service sealed in the place of one of another size.
+        var deviceToken: DeviceToken
     }
 
     /// Decides what can be decided from the headers alone.
@@ -110,6 +116,8 @@ struct ProviderRequest {
             address = .destination(addressed.destination, generation: addressed.generation)
         } else if case .deviceToken(let token) = path {
             address = .deviceToken(token.array)
+        } else if case .otherDeviceToken(let token) = path {
+            address = .deviceToken(token)
         } else {
             address = .unknown
         }

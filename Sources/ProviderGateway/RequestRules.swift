@@ -10,6 +10,8 @@ struct RequestRules: Sendable {
     let environment: Environment
     let conformance: Conformance
     let tokenKeys: SharedTokenKeys
+    /// Device tokens that tests have named; nil outside the development environment.
+    var names: NamedTokens?
 
     /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
@@ -17,7 +19,7 @@ struct RequestRules: Sendable {
         try checkTrust(request)
         try checkFields(request)
         let topic = try checkTopic(request)
-        let contents = try open(request.path)
+        let (contents, deviceToken) = try open(request.path, app: topic.app)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
             throw Rejection(.deviceTokenNotForTopic, detail: detail)
@@ -26,16 +28,25 @@ struct RequestRules: Sendable {
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
             generation: contents.generation,
             topic: topic,
+            deviceToken: deviceToken,
         )
     }
 
     /// Opens the device token: only the service can read it (Guide, 2.1.4).
-    private func open(_ path: ProviderRequest.Path) throws(Rejection) -> DeviceTokenContents {
+    /// - Parameter app: the one that the request addresses, for a device token that has been named for several.
+    private func open(
+        _ path: ProviderRequest.Path,
+        app: App?,
+    ) throws(Rejection) -> (DeviceTokenContents, DeviceToken) {
         switch path {
         case .deviceToken(let token):
-            if let contents = tokenKeys.open(token, environment: environment) { return contents }
+            if let contents = tokenKeys.open(token, environment: environment) { return (contents, token) }
+            if let meaning = names?.meaning(of: token.array, app: app?.id) { return (meaning.contents, token) }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
             throw Rejection(.badDeviceToken, detail: detail)
+        case .otherDeviceToken(let token):
+            if let meaning = names?.meaning(of: token, app: app?.id) { return (meaning.contents, meaning.sealed) }
+            throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
         case .bad, .withoutDeviceToken:
@@ -60,7 +71,7 @@ struct RequestRules: Sendable {
         case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
         case .withoutDeviceToken:
             throw Rejection(.missingDeviceToken, detail: "The path has no device token at its end.")
-        case .deviceToken, .badDeviceToken: break
+        case .deviceToken, .otherDeviceToken, .badDeviceToken: break
         }
         if let header = request.repeated {
             throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
@@ -75,7 +86,7 @@ struct RequestRules: Sendable {
             throw Rejection(.missingProviderToken, detail: detail)
         case .rejected(let rejection): throw rejection
         case .undecided: throw .accountsNotCurrent
-        case .token, .certificate: break
+        case .token, .certificate, .management: break
         }
     }
 
@@ -148,6 +159,11 @@ struct RequestRules: Sendable {
             guard let app = topic.app, app.bundleID.rawValue == certificate.uid else {
                 let detail = "The topic \(topic.name) is not one of the app \(certificate.uid) here."
                 throw Rejection(.forbidden, detail: detail)
+            }
+            return app
+        case .management:
+            guard let app = topic.app else {
+                throw Rejection(.topicDisallowed, detail: "There is no app with the topic \(topic.name).")
             }
             return app
         case .unknown, .rejected, .undecided:

@@ -9,6 +9,7 @@ final class WatchedRequest {
     /// The request's number, after the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
+    var practices: Set<RequestFacts.Practice> = []
     /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
     /// allowed.
     private(set) var refusedBody: [UInt8] = []
@@ -55,7 +56,7 @@ extension ProviderRequest {
     ) -> RequestFacts {
         let topic = topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
-        return RequestFacts(
+        var facts = RequestFacts(
             time: time,
             connection: connection,
             environment: rules.environment,
@@ -74,6 +75,8 @@ extension ProviderRequest {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        facts.practices = watched.practices
+        return facts
     }
 
     private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
@@ -81,14 +84,21 @@ extension ProviderRequest {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
             (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
-        case .unknown, .rejected, .undecided: (nil, nil)
+        case .management, .unknown, .rejected, .undecided: (nil, nil)
         }
     }
 
     /// Returns the device of a rejected request's device token.
     private func device(by rules: RequestRules) -> DeviceID? {
-        guard case .deviceToken(let token) = path else { return nil }
-        return rules.tokenKeys.open(token, environment: rules.environment)?.device
+        let app = topic.present?.app?.id
+        switch path {
+        case .deviceToken(let token):
+            return
+                (rules.tokenKeys.open(token, environment: rules.environment)
+                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
+        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        }
     }
 
     /// Returns the text in the place of the device token, whether it is a device token or not.
