@@ -1,4 +1,4 @@
-public import APNSProvider
+import APNSProvider
 
 /// What goes wrong, and for which requests.
 public struct RehearsalRule: Sendable, Encodable {

@@ -1,5 +1,4 @@
 public import APNSProvider
-import AsyncHTTPClient
 import Foundation
 import Logging
 import NIOCore

@@ -35,7 +35,7 @@ import Testing
             ])
             #expect(waited.status == 1)
             #expect(waited.output.isEmpty)
-            #expect(waited.errors.contains("0 requests match"))
+            #expect(waited.errors.contains("0 requests matched within"))
             let wrong = try await BuiltCommand.run([
                 "requests", "--match", #"{"topics":"x"}"#, "--data", service.data,
             ])

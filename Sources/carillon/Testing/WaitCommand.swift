@@ -52,7 +52,7 @@ struct WaitCommand: AsyncParsableCommand {
 
     private func explanation(_ answer: [String: JSONValue]) -> String {
         let matched = answer["matched"]?.text ?? "0"
-        var lines = ["\(matched) requests match, and \(count) were to; the time of \(timeout) s is over."]
+        var lines = ["\(matched) requests matched within \(timeout) s, instead of \(count)."]
         guard case .array(let nearest) = answer["nearest"] else { return lines[0] }
         for case .object(let miss) in nearest {
             guard let request = miss["request"], case .array(let keys) = miss["differs"] else { continue }
