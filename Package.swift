@@ -191,7 +191,7 @@ let package = Package(
         .target(
             name: "CarillonTesting",
             dependencies: [
-                "Notifications", "APNSProvider", "Service", nioCore, logging,
+                "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

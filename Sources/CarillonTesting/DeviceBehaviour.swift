@@ -1,3 +1,5 @@
+import Matching
+
 /// What a virtual device does with notifications.
 public enum DeviceBehaviour: Sendable, Hashable, Encodable {
     /// Connected: acknowledges each at once.
@@ -32,17 +34,5 @@ public enum DeviceBehaviour: Sendable, Hashable, Encodable {
             try container.encodeIfPresent(since, forKey: .since)
         case .expired: try container.encode("expired", forKey: .kind)
         }
-    }
-}
-
-extension Duration {
-    /// As ISO 8601 writes it, in seconds: `PT1.5S`.
-    var iso8601: String {
-        let (seconds, attoseconds) = components
-        guard attoseconds != 0 else { return "PT\(seconds)S" }
-        let fraction = String(attoseconds.magnitude + 1_000_000_000_000_000_000).dropFirst()
-        let digits = fraction.prefix(9)
-        let sign = seconds == 0 && attoseconds < 0 ? "-" : ""
-        return "PT\(sign)\(seconds).\(digits)S"
     }
 }

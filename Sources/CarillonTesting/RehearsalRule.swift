@@ -1,4 +1,5 @@
 import APNSProvider
+import Matching
 
 /// What goes wrong, and for which requests.
 public struct RehearsalRule: Sendable, Encodable {

@@ -1,6 +1,7 @@
 public import APNSProvider
 import Foundation
 import Logging
+import Matching
 import NIOCore
 import Notifications
 import Service

@@ -1,4 +1,5 @@
 public import APNSProvider
+import Matching
 
 /// A team of a ``TestAPNs``: its identifiers, its signing key, its apps and its devices. Tests that make a team each do not
 /// disturb each other.
