@@ -58,13 +58,10 @@ extension ManagementOperation {
 extension ManagementAPI {
     fileprivate func listDevices(_ call: ManagementCall) async throws -> Response {
         let testing = try testing("The list of virtual devices")
-        var messages: [String: ManagementMessages.Device] = [:]
-        let all = testing.devices.all.sorted { $0.key.device.description < $1.key.device.description }
-        let after = call.query("after") ?? ""
-        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
-        for device in all.lazy.filter({ $0.key.device.description > after }).prefix(limit) {
-            messages[device.key.device.description] = try await message(device, testing)
-        }
-        return try ListPage.make(of: all.map(\.key.device.description), call) { messages[$0] }
+        let devices = testing.devices.all.sorted { $0.key.device.description < $1.key.device.description }
+        let page = ListPage(sorting: devices.map(\.key.device.description), call)
+        var messages: [ManagementMessages.Device] = []
+        for device in devices[page.names.indices] { messages.append(try await message(device, testing)) }
+        return try page.answer(messages)
     }
 }
