@@ -38,6 +38,7 @@ let package = Package(
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "APNSDevice", targets: ["APNSDevice"]),
         .library(name: "APNSProvider", targets: ["APNSProvider"]),
+        .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -68,6 +69,11 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(name: "Matching", dependencies: ["Notifications"], swiftSettings: settings),
+        .target(
+            name: "Journal", dependencies: ["Notifications", "Delivery", "Matching", deque], swiftSettings: settings),
+        .target(
+            name: "VirtualDevices", dependencies: ["Notifications", "Trust", "Delivery", heap],
+            swiftSettings: settings),
         .target(name: "Reports", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .target(name: "Rehearsals", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
         .target(name: "Rates", swiftSettings: settings),
@@ -141,8 +147,9 @@ let package = Package(
         .target(
             name: "Management",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Rehearsals",
-                "Connections", nioCore, nioPosix, nioSSL, crypto, logging,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", nioCore, nioPosix,
+                nioSSL, crypto, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -153,10 +160,9 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Rehearsals",
-                "Connections",
-                "HTTP2", "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles",
-                "MemoryStore",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Rehearsals", "Connections", "HTTP2",
+                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -166,7 +172,10 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Management", "Service", "APNSProvider",
+                "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
+                "Management",
+                "Service",
+                "APNSProvider",
                 "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -179,6 +188,18 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "CarillonTesting",
+            dependencies: [
+                "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "CarillonTestingTests", dependencies: ["APNSProvider", "CarillonTesting"], swiftSettings: settings),
         .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
         .target(
             name: "DeliveryTesting",
@@ -187,6 +208,9 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
+        .testTarget(
+            name: "JournalTests", dependencies: ["Notifications", "Delivery", "Matching", "Journal"],
+            swiftSettings: settings),
         .testTarget(
             name: "ReportsTests", dependencies: ["Notifications", "Matching", "Reports"], swiftSettings: settings),
         .testTarget(

@@ -18,7 +18,7 @@ final class BinaryConnection: CertifiedConnection {
     let channel: CertifiedChannel
     let eventLoop: any EventLoop
     private var topic: BinaryTopic
-    private var decoder = BinaryDecoder()
+    private var decoder: BinaryDecoder
     var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
     var batch: [Submission] = []
@@ -48,6 +48,7 @@ final class BinaryConnection: CertifiedConnection {
         eventLoop = channel.eventLoop
         topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
         exchange = BinaryExchange(limit: gateway.limits.unanswered)
+        decoder = BinaryDecoder(tokenByteCount: gateway.rules.tokenKeys.current.tokenByteCount)
         watched = gateway.watch.map { WatchedConnection(identity, gateway, $0) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)

@@ -13,18 +13,22 @@ package final class BinaryGateway: CertifiedService {
     let watch: RequestWatch?
     package let limits: BinaryLimits
 
-    /// - Parameter watch: shows notifications to tests; nil outside the development environment.
+    /// - Parameters:
+    ///   - names: device tokens that tests have named; nil outside the development environment.
+    ///   - watch: shows notifications to tests; nil outside the development environment.
     package init(
         certificates: ProviderCertificates,
         conformance: Conformance,
         tokenKeys: SharedTokenKeys,
         delivery: Delivery,
+        names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
         limits: BinaryLimits = BinaryLimits(),
     ) {
         self.certificates = certificates
         rules = BinaryRules(
-            environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys)
+            environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys,
+            names: names)
         self.delivery = delivery
         self.watch = watch
         self.limits = limits

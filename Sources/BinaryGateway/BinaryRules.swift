@@ -7,6 +7,8 @@ struct BinaryRules: Sendable {
     let environment: Environment
     let conformance: Conformance
     let tokenKeys: SharedTokenKeys
+    /// Device tokens that tests have named; nil outside the development environment.
+    var names: NamedTokens?
 
     /// Addresses a notification.
     /// - Parameters:
@@ -20,7 +22,7 @@ struct BinaryRules: Sendable {
         ticket: UInt64,
     ) throws(BinaryStatus) -> Submission {
         guard let app = topic.app else { throw .missingTopic }
-        guard let contents = open(notification), contents.app == app.id else { throw .invalidToken }
+        guard let contents = open(notification, app: app), contents.app == app.id else { throw .invalidToken }
         guard conformance == .apple || notification.payload.contents.contains(.aps) else { throw .processingError }
         return Submission(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
@@ -37,18 +39,19 @@ struct BinaryRules: Sendable {
         )
     }
 
-    private func open(_ notification: BinaryNotification) -> DeviceTokenContents? {
+    private func open(_ notification: BinaryNotification, app: App?) -> DeviceTokenContents? {
         tokenKeys.open(notification.deviceToken, environment: environment)
+            ?? names?.meaning(of: notification.deviceToken.array, app: app?.id)?.contents
     }
 
     /// Whether nothing can be said of a notification yet: no known key opens its device token, and another node may have
     /// made one that does.
     func lacksKey(_ notification: BinaryNotification) -> Bool {
-        tokenKeys.mayLackKeys && open(notification) == nil
+        tokenKeys.mayLackKeys && open(notification, app: nil) == nil
     }
 
     /// The device that a notification's token names; nil if no known key opens it.
-    func device(of notification: BinaryNotification) -> DeviceID? { open(notification)?.device }
+    func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? { open(notification, app: app)?.device }
 
     /// It is an error to use priority 10 for what contains only content-available (Guide, Table A-3). Where the provider
     /// did not say, and the older formats cannot, the service takes such a notification as 5.

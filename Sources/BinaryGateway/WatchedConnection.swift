@@ -40,7 +40,10 @@ final class WatchedConnection {
     {
         guard watch.isActive else { return }
         var facts = facts(topic.name, id: id)
-        if let notification { note(notification, &facts) }
+        if let notification {
+            note(notification, &facts)
+            facts.device = gateway.rules.device(of: notification, topic.app)
+        }
         let answer = RequestAnswer(status)
         (facts.status, facts.reason, facts.outcome) = (answer.status, answer.reason, .rejected)
         let number = watch.observer.decided(facts).number
@@ -87,7 +90,6 @@ final class WatchedConnection {
         facts.token = notification.deviceToken.description
         facts.priority = notification.priority
         facts.body = notification.payload.json
-        facts.device = gateway.rules.device(of: notification)
     }
 }
 

@@ -4,8 +4,8 @@ import Rates
 import Synchronization
 import Trust
 
-/// Who may become a device: anyone on this machine in the development environment; elsewhere whoever holds a one-time
-/// code that an administrator gave out.
+/// Decides who may activate a device: in the development environment anybody on this machine, otherwise anybody with
+/// a one-time code from an administrator.
 package final class Activations: Sendable {
     private let invitations: any Invitations
     private let rates = Mutex(Buckets())
@@ -18,38 +18,40 @@ package final class Activations: Sendable {
 
     package init(invitations: any Invitations) { self.invitations = invitations }
 
-    /// As many as devices may connect; signing is the dear part of an activation.
+    /// The rate of all activations. It is the rate at which devices may connect, because signing is the expensive
+    /// part of an activation.
     private static let all = Rate(burst: 20_000, perSecond: 2000)
 
-    /// For each device: one renewal a year is enough, and one that goes wrong may be tried again.
+    /// The rate of renewals for each device. One renewal a year is enough, and a failed one may be repeated.
     private static let renewals = Rate(burst: 5, perSecond: 1 / 600)
 
-    /// Nobody needs many tries for the code on a slip of paper.
+    /// The rate of wrong codes. Nobody needs many attempts to type a code.
     private static let wrong = Rate(burst: 20, perSecond: 1)
 
-    /// Decides, without waiting, whether somebody without a code may go on.
+    /// Decides, without waiting, whether an activation without a code may continue.
     func admitWithoutCode(to environment: Environment, isLocal: Bool) throws(Rejection) {
         guard environment == .development, isLocal else {
             throw Rejection(.forbidden, detail: "Activation needs a code here: carillon device invite makes one.")
         }
     }
 
-    /// Counts a certificate that is about to be signed. Asked last, so that nobody who is not admitted takes anybody's
-    /// turn.
+    /// Counts a certificate that is about to be signed. Call it last, so that a refused request does not use up the
+    /// rate.
     func admitSigning(at moment: Timestamp) throws(Rejection) {
         guard rates.withLock({ $0.all.admits(Self.all, at: moment.nanoseconds) }) else {
             throw Rejection(.tooManyRequests, detail: "Too many devices are being activated.")
         }
     }
 
-    /// Counts a renewal, whose signature is as dear as an activation's: no device takes others' turns.
+    /// Counts a renewal. Its signature costs as much as an activation's, so one device must not use up the rate of
+    /// others.
     func admitRenewal(of device: DeviceKey, at moment: Timestamp) throws(Rejection) {
         guard rates.withLock({ $0.renewals.admits(device, at: moment.nanoseconds) }) else {
             throw Rejection(.tooManyRequests, detail: "This device renews its certificate too often.")
         }
     }
 
-    /// Decides whether a code lets somebody in. It is used up only by ``use(_:to:at:)``, once there is a certificate.
+    /// Checks an activation code. Only ``use(_:to:at:)`` marks it as used, when there is a certificate.
     func admit(_ code: String, to environment: Environment, at moment: Timestamp) async throws {
         let digest = ActivationCode(code)?.digest
         guard let digest, try await invitations.isInvited(digest, to: environment, at: moment) else {
@@ -60,7 +62,7 @@ package final class Activations: Sendable {
         }
     }
 
-    /// Uses up the code of an activation that succeeded.
+    /// Marks the code of a successful activation as used.
     func use(_ code: String, to environment: Environment, at moment: Timestamp) async throws {
         let digest = ActivationCode(code)?.digest
         guard let digest, try await invitations.useInvitation(digest, to: environment, at: moment) else {

@@ -5,7 +5,7 @@ package import NIOCore
 package import Notifications
 package import Trust
 
-/// The part of the service that holds the device connections of one environment: what stands behind its listener.
+/// The service of the device connections of one environment.
 package final class Courier: HTTP2Service {
     package let environment: Environment
     let authority: CertificateAuthority
@@ -19,7 +19,8 @@ package final class Courier: HTTP2Service {
     let limitLog: LimitLog
     let clock: ServiceClock
 
-    /// - Parameter limitLog: told of limits that strike.
+    /// Creates a courier.
+    /// - Parameter limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -44,20 +45,21 @@ package final class Courier: HTTP2Service {
         self.clock = clock
     }
 
-    /// Devices are many, and silent nearly always.
+    /// Small buffers, because there are many devices and they are nearly always silent.
     package static var buffers: ConnectionBuffers { .idle }
 
     package func sessionConfiguration(for peer: DeviceIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
-        // Without a certificate there is nothing to send but a request for one.
+        // A device without a certificate can only request one.
         configuration.maxBodyBytes = peer == nil ? SigningRequest.maximumBytes : limits.bodyBytes
         configuration.rest = .asked
         return configuration
     }
 
-    /// Devices alone, with a certificate of ours. Its environment is judged later, so that the device hears why.
+    /// Admits only devices with a certificate of this service. The environment is checked later, so that the device
+    /// gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> DeviceIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {

@@ -1,21 +1,21 @@
 package import NIOCore
 
-/// The named bounds of the device protocol, each with the reason for its value.
+/// The named limits of the device protocol, each with the reason for its value.
 package struct CourierLimits: Sendable, Hashable {
-    /// How many requests a device may have open: its notifications, and a registration for each of many apps.
+    /// The largest number of open requests of a device: its notifications, and a registration for each of many apps.
     package var concurrentStreams = 100
 
-    /// In bytes: acknowledgements of a thousand notifications fit twice.
+    /// The largest request body, in bytes. It is twice the size of a thousand acknowledgements.
     package var bodyBytes = 65_536
 
-    /// How long a request's headers, and then its body, may take.
+    /// The time for a request's headers, and then for its body.
     package var requestTimeout = TimeAmount.seconds(10)
 
-    /// How long a stream of notifications may be silent before an empty line is sent: routers forget a silent
+    /// The silence after which an empty line is sent on a stream of notifications. Routers forget a silent
     /// connection after about five minutes.
     package var keepAlive = TimeAmount.minutes(4)
 
-    /// How long a connection may be without any open request: a device listens, or has done what it came for.
+    /// The time that a connection may have no open request. A device either listens or has finished.
     package var idleTimeout = TimeAmount.minutes(10)
 
     package init() {}

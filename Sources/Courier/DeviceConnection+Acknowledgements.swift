@@ -2,12 +2,13 @@ import Delivery
 import HTTP2
 import Notifications
 
-// Acknowledgements: one in a request, or one after the other in a request whose body goes on for as long as the device
-// listens. Each counts once its closing brace has come, so that a device need not ask, and be answered, for each.
+// Acknowledgements: one in a request, or several in a request whose body continues for as long as the device
+// listens. Each counts when its closing brace has arrived, so that a device does not need a request and an answer
+// for each.
 extension DeviceConnection {
     private static let end = UInt8(ascii: "}")
 
-    /// The body of such a request may be of any length.
+    /// Begins such a request. Its body may have any length.
     func beginAcknowledgements(_ stream: StreamID) {
         do throws(Rejection) {
             _ = try authorizedDevice()
@@ -18,7 +19,7 @@ extension DeviceConnection {
         }
     }
 
-    /// Takes the acknowledgements that are whole, and keeps the rest.
+    /// Takes the complete acknowledgements and keeps the rest.
     func acknowledge(_ bytes: Span<UInt8>, on stream: StreamID) {
         guard let device = deviceKey, let index = requests.index(of: stream) else { return }
         do throws(Rejection) {
@@ -37,7 +38,7 @@ extension DeviceConnection {
                 }
                 requests[index].hasAcknowledged = true
             }
-            // Space between two of them belongs to none.
+            // White space between two acknowledgements belongs to neither.
             if requests[index].body.isEmpty { rest = rest.extracting(droppingFirst: SendingsReader.endOfSpace(rest)) }
             try checkLength(requests[index].body.count + rest.count)
             requests[index].body.append(rest)
@@ -53,7 +54,7 @@ extension DeviceConnection {
         }
     }
 
-    /// Nothing but space may be left over.
+    /// Ends the request. Only white space may be left.
     func endAcknowledgements(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         let isBlank = SendingsReader.endOfSpace(request.body.span) == request.body.count
         guard isBlank, request.hasAcknowledged else { throw .badAcknowledgement }

@@ -3,9 +3,9 @@ import HTTP2
 import Notifications
 import Trust
 
-// How a device comes by its certificate, and keeps one.
+// How a device gets and renews its certificate.
 extension DeviceConnection {
-    /// A new device. What is dear about it, the signature, is made outside the event loop.
+    /// Activates a new device. The expensive part, the signature, is made outside the event loop.
     func activate(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         if request.activationCode == nil {
             try courier.activations.admitWithoutCode(to: courier.environment, isLocal: isLocal)
@@ -29,7 +29,7 @@ extension DeviceConnection {
         }
     }
 
-    /// A new certificate for the device that the connection's certificate names, before that one ends.
+    /// Issues a new certificate to the device of the connection's certificate, before that one expires.
     func renew(_ request: DeviceRequest, of device: DeviceKey, on stream: StreamID) {
         let courier = courier
         answer(stream) {
@@ -42,7 +42,7 @@ extension DeviceConnection {
         }
     }
 
-    /// New device tokens for all of the device's apps; nothing is delivered to an app until it registers again.
+    /// Renews the device tokens of all apps on the device. An app receives nothing until it registers again.
     func reset(_ device: DeviceKey, on stream: StreamID) {
         let courier = courier
         answer(stream) {
@@ -54,7 +54,7 @@ extension DeviceConnection {
         }
     }
 
-    /// The provider certificates that were revoked, for whoever asks: what is in it is no secret.
+    /// Answers with the list of revoked provider certificates. It is not secret, so anybody may request it.
     func revocations(on stream: StreamID) {
         let courier = courier
         answer(stream) {
@@ -66,8 +66,8 @@ extension DeviceConnection {
         }
     }
 
-    /// A device whose certificate was revoked or has expired meanwhile is told so, and its connection ends. Where it cannot be
-    /// known whether it was revoked, the device has to go on elsewhere.
+    /// Ends the connection with the reason if the device's certificate was revoked or has expired meanwhile. If this
+    /// node cannot know whether it was revoked, the device has to connect to another one.
     func checkCertificate() throws(Rejection) {
         guard let identity, let device = deviceKey else { return }
         guard courier.accounts.isCurrent else {
@@ -88,7 +88,7 @@ extension DeviceConnection {
 }
 
 extension Courier {
-    /// Does something, and makes an answer of what it throws.
+    /// Runs some work and turns its error into an answer.
     fileprivate func answering(_ work: () async throws -> DeviceAnswer) async -> DeviceAnswer {
         do {
             return try await work()
@@ -101,7 +101,7 @@ extension Courier {
         }
     }
 
-    /// A certificate for the key of a request, with its intermediate, PEM.
+    /// Returns a certificate for the key of a request, followed by its intermediate certificate, in PEM.
     fileprivate func sign(_ request: [UInt8], for device: DeviceID, at now: Timestamp) throws(Rejection) -> String {
         var random = SystemRandomNumberGenerator()
         do {

@@ -4,7 +4,7 @@ import NIOCore
 import Notifications
 import Trust
 
-// What a device may ask for (docs/device-protocol.md).
+// The requests of the device protocol (docs/device-protocol.md).
 extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
@@ -23,8 +23,8 @@ extension DeviceConnection {
         }
     }
 
-    /// The device that the connection's certificate names. A device of the other environment is told so, and the
-    /// connection ends.
+    /// Returns the device of the connection's certificate. If it belongs to the other environment, the connection
+    /// ends with this reason.
     func authorizedDevice() throws(Rejection) -> DeviceKey {
         guard let identity, let device = deviceKey else {
             throw Rejection(
@@ -85,7 +85,7 @@ extension DeviceConnection {
 }
 
 extension Courier {
-    /// The device token of a registration, as the device gets it.
+    /// Returns the answer with the device token of a registration.
     fileprivate func answer(_ registration: Registration, at destination: Destination) async -> DeviceAnswer {
         let contents = DeviceTokenContents(
             device: destination.device, app: destination.app, generation: registration.generation)

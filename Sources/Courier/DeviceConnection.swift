@@ -6,8 +6,8 @@ import Notifications
 import Rates
 import Trust
 
-/// One device's connection: reads its requests, answers them, and carries its stream of notifications. Confined to
-/// the connection's event loop.
+/// One device's connection. It reads requests, answers them, and writes the stream of notifications. Confined to the
+/// connection's event loop.
 final class DeviceConnection: HTTP2Connection {
     let courier: Courier
     let identity: DeviceIdentity?
@@ -16,12 +16,12 @@ final class DeviceConnection: HTTP2Connection {
     private(set) var session: HTTP2Session?
     var requests = StreamTable<DeviceRequest>()
     private var listening: (stream: StreamID, line: DeviceStream)?
-    /// The newest request with acknowledgements whose body goes on.
+    /// The newest request with acknowledgements whose body continues.
     var acknowledging: StreamID?
-    /// What the device has said of its power on this connection; a stream that begins here begins with it.
+    /// The power state that the device has reported on this connection. A new stream begins with it.
     var power = DevicePower.awake
     private var response = DeviceResponse()
-    /// Why the connection is ending.
+    /// The reason why the connection is ending.
     private var goneAway: Rejection.Reason?
     private var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
@@ -100,7 +100,7 @@ final class DeviceConnection: HTTP2Connection {
         let timeout = courier.limits.requestTimeout
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil })
         where stream != listening?.stream && (stream != acknowledging || listening == nil) {
-            // The table changes meanwhile.
+            // The table may have changed since.
             guard let index = requests.index(of: stream) else { continue }
             switch requests[index].overdue(after: timeout, now: now) {
             case .stuck:
@@ -119,7 +119,7 @@ final class DeviceConnection: HTTP2Connection {
             session?.write(listening.stream, NotificationLine.keepAlive)
         }
         if requests.isEmpty, lastRequest + courier.limits.idleTimeout < now { goAway(.idleTimeout) }
-        // What it throws is for a request; the connection ends all the same.
+        // The error is meant for a request. Here it does not matter, because the connection ends in any case.
         try? checkCertificate()
     }
 
@@ -141,12 +141,12 @@ final class DeviceConnection: HTTP2Connection {
     }
 }
 
-// What goes out.
+// Writing to the device.
 extension DeviceConnection {
-    /// Writes what the switchboard sent; it goes out with ``flush()``.
+    /// Writes a sending of the switchboard. ``flush()`` sends it.
     func write(_ sending: Sending, on stream: StreamID) {
         guard let session, listening?.stream == stream else { return }
-        // An app that was deleted has no name; nothing is sent to it.
+        // A deleted app has no name, so nothing is sent to it.
         guard let app = courier.accounts.current.app(sending.destination.app) else {
             return courier.switchboard.giveUp([sending.number], to: sending.destination.deviceKey)
         }
@@ -156,12 +156,13 @@ extension DeviceConnection {
             stream, NotificationLine.of(sending, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
     }
 
-    /// Ends the stream after what was written to it.
+    /// Ends the stream after everything that was written to it.
     func end(_ stream: StreamID, _ reason: StreamEnd) {
         if listening?.stream == stream { endStream(stream, reason) }
     }
 
-    /// Now, and not in the event loop's next round: nothing more of this batch comes for this device.
+    /// Sends at once, without waiting for the event loop's next round, because nothing more of this batch comes for
+    /// this device.
     func flush() {
         guard hasWritten else { return }
         hasWritten = false
@@ -185,7 +186,7 @@ extension DeviceConnection {
         session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
     }
 
-    /// Begins the stream of notifications; an older one of the device, here or elsewhere, ends.
+    /// Begins the stream of notifications. An older one of the device, here or on another node, ends.
     func listen(_ stream: StreamID, as device: DeviceKey) {
         guard let session, let index = requests.index(of: stream) else { return }
         if let listening { endStream(listening.stream, .takenOver) }
@@ -212,7 +213,7 @@ extension DeviceConnection {
         identity.map { DeviceKey(environment: $0.environment, device: $0.device) }
     }
 
-    /// Does something that takes a while, and answers on the event loop.
+    /// Runs work that takes time, and answers on the event loop.
     func answer(_ stream: StreamID, _ work: @escaping @Sendable () async -> DeviceAnswer) {
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         Task {

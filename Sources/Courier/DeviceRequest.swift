@@ -2,29 +2,29 @@ import HTTP2
 import NIOCore
 import Notifications
 
-/// One request of the device protocol as far as it has been read.
+/// A request of the device protocol, as far as it has been read.
 struct DeviceRequest {
     var method = ""
     var path = ""
     var activationCode: String?
     var body: [UInt8] = []
-    /// Whether an acknowledgement in its body was taken.
+    /// Whether the body had an acknowledgement that was taken.
     var hasAcknowledged = false
     var isAnswered = false
-    /// What it asks for; nil until its headers have ended.
+    /// The requested action; nil until the headers have ended.
     var action: Result<Action, Rejection>?
-    /// When it began, to the second; a stream of acknowledgements begins anew when it has no stream of notifications to
-    /// go with any more.
+    /// The time at which it began, in whole seconds. For a stream of acknowledgements it is set again when the
+    /// stream of notifications that it belongs to has ended.
     var began: NIODeadline
 
     init(began: NIODeadline) { self.began = began }
 
-    /// What is to be done about it now; nil while it is in time.
+    /// Returns what to do if the request takes too long; nil if it is in time.
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
     }
 
-    /// What the device wants.
+    /// The requested action.
     enum Action: Equatable {
         case activate
         case register(bundleID: String)
@@ -37,7 +37,7 @@ struct DeviceRequest {
         case revocations
     }
 
-    /// Decides what its headers ask for: BadPath or MethodNotAllowed where that is nothing.
+    /// Determines the action from the headers, or BadPath or MethodNotAllowed if there is none.
     mutating func decide() {
         do throws(Rejection) {
             action = .success(try namedAction())

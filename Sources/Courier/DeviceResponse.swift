@@ -14,7 +14,7 @@ struct DeviceResponse {
         return block
     }
 
-    /// The same dictionary as the provider API's; GOAWAY carries it too.
+    /// Returns the same dictionary as in the provider API. GOAWAY has it too.
     static func body(_ rejection: Rejection) -> [UInt8] {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
         if let detail = rejection.detail { text += #","detail":\#(JSONString.quoted(detail))"# }
@@ -22,12 +22,12 @@ struct DeviceResponse {
     }
 }
 
-/// An answer that took a while.
+/// An answer that may come later than its request's end.
 struct DeviceAnswer: Sendable {
     var status: Int
     var contentType = "application/json"
     var body: String?
-    /// What a device is called, for people who look for it in the log.
+    /// The device's identifier, for people who search the log for it.
     var deviceID: DeviceID?
 
     init(status: Int, contentType: String = "application/json", body: String? = nil) {
@@ -41,6 +41,6 @@ struct DeviceAnswer: Sendable {
             status: rejection.reason.status, body: String(decoding: DeviceResponse.body(rejection), as: UTF8.self))
     }
 
-    /// The store did not do what was asked.
+    /// Creates the answer for an error of the store.
     init(_ error: StoreError) { self.init(Rejection(error)) }
 }

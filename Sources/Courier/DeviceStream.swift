@@ -2,8 +2,8 @@ import Delivery
 import HTTP2
 import NIOCore
 
-/// A device's open stream of notifications: takes sendings on any thread, and hands them to the outbox of the
-/// connection's event loop, where they are written.
+/// A device's open stream of notifications. It takes sendings on any thread and adds them to the outbox of the
+/// connection's event loop, which writes them.
 final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
     private let outbox: Outbox
@@ -21,7 +21,7 @@ final class DeviceStream: NotificationStream {
 
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
-    /// On the event loop. What is written goes out with ``flush()``.
+    /// Writes an item, which is sent by ``flush()``. Call it on the event loop.
     func write(_ item: Outbox.Item) {
         switch item {
         case .sending(let sending): connection.value.write(sending, on: stream)
@@ -29,6 +29,6 @@ final class DeviceStream: NotificationStream {
         }
     }
 
-    /// On the event loop.
+    /// Sends what was written. Call it on the event loop.
     func flush() { connection.value.flush() }
 }

@@ -1,7 +1,7 @@
 package import Rates
 
 extension Limit {
-    /// How often devices connect.
+    /// The rate at which devices connect.
     package static let courierConnectRate = Limit("courier-connect-rate")
 
     package static let ofCourier: [Limit] = [.courierConnectRate]

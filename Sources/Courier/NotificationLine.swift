@@ -2,21 +2,21 @@ import Delivery
 import NIOCore
 import Notifications
 
-/// The lines of a device's stream of notifications: one JSON object each.
+/// The lines of a device's stream of notifications, one JSON object each.
 enum NotificationLine {
-    /// An empty line, which means nothing but that the connection lives.
+    /// An empty line, which only shows that the connection is alive.
     static let keepAlive = ByteBuffer(string: "\n")
 
-    /// In bytes: more than everything in a line but the texts, which come from outside. The names and what stands between
-    /// them have 111, three numbers 60, an identifier 36.
+    /// The largest size, in bytes, of a line without the texts that come from outside. The names and separators take
+    /// 111 bytes, three numbers 60 and an identifier 36.
     private static let frameBytes = 208
 
-    /// A notification's line. What the provider did not say is left out.
-    /// - Parameter clock: writes the expiration for the device, whose clock is not the service's.
+    /// Returns a notification's line, without the values that the provider did not give.
+    /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
     static func of(_ sending: Sending, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
         let notification = sending.notification
         let payload = notification.payload.json
-        // A topic consists of characters that JSON does not escape.
+        // A topic has only characters that JSON does not escape.
         let (topic, bundleID) = (notification.topic.utf8, bundleID.rawValue.utf8)
         let collapseID = notification.collapseID.map { JSONString.quoted($0.rawValue).utf8 }
         let pushType = notification.pushType?.rawValue.utf8
@@ -51,7 +51,7 @@ enum NotificationLine {
         }
     }
 
-    /// The last line of a stream, which says why it ends.
+    /// Returns the last line of a stream, with the reason for its end.
     static func end(_ reason: StreamEnd) -> ByteBuffer {
         let word =
             switch reason {
@@ -64,8 +64,8 @@ enum NotificationLine {
     }
 }
 
-// Without a string for each number and identifier, and without asking for room at each piece: lines are written with every
-// push.
+// No text is made for a number or identifier, and no memory is requested for each piece, because lines are written
+// with every push.
 extension OutputRawSpan {
     fileprivate mutating func append(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { copy($0) }
@@ -90,7 +90,7 @@ extension OutputRawSpan {
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
-        // There is room for all of it: it was counted before.
+        // There is room for all of it, because the size was computed before.
         precondition(bytes.count <= freeCapacity)
         withUnsafeMutableBytes { target, count in
             UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: bytes)

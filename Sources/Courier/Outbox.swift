@@ -3,10 +3,10 @@ import Delivery
 import NIOCore
 import Synchronization
 
-/// What the streams of one event loop have to write: all that has gathered in one go.
+/// The items that the streams of one event loop have to write together.
 ///
-/// The pushes of one read go to as many devices, and to hand each to its event loop by itself cost as much as to write
-/// its line. Where the read was on the same event loop, they go out as soon as it has been handed on, and otherwise in one
+/// The pushes of one read go to as many devices, and handing each one to its event loop costs as much as writing its
+/// line. If the read was on the same event loop, they are written as soon as it has been handed on, otherwise in one
 /// task.
 final class Outbox: Sendable {
     enum Item: Sendable {
@@ -21,18 +21,18 @@ final class Outbox: Sendable {
 
     private struct Waiting {
         var entries: [Entry] = []
-        /// Room for those that come while the others are written.
+        /// Memory for items that are added while others are written.
         var spare: [Entry] = []
     }
 
     private let eventLoop: any EventLoop
     private let waiting = Mutex(Waiting())
-    /// For how many entries room is kept: more than there are in a read of all providers, as a rule.
+    /// The number of entries that memory is kept for. It is usually more than one read of all providers has.
     private static let keptRoom = 1024
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Has the stream write the item, soon, on the event loop; one stream's items in the order in which they came.
+    /// Makes the stream write the item soon, on the event loop. The items of one stream keep their order.
     func add(_ item: Item, to stream: DeviceStream) {
         let isFirst = waiting.withLock { waiting in
             waiting.entries.append(Entry(stream: stream, item: item))
@@ -41,8 +41,8 @@ final class Outbox: Sendable {
         if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
     }
 
-    /// Never within itself, which would forget whom to flush: `AfterBatch` has whatever is added meanwhile wait for the event
-    /// loop's next tasks.
+    /// Writes all items. It never runs inside itself, because it would then forget which streams to flush:
+    /// `AfterBatch` delays what is added meanwhile to the event loop's next tasks.
     private func writeAll() {
         var entries = waiting.withLock { waiting in
             let entries = waiting.entries
@@ -54,7 +54,7 @@ final class Outbox: Sendable {
         for index in entries.indices {
             let stream = entries[index].stream
             stream.write(entries[index].item)
-            // What goes to one device goes in one write.
+            // Send all items for one device in one write.
             if stream.lastInBatch == index { stream.flush() }
         }
         guard entries.capacity <= Self.keptRoom else { return }
@@ -63,7 +63,7 @@ final class Outbox: Sendable {
     }
 }
 
-/// The outboxes of the event loops, of which there are as many as threads.
+/// The outboxes of the event loops, one for each.
 final class Outboxes: Sendable {
     private let outboxes = Mutex<[ObjectIdentifier: Outbox]>([:])
 

@@ -1,7 +1,7 @@
 import Delivery
 import Notifications
 
-/// Reads what a device says of its power: the body of `POST /1/state`.
+/// Parses the power state that a device reports, the body of `POST /1/state`.
 enum PowerState {
     /// - Returns: nil unless the body is `{"power":"low"|"awake"|"charging"}`.
     static func read(_ body: [UInt8]) -> DevicePower? {

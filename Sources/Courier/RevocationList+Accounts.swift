@@ -3,7 +3,7 @@ package import Notifications
 package import Trust
 
 extension CertificateAuthority {
-    /// The provider certificates that were revoked and have not run out: a list need not name the others (RFC 5280, 5).
+    /// Returns the list of revoked provider certificates. Expired ones need not be in it (RFC 5280, 5).
     package func revocationList(of accounts: AccountsSnapshot, at now: Timestamp) throws(TrustError) -> RevocationList {
         let revoked = accounts.certificates.values.compactMap { certificate in
             certificate.validUntil < now

@@ -1,12 +1,12 @@
-/// Reads an acknowledgement, `{"sendings":[n,…]}`, and nothing else: it comes with every notification, so
-/// it is read without building anything but the numbers.
+/// Parses an acknowledgement, `{"sendings":[n,…]}`, and nothing else. One comes with every notification, so nothing
+/// but the numbers is allocated.
 struct SendingsReader: ~Copyable {
-    /// More than a device can have under way.
+    /// The largest number of sendings, more than a device can have under way.
     static let maximumCount = 10_000
 
     private var index = 0
 
-    /// - Returns: nil when the body is not of that form, or a number is not a whole one of at most 2^53.
+    /// - Returns: nil if the body does not have this form, or if a number is not a whole number up to 2^53.
     static func read(_ body: Span<UInt8>) -> [UInt64]? {
         var reader = SendingsReader()
         return reader.read(body)
@@ -27,7 +27,7 @@ struct SendingsReader: ~Copyable {
         return index == body.count ? numbers : nil
     }
 
-    /// Where JSON's space (RFC 8259, 2) ends that begins at an index.
+    /// Returns the index after JSON's white space (RFC 8259, 2) that begins at `start`.
     static func endOfSpace(_ body: Span<UInt8>, from start: Int = 0) -> Int {
         var index = start
         while index < body.count, [0x20, 0x0a, 0x0d, 0x09].contains(body[index]) { index += 1 }

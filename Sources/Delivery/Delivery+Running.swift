@@ -1,9 +1,9 @@
 import Synchronization
 
-// What time demands.
+// Work that is due at certain times.
 extension Delivery {
-    /// Does what time demands until the task is cancelled: stores what was not acknowledged in time, and removes what
-    /// has expired, and what deleted apps have left behind.
+    /// Works until the task is cancelled: stores notifications that were not acknowledged in time, and removes
+    /// expired ones and the data of deleted apps.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runDeadlines() }
@@ -12,14 +12,14 @@ extension Delivery {
         }
     }
 
-    /// Wakes up only while something waits for an acknowledgement, and then for the first that is due: what comes
-    /// meanwhile is due later.
+    /// Wakes only while a notification waits for an acknowledgement, and then at the first deadline. Notifications
+    /// that come meanwhile have later deadlines.
     private func runDeadlines() async {
         for await _ in wakeUps {
             while let next = nextDeadline() {
                 let remaining = next.duration(since: clock.moment.uptime)
                 do {
-                    // Where many are late one after the other, they are gathered.
+                    // If many deadlines follow one another, handle them together.
                     try await Task.sleep(for: max(remaining, limits.acknowledgementGrace / 4))
                 } catch {
                     return
@@ -48,7 +48,7 @@ extension Delivery {
                 == limits.sweepBatch
             {}
         } catch {
-            // What has expired is not delivered in any case; the next sweep tries again.
+            // Expired notifications are not delivered in any case, and the next sweep tries again.
         }
     }
 
@@ -67,7 +67,8 @@ extension Delivery {
         }
     }
 
-    /// At the start, because the service may have ended before all was removed, and after each change that deletes an app.
+    /// Runs at the start, because the service may have ended before all was removed, and after each change that
+    /// deletes an app.
     private func runRemoval() async {
         var known: AccountsSnapshot?
         for await snapshot in accounts.changes() {
@@ -78,7 +79,7 @@ extension Delivery {
                     while try await registrations.removeOrphaned(limit: limits.removalBatch) == limits.removalBatch {}
                     break
                 } catch {
-                    // Nobody can reach it in any case. The sleep ends early only with the task.
+                    // Nobody can reach this data in any case. The sleep ends early only if the task is cancelled.
                     try? await Task.sleep(for: limits.sweepInterval)
                 }
             }

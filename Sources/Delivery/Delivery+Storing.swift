@@ -1,15 +1,15 @@
 import Synchronization
 
-// What goes to the mailboxes, and what becomes of it there.
+// Storing notifications in the mailboxes.
 extension Delivery {
-    /// What a shard wants stored.
+    /// The notifications that a shard has to store.
     private struct Batch: Sendable {
         let shard: Shard
         let entries: [MailboxEntry]
     }
 
-    /// Stores what waits in all shards. All that comes while the store is busy is its next batch: one transaction, one task
-    /// and one wake-up for each connection are enough for all of it.
+    /// Stores the waiting notifications of all shards. Those that come while the store is busy are its next batch:
+    /// one transaction, one task and one wake-up for each connection suffice for all of them.
     func storeWhatWaits() {
         guard storingTurn.withLock({ $0.take() }) else { return }
         Task {
@@ -31,12 +31,13 @@ extension Delivery {
         return entries.isEmpty ? nil : Batch(shard: shard, entries: entries)
     }
 
-    /// Tells the shards what the store said, and the providers once all shards know: each connection is woken once.
+    /// Hands the store's results to the shards, then the answers to the providers when all shards have their
+    /// results, so that each connection wakes once.
     private func stored(_ batches: [Batch], _ results: [Result<MailboxVersion, StoreError>]) {
         let now = clock.moment
         var results = results[...]
         var answers = GatheredAnswers()
-        // What is not yet answered is not yet done.
+        // A shard is busy until its answers were given.
         for batch in batches { batch.shard.performing.add(1, ordering: .relaxed) }
         for batch in batches {
             let batchResults = Array(results.prefix(batch.entries.count))
@@ -70,7 +71,7 @@ extension Delivery {
         if hasBatch { storeWhatWaits() }
     }
 
-    /// In a task of its own, since it may take as long as the disk is out of order.
+    /// Runs in a separate task, because it may last as long as the disk fails.
     private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
@@ -79,9 +80,9 @@ extension Delivery {
         }
     }
 
-    /// Stores what may or may not have been stored again, which is harmless, until the store says that it is there:
-    /// answered as refused, it could stand in the place of one that was accepted. Only a service that shuts down does
-    /// not wait for a store that stays in doubt.
+    /// Stores again what may already be stored, which does no harm, until the store confirms it. If it were answered
+    /// as refused, it could replace a notification that was accepted. Only a service that shuts down does not wait
+    /// for a store that gives no result.
     private func settle(
         _ entries: [MailboxEntry],
         _ results: [Result<MailboxVersion, StoreError>],
@@ -103,15 +104,15 @@ extension Delivery {
         return results
     }
 
-    /// How long to wait before a store that is in doubt is asked again, at first and at most: a hiccup is over soon, and
-    /// a disk that is being replaced is not to be asked more than once a second.
+    /// The first and the longest delay before the store is asked again. A short failure is over soon, and a disk
+    /// that is being replaced should not be asked more than once a second.
     private static let firstRetry = Duration.milliseconds(5)
     private static let lastRetry = Duration.seconds(1)
 
     func remove(_ references: [MailboxReference]) {
         Task {
-            // A removal that fails leaves a notification that was delivered: it is delivered again, which at least
-            // once allows.
+            // If a removal fails, a delivered notification stays and is delivered again, which "at least once"
+            // allows.
             _ = await mailboxes.remove(references)
         }
     }
@@ -122,7 +123,7 @@ extension Result<MailboxVersion, StoreError> {
         if case .failure(let error) = self { error.code == .unknown } else { false }
     }
 
-    /// Whether it says what became of every attempt to store the same.
+    /// Whether the result covers every attempt to store the same notification.
     fileprivate var isFinal: Bool {
         switch self {
         case .success: true

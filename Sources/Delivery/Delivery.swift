@@ -2,9 +2,9 @@ import Notifications
 package import Rates
 import Synchronization
 
-/// What becomes of a notification once it is accepted: the thin hand that carries out what ``Acceptances`` decides.
+/// Delivers accepted notifications: carries out the decisions of ``Acceptances``.
 ///
-/// Nothing here assumes that the device's connection, its mailbox and the request are on the same machine.
+/// It does not assume that the device's connection, its mailbox and the request are on the same machine.
 package final class Delivery: OfferOutcomes {
     let accounts: any Accounts
     let registrations: any Registrations
@@ -14,19 +14,21 @@ package final class Delivery: OfferOutcomes {
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
     private let struck: @Sendable (Limit) -> Void
+    private let isExpired: @Sendable (Destination) -> Bool
     package let clock: ServiceClock
     let shards: [Shard]
     let storingTurn = Mutex(StoringTurn())
     let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// What waits for its registrations.
+    /// The submissions that wait for a look-up of registrations.
     private let lookUps = WaitingSubmissions()
-    /// Whether nobody waits for a store that does not say what it did.
+    /// Whether the service shuts down and no longer waits for a store that gives no result.
     let isDraining = Atomic(false)
 
     /// - Parameters:
     ///   - origin: one that no process has had, for the names of offers.
     ///   - struck: told of bounds that turn a notification away, on any thread.
+    ///   - isExpired: whether a device token that leads nowhere counts as expired. Only tests can want that.
     package init(
         accounts: any Accounts,
         registrations: any Registrations,
@@ -37,6 +39,7 @@ package final class Delivery: OfferOutcomes {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        isExpired: @escaping @Sendable (Destination) -> Bool = { _ in false },
         clock: ServiceClock,
     ) {
         self.accounts = accounts
@@ -47,6 +50,7 @@ package final class Delivery: OfferOutcomes {
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
         self.struck = struck
+        self.isExpired = isExpired
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map {
             let names = OfferNames(origin: origin, part: $0, of: DeliveryLimits.shards)
@@ -59,7 +63,7 @@ package final class Delivery: OfferOutcomes {
     final class Shard: Sendable {
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
-        /// How many threads carry out what was decided, which they do once they have given the lock back.
+        /// The number of threads that carry out decisions, which they do after they have released the lock.
         let performing = Atomic(0)
 
         init(limits: DeliveryLimits, names: OfferNames, isShared: Bool) {
@@ -67,15 +71,21 @@ package final class Delivery: OfferOutcomes {
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
 
-        /// Whether anything is open, or decided and not yet carried out.
+        /// Whether a notification is open, or a decision is not yet carried out.
         var isBusy: Bool {
             acceptances.withLock { !$0.isEmpty || performing.load(ordering: .acquiring) > 0 }
         }
     }
 
-    /// How many notifications are waiting to be stored, or being stored.
+    /// The number of notifications that wait for the store or are being stored.
     package var pendingStores: Int {
         shards.reduce(0) { count, shard in count + shard.acceptances.withLock { $0.pendingStores } }
+    }
+
+    /// How much waits for the store where the most does, as a share of what may: 0 to 1.
+    package var storeLoad: Double {
+        let most = shards.reduce(0) { most, shard in max(most, shard.acceptances.withLock { $0.pendingStores }) }
+        return min(1, Double(most) / Double(max(1, limits.pendingStoresPerShard)))
     }
 
     /// Takes a connection's notifications, and accepts them in the order in which they came: one whose registration has to
@@ -93,10 +103,10 @@ package final class Delivery: OfferOutcomes {
         }
     }
 
-    /// Returns once the device tokens of all submissions so far whose app is gone are on their lists.
+    /// Waits until the inactive device tokens of all submissions so far are on their feedback lists.
     package func settleFeedback() async { await feedback.settle() }
 
-    /// Ends what is still open: everything accepted is acknowledged, stored or answered when this returns.
+    /// Finishes all open notifications. When it returns, each accepted one is acknowledged, stored or answered.
     package func drain() async {
         isDraining.store(true, ordering: .relaxed)
         while true {
@@ -104,13 +114,13 @@ package final class Delivery: OfferOutcomes {
             guard !lookUps.isEmpty || shards.contains(where: \.isBusy) else {
                 return await feedback.settle()
             }
-            // In a task of its own, which nobody cancels: the wait for the disk does not end with the caller's task,
-            // nor turn into a loop that never gives its thread back.
+            // Wait in a separate task that nobody cancels. Otherwise a cancelled caller would not wait for the disk,
+            // and this loop would never release its thread.
             await Task { try? await Task.sleep(for: Self.drainPoll) }.value
         }
     }
 
-    /// How often a drain looks whether the store has answered.
+    /// The interval at which a drain checks whether the store has answered.
     private static let drainPoll = Duration.milliseconds(2)
 
     package func acknowledged(_ offer: OfferID, of destination: Destination) {
@@ -127,8 +137,8 @@ extension Delivery {
         shards[Int(truncatingIfNeeded: destination.device.rawValue % UInt64(shards.count))]
     }
 
-    /// Takes a submission, or rejects it.
-    /// - Returns: whether the next one of its batch is to be taken.
+    /// Accepts or rejects a submission.
+    /// - Returns: Whether to take the next one of its batch.
     private func accept(
         _ submission: Submission,
         _ registration: Registration?,
@@ -155,7 +165,7 @@ extension Delivery {
         return submission
     }
 
-    /// An attempt to reach an app that is gone puts the device token on its app's list (Guide, 3.1.3).
+    /// Adds the device token to its app's feedback list if the app was removed (Guide, 3.1.3).
     private func noteFeedback(on submission: Submission, _ rejection: Rejection) {
         guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
         feedback.note(
@@ -177,11 +187,11 @@ extension Delivery {
         var isFirst = false
         advance(shard, now) { acceptances in
             let id = acceptances.nextOffer()
-            // Under the lock, so that two notifications to one destination are offered in the order of acceptance;
-            // the switchboard never calls back while it is asked.
+            // Under the lock, so that two notifications to one destination are offered in the order of acceptance.
+            // The switchboard never calls back during an offer.
             let offer = Offer(id: id, destination: destination, notification: notification)
             let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer, now: now)
-            // The deadlines are looked at already where something else waits.
+            // If another notification waits, its deadline is already scheduled.
             isFirst = answer == .taken && !acceptances.isWaiting
             return acceptances.accept(
                 submission, answers: answers, offer: id, answered: answer, expires: expires, now: now.uptime)
@@ -189,7 +199,7 @@ extension Delivery {
         if isFirst { wake.yield() }
     }
 
-    /// Why a notification is not accepted, where it is not.
+    /// Returns the reason why a notification is not accepted, or nil.
     private func rejection(
         of submission: Submission,
         _ registration: Registration?,
@@ -199,7 +209,13 @@ extension Delivery {
         guard let registration else {
             return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
         }
-        if let rejection = registration.rejection(ofGeneration: submission.generation) { return rejection }
+        if var rejection = registration.rejection(ofGeneration: submission.generation) {
+            if rejection.reason == .unregistered, isExpired(submission.destination) {
+                rejection.reason = .expiredToken
+                rejection.detail = "The device token has expired."
+            }
+            return rejection
+        }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
         }
@@ -222,7 +238,7 @@ extension Delivery {
         }
     }
 
-    /// - Returns: whether what follows is to be taken.
+    /// - Returns: Whether to take the submissions that follow.
     private func acceptLookingUp(_ submissions: [Submission], answers: any SubmissionAnswers) async -> Bool {
         do throws(StoreError) {
             let found = try await registrations.lookUp(submissions.map(\.destination))
@@ -242,8 +258,8 @@ extension Delivery {
         return true
     }
 
-    /// Lets something happen to a shard and does what it then wants done.
-    /// - Parameter now: nil where nobody has looked at the clock yet.
+    /// Applies an event to a shard and performs the resulting actions.
+    /// - Parameter now: the time; nil if the clock was not read yet.
     func advance(
         _ shard: Shard,
         _ now: Moment? = nil,
@@ -258,7 +274,7 @@ extension Delivery {
         if hasBatch { storeWhatWaits() }
     }
 
-    /// In one place, though the compiler would have it in six: at less than full load a push waits for its code.
+    /// Keep this in one function: inlined at six call sites, it made pushes slower at less than full load.
     @inline(never)
     func perform(_ action: Acceptances.Action, _ now: Moment?) {
         switch action {

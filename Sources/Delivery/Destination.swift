@@ -1,6 +1,7 @@
 package import Notifications
 
-/// One app on one device in one environment: what a device token names, and what has a registration and a mailbox.
+/// One app on one device in one environment: what a device token names. A destination has a registration and a
+/// mailbox.
 package struct Destination: Sendable, Hashable {
     package let environment: Environment
     package let device: DeviceID
@@ -12,13 +13,13 @@ package struct Destination: Sendable, Hashable {
         self.app = app
     }
 
-    /// In one word instead of three: it is looked up several times for each push. Devices are numbered at random, so that
-    /// their apps hardly ever meet.
+    /// Hashes one word instead of three, because a destination is looked up several times for each push. Devices are
+    /// numbered at random, so collisions between their apps are rare.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(device.rawValue ^ (UInt64(app.rawValue) << 1 | (environment == .production ? 1 : 0)))
     }
 
-    /// The device, whatever the app.
+    /// The destination's device.
     package var deviceKey: DeviceKey { DeviceKey(environment: environment, device: device) }
 }
 
@@ -32,7 +33,8 @@ package struct DeviceKey: Sendable, Hashable {
         self.device = device
     }
 
-    // Written out, as with `AppID`, and hashed in one word: a device's two environments are two of its neighbours.
+    // Written out, as with `AppID`, and hashed as one word. A device's two environments collide, which does not
+    // matter.
     package static func == (left: DeviceKey, right: DeviceKey) -> Bool {
         left.device == right.device && left.environment == right.environment
     }

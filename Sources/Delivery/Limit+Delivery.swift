@@ -1,6 +1,6 @@
 package import Rates
 
-/// The bounds of ``DeliveryLimits`` that turn something away or hold it back.
+/// The limits of ``DeliveryLimits`` that refuse or delay something.
 extension Limit {
     /// ``DeliveryLimits/requestsPerDeviceToken``: the answer is TooManyRequests.
     package static let tokenRate = Limit("token-rate")

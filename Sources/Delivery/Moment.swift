@@ -1,10 +1,10 @@
 package import Notifications
 
-/// One look at the clocks.
+/// The time of both clocks, read together.
 package struct Moment: Sendable, Hashable {
-    /// The time of day, by which notifications expire. Somebody may set that clock.
+    /// The time of day, by which notifications expire. It can be set, so it may jump.
     package var time: Timestamp
-    /// The time since some start, by which deadlines and rates are counted. Nobody sets that one.
+    /// The time since an arbitrary start, for deadlines and rates. It never jumps.
     package var uptime: Uptime
 
     package init(time: Timestamp, uptime: Uptime) {
@@ -13,24 +13,24 @@ package struct Moment: Sendable, Hashable {
     }
 }
 
-/// A reading of a clock that only goes forward, at an even pace.
+/// A reading of a clock that only moves forward, at a constant rate.
 package struct Uptime: Sendable, Hashable, Comparable {
     package var nanoseconds: UInt64
 
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    /// The reading `duration` later; the last one there is where the sum does not fit.
+    /// Returns the reading `duration` later, or the last possible one if the sum overflows.
     package func advanced(by duration: Duration) -> Uptime {
         let sum = Int128(nanoseconds) + duration.attoseconds / 1_000_000_000
         return Uptime(nanoseconds: UInt64(clamping: sum))
     }
 
-    /// How long it is after an earlier reading; nothing where that is a later one.
+    /// Returns the time since an earlier reading; zero if that reading is later.
     package func duration(since earlier: Uptime) -> Duration {
         .nanoseconds(Int64(clamping: nanoseconds(since: earlier)))
     }
 
-    /// How many microseconds have passed since an earlier reading; 0 where it is none.
+    /// Returns the microseconds since an earlier reading; 0 if that reading is later.
     package func microseconds(since earlier: Uptime) -> UInt32 {
         UInt32(clamping: nanoseconds(since: earlier) / 1000)
     }

@@ -1,28 +1,29 @@
 import DequeModule
 
-/// Elements by number. Numbers only grow; mostly there is one element, and where there are more, mostly the first one
-/// goes: nothing is hashed, and one takes no memory of its own.
+/// A collection of elements by number. Numbers only grow. Usually there is one element; if there are more, usually
+/// the first one is removed first. So nothing is hashed, and a single element needs no memory of its own.
 struct Numbered<Element> {
     private var first: (number: UInt64, element: Element)?
-    /// Those after it. What is taken out from between leaves an empty place: to close it would move all others.
+    /// The elements after the first one. An element that is removed from the middle leaves an empty place, because
+    /// closing the gap would move all others.
     private var others = Deque<(number: UInt64, element: Element?)>()
     private var emptyPlaces = 0
 
-    /// From how many empty places on they are closed, if they are more than the others.
+    /// The number of empty places from which they are closed, if there are more empty places than elements.
     private static var closingAt: Int { 16 }
 
     var isEmpty: Bool { first == nil }
     var count: Int { first == nil ? 0 : 1 + others.count - emptyPlaces }
-    /// How many elements it has room taken for.
+    /// The number of elements that there is memory for.
     var places: Int { others.count + 1 }
 
-    /// Adds an element with a number above all others.
+    /// Appends an element. Its number must be greater than all others.
     mutating func append(_ element: Element, number: UInt64) {
         assert((others.last?.number ?? first?.number).map { $0 < number } ?? true)
         if first == nil { first = (number, element) } else { others.append((number, element)) }
     }
 
-    /// The element with a number, where there is one; setting changes it, or takes it out.
+    /// The element with this number; nil if there is none. Setting changes or removes it.
     subscript(number: UInt64) -> Element? {
         get {
             if first?.number == number { return first?.element }
@@ -63,13 +64,13 @@ struct Numbered<Element> {
 
     mutating func removeAll() { self = Numbered() }
 
-    /// The number of the first element that is such.
+    /// Returns the number of the first element that meets the condition.
     func firstNumber(where condition: (Element) -> Bool) -> UInt64? {
         if let first, condition(first.element) { return first.number }
         return others.first { $0.element.map(condition) ?? false }?.number
     }
 
-    /// All elements, in the order of their numbers.
+    /// Calls `body` with each element, in the order of the numbers.
     func forEach(_ body: (Element) -> Void) {
         if let first { body(first.element) }
         for case (_, let element?) in others { body(element) }

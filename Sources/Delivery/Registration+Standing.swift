@@ -1,8 +1,9 @@
 package import Notifications
 
 extension Registration {
-    /// Whether a device token of the given generation may be sent to.
-    /// - Returns: nil when it may, else why not, with the moment since when (Guide, Table 8-5).
+    /// Decides whether a notification may be sent to a device token of this generation.
+    /// - Returns: nil if it may; otherwise the rejection, with the time since when the token is invalid (Guide,
+    ///   Table 8-5).
     package func rejection(ofGeneration tokenGeneration: UInt32) -> Rejection? {
         if tokenGeneration > generation {
             return Rejection(.badDeviceToken, detail: "The service never gave out this device token.")

@@ -1,14 +1,15 @@
 package import Notifications
 
-// The steps in the life of a registration, as the port describes them.
+// The changes of a registration, as the port describes them.
 
 extension Registration {
-    /// The first registration of an app on a device.
+    /// Creates the first registration of an app on a device.
     package init(firstSealedWith tokenKeyID: UInt32, at moment: Timestamp) {
         self.init(generation: 1, tokenKeyID: tokenKeyID, tokenSince: moment, isActive: true, changed: moment)
     }
 
-    /// - Returns: Whether that changed anything.
+    /// Marks the app as present or removed.
+    /// - Returns: Whether this changed anything.
     package mutating func setActive(_ active: Bool, at moment: Timestamp) -> Bool {
         guard isActive != active else { return false }
         isActive = active
@@ -16,8 +17,9 @@ extension Registration {
         return true
     }
 
-    /// Begins the next generation, inactive.
-    /// - Returns: Whether there is one: the last generation stays for ever, since the first must not come again.
+    /// Begins the next generation, which is inactive.
+    /// - Returns: false after the last generation, which stays for ever because the first one must not be used
+    ///   again.
     package mutating func renewToken(tokenKeyID: UInt32, at moment: Timestamp) -> Bool {
         let (next, overflow) = generation.addingReportingOverflow(1)
         guard !overflow else { return false }

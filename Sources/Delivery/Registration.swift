@@ -1,16 +1,16 @@
 package import Notifications
 
-/// An app's standing on a device: which device token it has, and whether it is still there.
+/// An app's registration on a device: its device token, and whether the app is still there.
 package struct Registration: Sendable, Hashable {
-    /// Part of the device token: a token of an older generation is no longer good.
+    /// The generation, which is part of the device token. Tokens of an older generation are invalid.
     package var generation: UInt32
-    /// Which token key sealed the token, so that a new key does not change tokens already given out.
+    /// The token key that sealed the device token. A new key does not change tokens that were already given out.
     package var tokenKeyID: UInt32
-    /// When the present generation began.
+    /// The time at which this generation began.
     package var tokenSince: Timestamp
-    /// Whether the app is on the device; when that was last known to have changed is in ``changed``.
+    /// Whether the app is on the device. ``changed`` is the time of the last change.
     package var isActive: Bool
-    /// When ``isActive`` took its value.
+    /// The time at which ``isActive`` last changed.
     package var changed: Timestamp
 
     package init(generation: UInt32, tokenKeyID: UInt32, tokenSince: Timestamp, isActive: Bool, changed: Timestamp) {

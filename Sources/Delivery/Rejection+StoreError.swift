@@ -1,16 +1,17 @@
 package import Notifications
 
 extension Rejection {
-    /// This node has been cut off from the accounts for too long: see ``Accounts/isCurrent``.
+    /// This node has not heard from the store of the accounts for too long; see ``Accounts/isCurrent``.
     package static let accountsNotCurrent = Rejection(
         .serviceUnavailable,
         detail:
             "This node has not heard from its store for \(AccountsLimits.maximumSilence.components.seconds) seconds.")
 
-    /// What is answered where a port could not do what was asked.
+    /// Creates the rejection for an error of a port.
     ///
-    /// What passes is ServiceUnavailable: the same request may be good a moment later. A store whose contents cannot be
-    /// read does not mend itself: that is the service's own fault, InternalServerError (Guide, Table 8-6).
+    /// A temporary error is ServiceUnavailable, because the same request may succeed a moment later. If the store's
+    /// contents cannot be read, the error is permanent and the service's fault: InternalServerError (Guide, Table
+    /// 8-6).
     package init(_ error: StoreError) {
         switch error.code {
         case .unreadable:

@@ -1,17 +1,18 @@
 package import Notifications
 
-/// How a notification stands to the device's power (Guide, 2.2.2 and Table 8-2).
+/// How a notification depends on the device's power (Guide, 2.2.2 and Table 8-2).
 package enum Urgency: Sendable, Hashable {
-    /// Sent at once, whatever it costs.
+    /// Sent at once.
     case immediate
     /// Sent in bursts.
     case considerate
-    /// Never a reason to wake the device.
+    /// Never wakes the device.
     case low
 }
 
 extension Notification {
-    /// Silent notifications are low priority whatever they ask for (Guide, 2.2.2): 5 at most.
+    /// The urgency by the priority. Silent notifications have at most that of priority 5, whatever the request says
+    /// (Guide, 2.2.2).
     package var urgency: Urgency {
         switch priority {
         case .low: .low
@@ -20,8 +21,9 @@ extension Notification {
         }
     }
 
-    /// Whether it only wakes the app, and counts against what an app may have of these (Guide, 2.2.2). That is a matter of
-    /// the app's own topic: VoIP, complications and other services of an app are woken by whatever is sent to them.
+    /// Whether the notification only wakes the app, and so counts against the app's rate of silent notifications
+    /// (Guide, 2.2.2). This is only the case for the app's own topic: VoIP, complications and other services are
+    /// woken by every push.
     package var isSilent: Bool {
         switch pushType {
         case PushType.background: true
@@ -31,13 +33,14 @@ extension Notification {
     }
 }
 
-/// What a device says of its power (docs/device-protocol.md).
+/// The power state that a device reports (docs/device-protocol.md).
 package enum DevicePower: Sendable, Hashable, CaseIterable {
-    /// Asleep, or saving power: what can wait waits.
+    /// The device sleeps or saves power, so notifications that can wait are delayed.
     case low
-    /// In use: nothing has to wait. A device that has said nothing counts as this: it may well be on mains.
+    /// The device is in use, so nothing waits. A device that has reported nothing counts as this, because it may be
+    /// connected to power.
     case awake
-    /// On a charger: likewise.
+    /// The device is charging, so nothing waits.
     case charging
 
     var takesEverything: Bool { self != .low }

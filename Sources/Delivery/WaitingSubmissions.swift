@@ -1,20 +1,20 @@
 import DequeModule
 import Synchronization
 
-/// The connections for which a registration is being looked up, and what each of them has submitted since: it waits, so
-/// that nothing is accepted before what came before it on the same connection.
+/// The connections for which a registration is being looked up, with what each has submitted since then. These
+/// submissions wait, so that none is accepted before an earlier one of the same connection.
 ///
-/// How much one connection can have here is bounded by its gateway, which bounds what it takes unanswered.
+/// The gateway limits the number of unanswered submissions of a connection, and so the memory used here.
 final class WaitingSubmissions: Sendable {
     private let batches = Mutex<[ObjectIdentifier: Deque<[Submission]>]>([:])
-    /// How many connections there are. Changed while the lock is held.
+    /// The number of connections. Changed only while the lock is held.
     private let count = Atomic(0)
 
-    /// Whether nothing waits. Of a connection's own submissions this is true at once to whoever makes them; where every
-    /// registration is known at once it is all that a submission costs.
+    /// Whether no connection waits. A connection sees its own submissions here at once. If all registrations are
+    /// known at once, this check is the only cost for a submission.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// A connection's registrations are being looked up from now on.
+    /// Records that a connection's registrations are being looked up.
     func begin(_ answers: any SubmissionAnswers) {
         batches.withLock { batches in
             batches[ObjectIdentifier(answers)] = []
@@ -22,7 +22,8 @@ final class WaitingSubmissions: Sendable {
         }
     }
 
-    /// Has the submissions wait if others of their connection do.
+    /// Adds the submissions if others of their connection are waiting.
+    /// - Returns: Whether they were added.
     func append(_ submissions: [Submission], of answers: any SubmissionAnswers) -> Bool {
         batches.withLock { batches in
             guard batches[ObjectIdentifier(answers)] != nil else { return false }
@@ -31,8 +32,8 @@ final class WaitingSubmissions: Sendable {
         }
     }
 
-    /// The next batch of the connection, in the order in which they came; nil where there is none, and the connection does
-    /// not wait any more.
+    /// Returns the connection's next batch, in the order of arrival. If there is none, returns nil, and the
+    /// connection no longer waits.
     func next(of answers: any SubmissionAnswers) -> [Submission]? {
         batches.withLock { batches in
             if let batch = batches[ObjectIdentifier(answers)]?.popFirst() { return batch }

@@ -5,8 +5,9 @@ package import Notifications
 package struct DeliveryTally: Sendable {
     /// All steps.
     package private(set) var count = 0
-    /// By the kinds' numbers, which begin with 1.
-    private var counts = [Int](repeating: 0, count: DeliveryStep.Kind.allCases.count + 1)
+    /// By the kinds' numbers.
+    private var counts = [Int](repeating: 0, count: Self.kindsEnd)
+    private static let kindsEnd = 1 + Int(DeliveryStep.Kind.allCases.map(\.rawValue).max() ?? 0)
     /// Among them the rejections, by reason.
     package private(set) var rejections: [Rejection.Reason: Int] = [:]
     /// From acceptance to disk, in microseconds, each.

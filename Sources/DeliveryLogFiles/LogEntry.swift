@@ -64,7 +64,7 @@ extension LogEntry.Detail {
         case .replaced(let id): self.init(name: "by", value: "\(id)")
         case .coalesced(let id): self.init(name: "into", value: "\(id)")
         case .discarded(let reason): self.init(name: "reason", value: reason.rawValue)
-        case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired: return nil
+        case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired, .duplicate: return nil
         }
     }
 }

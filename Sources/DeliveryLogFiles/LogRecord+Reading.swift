@@ -79,6 +79,7 @@ extension DeliveryStep {
             self = .coalesced(into: id)
         case .deferred: self = .deferred
         case .throttled: self = .throttled
+        case .duplicate: self = .duplicate
         case .sent: self = .sent
         case .acknowledged:
             guard let microseconds = reader.short().flatMap(UInt32.init(exactly:)) else { return nil }

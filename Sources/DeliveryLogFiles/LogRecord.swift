@@ -62,7 +62,7 @@ extension LogRecord {
         }
         if !repeats { buffer.append(text: event.subject.topic) }
         switch event.step {
-        case .accepted, .deferred, .throttled, .sent, .expired: break
+        case .accepted, .deferred, .throttled, .sent, .expired, .duplicate: break
         case .rejected(let reason): buffer.append(text: reason.rawValue)
         case .stored(let microseconds), .acknowledged(let microseconds): buffer.append(short: UInt64(microseconds))
         case .replaced(let id), .coalesced(let id): buffer.append(id)

@@ -1,4 +1,5 @@
 import Delivery
+import Journal
 import Notifications
 import Trust
 
@@ -16,5 +17,8 @@ package final class ManagementAPI: Sendable {
     var now: Timestamp { parts.clock.machineTime }
 
     /// Ends the answers that have no end of their own; none begins from now on.
-    func endStreams() { parts.log.signal.end() }
+    func endStreams() {
+        parts.log.signal.end()
+        parts.testing?.journal.end()
+    }
 }

@@ -5,6 +5,12 @@ package enum ManagementLimits {
     /// The size of a request's body in bytes: a certificate signing request, the largest of them, takes 2,000.
     package static let bodyBytes = 65_536
 
+    /// The size of a fixture in bytes: 10,000 devices take 2 MB.
+    package static let fixtureBytes = 4 << 20
+
+    /// How long a test may wait for requests: longer than the patience of whoever started it.
+    package static let wait = Duration.seconds(600)
+
     /// How many items an answer lists: a page of them is some 200 KB.
     package static let listItems = 1000
 

@@ -24,6 +24,8 @@ package struct ManagementParts: Sendable {
     package let rehearsals: RehearsalDirector?
     /// Advances the clock, and does everything that is due then.
     package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
+    /// Nil if the service does not serve the development environment.
+    package let testing: ManagementTesting?
 
     package init(
         accounts: any Accounts,
@@ -39,6 +41,7 @@ package struct ManagementParts: Sendable {
         clock: ServiceClock,
         rehearsals: RehearsalDirector?,
         advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
+        testing: ManagementTesting? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -53,5 +56,6 @@ package struct ManagementParts: Sendable {
         self.clock = clock
         self.rehearsals = rehearsals
         self.advance = advance
+        self.testing = testing
     }
 }

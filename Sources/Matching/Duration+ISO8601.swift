@@ -20,6 +20,18 @@ extension Duration {
         self = sum
     }
 
+    /// In seconds: `PT90S`, `PT0.5S`. A negative one has a sign, which no reader takes.
+    package var iso8601: String {
+        let (seconds, attoseconds) = components
+        let nanoseconds = attoseconds / 1_000_000_000
+        guard nanoseconds != 0 else { return "PT\(seconds)S" }
+        var digits = String(nanoseconds.magnitude)
+        digits = String(repeating: "0", count: 9 - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        let sign = self < .zero ? "-" : ""
+        return "PT\(sign)\(seconds.magnitude).\(digits)S"
+    }
+
     /// Numbers with their units, each at most once and in this order.
     private static func seconds(
         _ text: Substring,

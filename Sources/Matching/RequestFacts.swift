@@ -33,6 +33,15 @@ package struct RequestFacts: Sendable {
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
+    /// What the client does in HTTP/2 that the Guide wants otherwise.
+    package var practices: Set<Practice> = []
+
+    package enum Practice: Sendable, Hashable, CaseIterable {
+        /// It puts paths or provider tokens into the table of headers (Guide, 2.3.4.1).
+        case filledTable
+        /// The connection has had a PRIORITY frame (Guide, 2.3.3).
+        case priorityFrames
+    }
 
     package enum Sender: Sendable, Hashable {
         case key(KeyID)

@@ -1,10 +1,11 @@
 import Delivery
 import Notifications
 
-/// What an `apns-topic` header names. Remembered by a connection, because most of its requests name the same.
+/// The app that an `apns-topic` header addresses. A connection remembers it, because most of its requests have the
+/// same topic.
 final class AddressedTopic: Sendable {
     let name: String
-    /// The app it reaches, and which of its services; nil where no app has this topic.
+    /// The app with this topic; nil if there is none.
     let app: App?
     let kind: TopicKind
 
@@ -15,6 +16,6 @@ final class AddressedTopic: Sendable {
         kind = found?.kind ?? .app
     }
 
-    /// In bytes (Guide, 2.2).
+    /// The largest payload, in bytes (Guide, 2.2).
     var payloadLimit: Int { kind == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes }
 }

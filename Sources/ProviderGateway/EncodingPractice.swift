@@ -1,33 +1,35 @@
 import HTTP2
+import Matching
 import Notifications
 
-/// How a provider encodes its requests, against what the Guide asks of it (2.3.4.1): so that the table of headers that both
-/// sides keep is not filled with what never comes again. One value for each connection; `strict` refuses what it finds.
+/// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1), which keep headers that do not
+/// repeat out of the header table of both sides. One value for each connection. `strict` refuses requests with a
+/// fault.
 struct EncodingPractice {
-    /// Something that the Guide asks for otherwise.
+    /// A violation of the Guide's rules.
     struct Fault: Sendable, Hashable {
-        /// Where it asks for that.
+        /// The Guide's section with the rule.
         let section: String
-        /// What is wrong, and where.
+        /// A sentence that says what is wrong, and where.
         let text: String
     }
 
-    /// The headers whose names the client has put into the table.
+    /// The headers whose names the client has already put into the table.
     private var indexed: Set<RequestHeader> = []
 
-    /// Looks at one header.
+    /// Checks one header.
     mutating func fault(in name: Span<UInt8>, as form: HeaderForm) -> Fault? {
         let header = RequestHeader(name: name)
         let wanted: HeaderForm
         switch header {
         case .path, .authorization: wanted = .withoutIndexing
         case .id, .expiration, .collapseID:
-            // The first time so that the name enters the table, and from then on without.
+            // The first time with indexing, so that the name enters the table, and without indexing afterwards.
             guard let header else { return nil }
             wanted = indexed.contains(header) ? .withoutIndexing : .incremental
             if form == .incremental { indexed.insert(header) }
         default:
-            // What is in a table already need not come as a literal.
+            // A header that is already in a table may be sent as an index.
             if form == .indexed { return nil }
             wanted = .incremental
         }
@@ -38,7 +40,7 @@ struct EncodingPractice {
                 + "\(Self.described(wanted)).")
     }
 
-    /// The first PRIORITY frame; it has no effect (2.3.3).
+    /// The fault of the first PRIORITY frame, which has no effect (2.3.3).
     private(set) var priorityFault: Fault?
 
     mutating func priorityReceived(_ stream: StreamID) {
@@ -58,10 +60,15 @@ struct EncodingPractice {
     }
 }
 
-// Observed with `strict` alone.
+// Called with `strict`, and while somebody observes requests.
 extension ProviderConnection {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
         guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }
+        switch RequestHeader(name: name) {
+        case .path?, .authorization?:
+            if form == .incremental { requests[index].watched?.practices.insert(.filledTable) }
+        default: break
+        }
         if requests[index].encodingFault == nil { requests[index].encodingFault = fault }
     }
 

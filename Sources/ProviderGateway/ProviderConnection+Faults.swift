@@ -4,9 +4,9 @@ import Matching
 import NIOCore
 import Notifications
 
-// What a rehearsal has a connection do. It starts where the gateway has decided about a request.
+// The faults that a rehearsal causes on a connection. They begin when the gateway has decided about a request.
 extension ProviderConnection {
-    /// Does with a good request what a rehearsal says.
+    /// Carries out a fault on a request that was accepted.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ submission: Submission) {
         begin()
         if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
@@ -15,7 +15,7 @@ extension ProviderConnection {
             change(by: fault.kind)
             batch.append(submission)
         case .duplicate(let count):
-            // The copies have one ticket: the first answer counts.
+            // The copies have the same ticket, and the first answer is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket:
             rehearsed?.set(fault, on: stream)
@@ -23,7 +23,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Does with a request that is rejected what a rehearsal says.
+    /// Carries out a fault on a request that is rejected.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ rejection: Rejection) {
         begin()
         switch fault.kind {
@@ -40,9 +40,9 @@ extension ProviderConnection {
         }
     }
 
-    /// Whether a rehearsal takes care of an answer that `Delivery` gives.
+    /// Returns whether a rehearsal handles an answer of `Delivery`.
     func isRehearsed(_ stream: StreamID, _ outcome: Outcome) -> Bool {
-        // The client may have given up meanwhile, or this is the answer to a copy.
+        // The client may have cancelled the request meanwhile, or this is the answer to a copy.
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return true }
         guard let fault = rehearsed?.takeFault(of: stream) else { return false }
         if case .delay(let delay) = fault.kind {
@@ -53,13 +53,14 @@ extension ProviderConnection {
         return true
     }
 
-    /// A request was answered: a GOAWAY may be due.
+    /// Counts a request that was answered, and sends a GOAWAY if it is now due.
     func countAnswer() {
         if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
     }
 
-    /// Ends what a rehearsal keeps open.
-    /// - Parameter now: ends what has been open for too long; nil for all of it, because the service goes down.
+    /// Ends requests that a rehearsal keeps open.
+    /// - Parameter now: ends those that have been open for too long; nil for all of them, because the service shuts
+    ///   down.
     func endHanging(_ now: NIODeadline?) {
         guard let rehearsed else { return }
         let limit = TimeAmount(RequestFault.longest)
@@ -75,7 +76,7 @@ extension ProviderConnection {
     private func change(by kind: RequestFault.Kind) {
         switch kind {
         case .goAway(let reason, let left):
-            // The request itself has its answer first, and does not count.
+            // The request itself is answered first and is not counted.
             rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
             if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
         case .settings(let streams):
@@ -85,7 +86,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Streams that the client opens from now on are not processed, and it is told so (RFC 9113, 6.8).
+    /// Sends GOAWAY, so that the client knows that later streams are not processed (RFC 9113, 6.8).
     private func sayGoodbye(_ reason: Rejection.Reason) {
         session?.goAway(.noError, debugData: goAwayData(reason))
     }
@@ -94,7 +95,7 @@ extension ProviderConnection {
         settle(stream)
         switch fault.kind {
         case .answer(var rejection, let retryAfter):
-            // A 410 always says since when (Guide, Table 8-5).
+            // A 410 always has a timestamp (Guide, Table 8-5).
             if rejection.reason.status == 410, rejection.timestamp == nil {
                 rejection.timestamp = gateway.clock.machineTime.milliseconds
             }
@@ -118,14 +119,14 @@ extension ProviderConnection {
         }
     }
 
-    /// The request has been decided about, and gives its body away.
+    /// Marks the request as settled and releases its body.
     private func settle(_ stream: StreamID) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
         requests[index].body = []
     }
 
-    /// Tells the observer that no answer comes.
+    /// Reports to the observer that no answer comes.
     private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
         guard let index = requests.index(of: stream), let number = requests[index].watched?.number else { return }
         gateway.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
@@ -137,7 +138,7 @@ extension ProviderConnection {
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired(on: stream)
             answer.value(connection.value)
-            // At once: a request that was answered long after it began may not stay open.
+            // Flush at once, because a request that is answered long after it began must not stay open.
             connection.value.session?.flush()
         }
         rehearsed?.wait(timer, on: stream)

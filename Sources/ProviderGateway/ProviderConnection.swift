@@ -8,41 +8,42 @@ import Rates
 import Synchronization
 import Trust
 
-/// One provider's connection: reads its requests, and answers them.
+/// One provider's connection. It reads requests and answers them.
 ///
-/// All but ``answer(_:with:)`` happens on the connection's event loop. The requests of one read go to `Delivery`
-/// together, and what it answers at once goes out in one write.
+/// Everything except ``answer(_:with:)`` runs on the connection's event loop. The requests of one read go to
+/// `Delivery` together, and the answers that come at once go out in one write.
 final class ProviderConnection: HTTP2Connection {
     let gateway: ProviderGateway
     let eventLoop: any EventLoop
-    /// Who it is, where it presented a certificate; provider tokens are ignored then (Guide, Table 8-2).
+    /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored (Guide,
+    /// Table 8-2).
     private let certificate: ProviderIdentity?
     private let hasCertificate: Bool
     private let peer: String
-    /// As observers count connections; 0 where there are none.
+    /// The connection's number for observers; 0 if there are none.
     private let number: UInt64
-    /// Whether the request whose headers come now is observed.
+    /// Whether the request whose headers are being read is observed.
     private var isWatching = false
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
     var batch: [Submission] = []
     /// Nil until a rehearsal does something to the connection.
     var rehearsed: RehearsedConnection?
-    /// What `strict` finds in how the client encodes its requests.
+    /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
-    /// Requests that have ended, one with a device token whose key has to be looked for first: what came after it waits as
-    /// well, so that all are accepted in their order.
+    /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
+    /// requests wait as well, so that all are accepted in order.
     private var waiting = WaitingRequests()
     var response: ProviderResponse
     private var memory = ProviderMemory()
     private var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
-    /// A good provider token came.
-    private(set) var hasShownTrust = false
+    /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
+    private(set) var hasShownTrust: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
-    /// Since when the client owes an acknowledgement of SETTINGS.
+    /// The time since when the client has to acknowledge SETTINGS.
     private var unacknowledged: NIODeadline?
     private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
@@ -53,6 +54,7 @@ final class ProviderConnection: HTTP2Connection {
         self.gateway = gateway
         self.certificate = certificate
         hasCertificate = certificate != nil
+        hasShownTrust = hasCertificate
         eventLoop = channel.eventLoop
         peer = channel.remoteAddress?.host ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
@@ -79,7 +81,7 @@ final class ProviderConnection: HTTP2Connection {
         }
         guard let header = RequestHeader(name: name) else { return }
         if header == .authorization, hasCertificate { return }
-        // In one go: this is the place where most of a request's time goes.
+        // One access to the table, because this is the hottest path of a request.
         requests.update(stream) { request in
             request.note(header)
             switch header {
@@ -100,36 +102,39 @@ final class ProviderConnection: HTTP2Connection {
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
     }
 
-    /// What the sender of a request means for the connection: the first good provider token opens it for many requests,
-    /// a bad one closes it again until the next good one (Guide, 2.3.3); a bad certificate ends it.
-    /// - Parameter wasLookedAt: false for a request that was refused for its shape alone; its good provider token says
-    ///   nothing of whose the connection is.
+    /// Applies the result for a request's sender to the connection. The first valid provider token opens it for many
+    /// requests, an invalid one limits it again until the next valid one (Guide, 2.3.3), and an invalid certificate
+    /// ends it.
+    /// - Parameter wasLookedAt: false if the request was refused for its shape. Its provider token then says nothing
+    ///   about the connection's owner.
     private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
         switch sender {
         case .token(let token):
             guard wasLookedAt else { return }
-            hasShownTrust = true
             memory.bind(to: token)
-            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.limits.concurrentStreams)
+            hasShownTrust = true
+            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.load.streams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
             case .tooManyProviderTokenUpdates: return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
-            // The token is good, on another connection.
+            // The token is valid on another connection.
             case .unrelatedKeyIDInToken: return
             default: break
             }
+            hasShownTrust = false
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
             gateway.limitLog.struck(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
-        case .certificate, .unknown, .undecided:
+        case .certificate, .management, .unknown, .undecided:
             break
         }
     }
 
-    /// The header list is longer than APNs takes; there is no reason for it in the table, so the nearest one says so.
+    /// Rejects a request whose header list is longer than APNs allows. The table has no reason for this, so the
+    /// closest one is used.
     func headersTooLarge(_ stream: StreamID) -> Bool {
         let limit = gateway.sessionConfiguration(for: certificate).maxHeaderListBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
@@ -146,7 +151,7 @@ final class ProviderConnection: HTTP2Connection {
         case .failure where mayBecomeGood(index):
             limit = requests[index].topic.present?.payloadLimit ?? 0
         case .failure(let rejection):
-            // Not kept, and not waited for beyond what any payload may have.
+            // The body is not kept, and its end is not waited for after the size of the largest payload.
             if requests[index].received > Payload.maximumVoIPBytes { return reject(stream, rejection) }
             requests[index].watched?.append(bytes)
             return
@@ -163,7 +168,7 @@ final class ProviderConnection: HTTP2Connection {
     func streamEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         let lacksKey = mayBecomeGood(index)
-        // What is refused whatever comes before it need not wait.
+        // A request that is refused in any case need not wait.
         if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }
         guard lacksKey || !waiting.isEmpty else { return submit(stream) }
         waiting.append(stream)
@@ -204,7 +209,7 @@ final class ProviderConnection: HTTP2Connection {
         var submissions: [Submission] = []
         swap(&submissions, &batch)
         AfterBatch.handOn { gateway.delivery.submit(submissions, answers: self) }
-        // The room is kept for the next read.
+        // Keep the memory for the next read.
         submissions.removeAll(keepingCapacity: true)
         if batch.isEmpty { swap(&submissions, &batch) }
     }
@@ -217,7 +222,7 @@ final class ProviderConnection: HTTP2Connection {
         second = now
         let timeout = gateway.limits.requestTimeout
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
-            // The table changes meanwhile.
+            // The table may have changed since.
             guard let index = requests.index(of: stream) else { continue }
             switch requests[index].overdue(after: timeout, now: now) {
             case .stuck:
@@ -234,12 +239,14 @@ final class ProviderConnection: HTTP2Connection {
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        let streams = gateway.load.look(at: now)
+        if hasShownTrust { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
         checkCertificate()
         checkSettings(now)
         if rehearsed != nil { endHanging(now) }
     }
 
-    /// A certificate that is revoked or expires ends its connections, whether they send or not.
+    /// Ends the connection if its certificate was revoked or has expired, even if it sends nothing.
     private func checkCertificate() {
         guard let certificate else { return }
         defer { memory.endBatch() }
@@ -247,13 +254,14 @@ final class ProviderConnection: HTTP2Connection {
             try check(certificate)
         } catch {
             guard error.reason == .badCertificate else { return }
-            // What has not ended is not waited for.
+            // Requests that have not ended are not waited for.
             for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, error) }
             goAway(error.reason)
         }
     }
 
-    /// A client that never acknowledges a smaller number of streams would keep the larger one.
+    /// Ends the connection if the client does not acknowledge a smaller number of streams, because it could keep
+    /// using the larger one.
     private func checkSettings(_ now: NIODeadline) {
         guard let session, session.hasUnacknowledgedSettings else { return unacknowledged = nil }
         guard let since = unacknowledged else { return unacknowledged = now }
@@ -265,8 +273,8 @@ final class ProviderConnection: HTTP2Connection {
         session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
-    /// A request that did not end in time is answered, so that the provider knows to send it again elsewhere. What was
-    /// handed over already may yet be stored: of that nothing is said.
+    /// Rejects requests that did not end in time, so that the provider sends them again elsewhere. A request that
+    /// was already handed to `Delivery` may still be stored, so it gets no answer here.
     func abandon() {
         for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, Rejection(.shutdown)) }
     }
@@ -292,7 +300,7 @@ extension ProviderConnection {
         }
     }
 
-    /// What the connection's certificate says of a request: who sends it, and to what where it does not say so itself.
+    /// Sets a request's sender from the connection's certificate, and its topic if the request has none.
     private func identify(_ request: inout ProviderRequest, by certificate: ProviderIdentity) {
         do throws(Rejection) {
             try check(certificate)
@@ -311,10 +319,10 @@ extension ProviderConnection {
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
-    /// Seconds since 1970, as certificates count them.
+    /// The time in seconds since 1970, by the machine's clock as for certificates.
     private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
 
-    /// The accounts may have changed since a request's headers: what was revoked meanwhile is worth nothing.
+    /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
     private func checkAgain(
         _ request: ProviderRequest,
         to addressed: ProviderRequest.Addressed,
@@ -334,27 +342,26 @@ extension ProviderConnection {
         }
     }
 
-    /// The request is settled with it, and gives its body away.
+    /// Returns the submission of a request. The request is then settled and has handed over its body.
     private func submission(_ stream: StreamID, _ request: inout ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
         try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
-        guard case .deviceToken(let deviceToken) = request.path else { throw Rejection(.missingDeviceToken) }
         request.id = .value(id)
         let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
         request.isSettled = true
         request.body = []
         return Submission(
             destination: addressed.destination,
-            deviceToken: deviceToken,
+            deviceToken: addressed.deviceToken,
             generation: addressed.generation,
             notification: notification,
             ticket: UInt64(stream.rawValue),
         )
     }
 
-    /// Rejects a request that `Delivery` never had.
+    /// Rejects a request that was not handed to `Delivery`.
     private func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
         let id = requests[index].id.present ?? .random(using: &random)
@@ -388,7 +395,7 @@ extension ProviderConnection {
     }
 
     func answerNow(_ stream: StreamID, _ outcome: Outcome) {
-        // The client may have given up meanwhile.
+        // The client may have cancelled the request meanwhile.
         guard let index = requests.index(of: stream) else { return }
         switch outcome {
         case .accepted:
@@ -405,7 +412,7 @@ extension ProviderConnection {
                 gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
             }
             refuse(stream, rejection)
-            // The service itself is at fault: another connection may reach one that is not.
+            // The fault is the service's own. Another connection may reach a service without the fault.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
         }
     }
@@ -419,14 +426,15 @@ extension ProviderConnection {
     }
 }
 
-// What observers are shown.
+// Reporting requests to observers.
 extension ProviderConnection {
-    /// Tells the observer what was decided about a request.
-    /// - Parameter submission: what is about to be handed over; nil if the request is rejected.
-    /// - Returns: what is to be done; nil if nobody observes the request.
+    /// Reports the decision about a request to the observer.
+    /// - Parameter submission: the submission that is about to be handed over; nil if the request is rejected.
+    /// - Returns: What to do with the request; nil if nobody observes it.
     private func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
         guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
         guard let id = requests[index].id.present else { return nil }
+        if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
         let facts = requests[index].facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))
@@ -443,7 +451,8 @@ extension ProviderConnection {
 
 // Device tokens whose key another node may have made.
 extension ProviderConnection {
-    /// Whether a request is refused for its device token alone, and for want of a key that may be there.
+    /// Returns whether a request is refused only for its device token, and only because a key that may exist is
+    /// missing here.
     private func mayBecomeGood(_ index: Int) -> Bool {
         gateway.rules.tokenKeys.mayLackKeys && requests[index].hasUnopenedToken
     }
@@ -463,9 +472,9 @@ extension ProviderConnection {
         }
     }
 
-    /// The keys have been asked for: those who waited for that are decided, and what came after them, up to the next one
-    /// that has to be asked for.
-    /// - Parameter isAnswered: false where the store could not be asked. Then it is not certain that a token is bad.
+    /// Handles the end of a look-up of keys: decides the requests that waited for it, and those after them up to the
+    /// next one that needs a look-up.
+    /// - Parameter isAnswered: false if the store could not be asked. It is then unknown whether a token is invalid.
     private func searched(isAnswered: Bool) {
         let sought = waiting.endSearch()
         var taken = 0
@@ -492,8 +501,8 @@ extension Rejection {
         .serviceUnavailable, detail: "The key of the device token could not be looked up.")
 }
 
-/// The one way in from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// class cannot show to the compiler; ``late`` alone is shared, behind its lock.
+/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
+/// compiler cannot see. Only ``late`` is shared, behind its lock.
 extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
         if eventLoop.inEventLoop {
@@ -510,7 +519,7 @@ extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
         }
     }
 
-    /// - Parameter add: adds at least one to those that wait for the event loop.
+    /// - Parameter add: adds at least one answer to those that wait for the event loop.
     private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
         let isFirst = late.withLock { late in
             defer { add(&late) }

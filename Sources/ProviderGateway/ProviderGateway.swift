@@ -6,21 +6,22 @@ package import NIOCore
 package import Notifications
 package import Trust
 
-/// The provider API of one environment (Guide, 2.3): what stands behind its listener.
+/// The provider API of one environment (Guide, 2.3).
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
-    /// Whether answers say more than the reason: in the development environment, unless somebody has switched it off.
+    /// Whether answers have the key `detail`: in the development environment, unless it was switched off.
     let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
-    /// Nil where nobody may observe requests.
+    /// The observer of requests; nil if requests must not be observed.
     let watch: RequestWatch?
     let limits: ProviderLimits
+    let load: StreamLoad
     let limitLog: LimitLog
     let clock: ServiceClock
 
@@ -28,6 +29,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: told of limits that strike.
     package init(
@@ -41,6 +43,7 @@ package final class ProviderGateway: HTTP2Service {
         accounts: any Accounts,
         delivery: Delivery,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
+        names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -49,7 +52,8 @@ package final class ProviderGateway: HTTP2Service {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
-        rules = RequestRules(environment: environment, conformance: conformance, tokenKeys: tokenKeys)
+        rules = RequestRules(
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
@@ -57,6 +61,7 @@ package final class ProviderGateway: HTTP2Service {
         self.deliveryLog = deliveryLog
         self.watch = watch
         self.limits = limits
+        load = StreamLoad(full: limits.concurrentStreams, delivery: delivery)
         self.limitLog = limitLog
         self.clock = clock
     }
@@ -65,15 +70,16 @@ package final class ProviderGateway: HTTP2Service {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
         // One until the first valid provider token; a certificate has shown already who it is (Guide, 2.3.3).
-        configuration.announcedConcurrentStreams = peer == nil ? 1 : limits.concurrentStreams
+        configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // A client that still sends a body that is too long is to read why.
         configuration.resetsAfterEarlyAnswer = false
-        configuration.observesEncoding = rules.conformance == .strict
+        // The report wants to know as well.
+        configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
         return configuration
     }
 
-    /// Providers alone, with a certificate of ours that nobody has revoked. Its environment is judged later, so that the
-    /// provider hears why.
+    /// Admits only providers with a certificate of this service that was not revoked. The environment is checked
+    /// later, so that the provider gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)

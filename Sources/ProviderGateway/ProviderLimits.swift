@@ -1,25 +1,25 @@
 package import NIOCore
 package import Rates
 
-/// The named bounds of the provider API, each with the reason for its value.
+/// The named limits of the provider API, each with the reason for its value.
 package struct ProviderLimits: Sendable, Hashable {
-    /// How many requests a connection may have open once it has shown a valid provider token: what real connections
-    /// announce (500, 1,000 or 1,500).
+    /// The largest number of open requests of a connection that has shown a valid provider token. It is in the range
+    /// that real services announce (500, 1,000 or 1,500).
     package var concurrentStreams = 1000
 
-    /// How often the provider token of a connection may change: once in twenty minutes (docs/current-apns.md;
-    /// the guide asks for one token for all requests of its hour, 2.3.3.1).
+    /// The rate at which the provider token of a connection may change: once in twenty minutes
+    /// (docs/current-apns.md; the Guide requires one token for all requests of an hour, 2.3.3.1).
     package var tokenUpdates = Rate(burst: 1, perSecond: 1 / 1200)
 
-    /// How many provider tokens may fail on a connection. Each costs a verification, many times what a request costs;
-    /// beyond it the connection ends.
+    /// The rate of invalid provider tokens on a connection. Verifying one costs much more than a request. Beyond the
+    /// rate the connection ends.
     package var failedTokens = Rate(burst: 100, perSecond: 100 / 60)
 
-    /// How long a request's headers, and then its body, may take: senders are machines on good lines, and an open
-    /// request costs memory.
+    /// The time for a request's headers, and then for its body. Providers have fast connections, and an open request
+    /// uses memory.
     package var requestTimeout = TimeAmount.seconds(10)
 
-    /// How long a connection may be without a request: apps that send rarely are better off with a new connection.
+    /// The time that a connection may have no request. A provider that sends rarely can open a new connection.
     package var idleTimeout = TimeAmount.minutes(10)
 
     package init() {}

@@ -3,27 +3,28 @@ import Notifications
 import Rates
 import Trust
 
-/// What a connection remembers from one request to the next, because most of its requests say the same: the provider
-/// token and the topic. Good for one version of the accounts, so that every change takes effect at once.
+/// The values that a connection remembers between requests because most requests repeat them: the provider token and
+/// the topic. They are valid for one version of the accounts, so every change takes effect at once.
 struct ProviderMemory {
     private var accounts = AccountsSnapshot()
     private var areAccountsCurrent = true
-    /// When this batch came, in seconds since 1970.
+    /// The time of this batch, in seconds since 1970.
     private var now = 0.0
-    /// Whether both are those of this batch.
+    /// Whether the accounts and the time are those of this batch.
     private var isCurrent = false
     private var authorization: [UInt8] = []
     private var updates = RateBucket()
-    /// The connection's first good provider token. The connection serves no other team, and no key of another scope.
+    /// The connection's first valid provider token. The connection accepts no other team, and no key of another
+    /// scope.
     private var first: VerifiedProviderToken?
     private var token: VerifiedProviderToken?
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
 
-    /// The next batch looks at the accounts again.
+    /// Makes the next batch read the accounts and the time again.
     mutating func endBatch() { isCurrent = false }
 
-    /// The verified token of an `authorization` header.
+    /// Returns the verified token of an `authorization` header.
     mutating func token(
         _ value: Span<UInt8>,
         gateway: ProviderGateway,
@@ -49,7 +50,7 @@ struct ProviderMemory {
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now)
         try checkRelation(of: verified)
-        // Before the connection has a team, no request has counted.
+        // Before the connection has a team, changes do not count.
         let isUpdate = first != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
@@ -60,8 +61,8 @@ struct ProviderMemory {
         return verified
     }
 
-    /// Another key of the same scope is a rotation. One for another environment or for other apps is not related to the
-    /// first (docs/current-apns.md).
+    /// Refuses a key that is not related to the first one: a key for another environment or other apps
+    /// (docs/current-apns.md). Another key of the same scope is a rotation and is accepted.
     private func checkRelation(of verified: VerifiedProviderToken) throws(Rejection) {
         guard let first else { return }
         guard first.team == verified.team else {
@@ -76,12 +77,12 @@ struct ProviderMemory {
         }
     }
 
-    /// The connection serves the team of this token from now on, and keys of its scope.
+    /// Binds the connection to the token's team and to keys of its scope.
     mutating func bind(to token: VerifiedProviderToken) {
         if first == nil { first = token }
     }
 
-    /// What an `apns-topic` header names.
+    /// Returns the topic of an `apns-topic` header.
     mutating func topic(
         _ value: Span<UInt8>,
         gateway: ProviderGateway,
@@ -102,7 +103,7 @@ struct ProviderMemory {
         return .value(addressed)
     }
 
-    /// What a certificate's default topic names.
+    /// Returns the default topic of a certificate.
     mutating func topic(_ name: String, gateway: ProviderGateway) -> AddressedTopic {
         let snapshot = current(gateway)
         if let topic, topic.name == name { return topic }
@@ -112,26 +113,26 @@ struct ProviderMemory {
         return addressed
     }
 
-    /// The version of the accounts as of this batch.
+    /// Returns the version of the accounts for this batch.
     mutating func version(_ gateway: ProviderGateway) -> UInt64 {
         refresh(gateway)
         return accounts.version
     }
 
-    /// Whether the accounts may be relied upon, as of this batch.
+    /// Returns whether the accounts can be relied on, for this batch.
     mutating func isCurrent(_ gateway: ProviderGateway) -> Bool {
         refresh(gateway)
         return areAccountsCurrent
     }
 
-    /// The accounts as of this batch. What was remembered of older ones is forgotten.
+    /// Returns the accounts for this batch. Values that were remembered for older accounts are removed.
     mutating func current(_ gateway: ProviderGateway) -> AccountsSnapshot {
         refresh(gateway)
         return accounts
     }
 
-    /// Looks at the accounts and the clock once for each batch. A request that says what the last one said goes no
-    /// further: a snapshot handed out costs a reference to each of its tables.
+    /// Reads the accounts and the clock once for each batch. A request that repeats the last one needs nothing more,
+    /// because handing out a snapshot costs a reference to each of its tables.
     private mutating func refresh(_ gateway: ProviderGateway) {
         guard !isCurrent else { return }
         let newest = gateway.accounts.current

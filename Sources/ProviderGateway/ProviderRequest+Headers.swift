@@ -1,7 +1,8 @@
 import Notifications
+import Trust
 
 extension ProviderRequest {
-    /// Reads a header whose value needs nothing but itself.
+    /// Parses a header whose value can be checked by itself.
     mutating func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         switch header {
         case .method: isPost = value.isEqual(to: "POST")
@@ -16,7 +17,7 @@ extension ProviderRequest {
         }
     }
 
-    /// `/3/device/` and the device token in hexadecimal digits.
+    /// Parses `/3/device/` and the device token in hexadecimal digits.
     private static func path(_ value: Span<UInt8>) -> Path {
         let prefix: StaticString = "/3/device"
         let prefixCount = prefix.utf8CodeUnitCount
@@ -32,9 +33,14 @@ extension ProviderRequest {
                 return .badDeviceToken("Character \(index + 1) of the device token is not a hexadecimal digit.")
             }
         }
-        return .badDeviceToken(
-            "The device token has \(digits.count) digits; this service gives out tokens of \(DeviceToken.byteCount * 2)."
-        )
+        if let bytes = Hexadecimal.bytes(digits.text), NamedTokens.byteCounts.contains(bytes.count) {
+            return .otherDeviceToken(bytes)
+        }
+        return .badDeviceToken(otherSize(digits.count))
+    }
+
+    static func otherSize(_ digits: Int) -> String {
+        "The device token has \(digits) digits; no device token of this service has so many."
     }
 
     private static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {
@@ -57,7 +63,7 @@ extension ProviderRequest {
     }
 
     private static func pushType(_ value: Span<UInt8>) -> Field<PushType> {
-        // Compared on bytes: this stands in most requests.
+        // Compare the bytes, because most requests have one of these two.
         if value.isEqual(to: "alert") { return .value(.alert) }
         if value.isEqual(to: "background") { return .value(.background) }
         if let type = PushType(rawValue: value.text) { return .value(type) }
@@ -67,7 +73,7 @@ extension ProviderRequest {
 
     private static func collapseID(_ value: Span<UInt8>) -> Field<CollapseIdentifier> {
         guard !value.isEmpty else { return .absent }
-        // To replace what is not UTF-8 would make two identifiers alike.
+        // Replacing invalid UTF-8 could make two identifiers equal.
         guard let text = value.validText else { return .bad("apns-collapse-id is not text in UTF-8.") }
         if let identifier = CollapseIdentifier(rawValue: text) { return .value(identifier) }
         return .bad(
@@ -75,7 +81,7 @@ extension ProviderRequest {
         )
     }
 
-    /// Digits alone, without sign or space, that fit 64 bits.
+    /// Parses a number that fits into 64 bits and has only digits, without sign or space.
     private static func wholeNumber(_ value: Span<UInt8>) -> UInt64? {
         guard (1...20).contains(value.count) else { return nil }
         var number: UInt64 = 0

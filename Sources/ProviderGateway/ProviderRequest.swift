@@ -4,30 +4,34 @@ import NIOCore
 import Notifications
 import Trust
 
-/// One request as far as it has been read: every header as its value, none as text unless it is kept.
+/// A request, as far as it has been read. Header values are parsed and not kept as text unless needed.
 struct ProviderRequest {
-    /// A header's value: not there, good, or bad with a sentence that says why.
+    /// A header's value: missing, valid, or invalid with a sentence that says why.
     enum Field<Value> {
         case absent
         case value(Value)
         case bad(String)
     }
 
-    /// What `:path` named (Guide, Table 8-1).
+    /// The content of `:path` (Guide, Table 8-1).
     enum Path {
         case bad
         case withoutDeviceToken
         case deviceToken(DeviceToken)
+        /// Bytes that can only be a device token that a test has named: the service gives out none of this size.
+        case otherDeviceToken([UInt8])
         /// Something stands in the place of the device token that is none.
         case badDeviceToken(String)
     }
 
-    /// Who sends it, by the connection's certificate or the request's provider token.
+    /// The sender, from the connection's certificate or the request's provider token.
     enum Sender {
         case unknown
         case token(VerifiedProviderToken)
         case certificate(ProviderIdentity)
         case rejected(Rejection)
+        /// Whoever has the key of the management API, who needs no provider trust.
+        case management
         /// Nobody can be trusted now: the accounts may have changed without this node's knowing.
         case undecided
     }
@@ -42,42 +46,44 @@ struct ProviderRequest {
     var collapseID = Field<CollapseIdentifier>.absent
     var topic = Field<AddressedTopic>.absent
     var isCompressed = false
-    /// The first header of the API that stood in the request twice.
+    /// The first header of the API that the request has twice.
     var repeated: RequestHeader?
     var body: [UInt8] = []
-    /// All bytes of the body that came, kept or not.
+    /// The number of body bytes that have arrived, whether kept or not.
     var received = 0
-    /// The first thing that the Guide wants encoded otherwise; looked for with `strict` alone.
+    /// The first violation of the Guide's rules for encoding; checked with `strict` only.
     var encodingFault: EncodingPractice.Fault?
-    /// When it began, to the second.
+    /// The time at which it began, in whole seconds.
     let began: NIODeadline
-    /// What the headers alone decided; nil until they have ended.
+    /// The decision from the headers alone; nil until they have ended.
     var verdict: Result<Addressed, Rejection>?
-    /// The version of the accounts by which they did.
+    /// The version of the accounts for that decision.
     var accountsVersion: UInt64 = 0
-    /// It has been answered, or handed over to be answered.
+    /// Whether it was answered, or handed over to be answered.
     var isSettled = false
     var isAnswered = false
-    /// Nil unless somebody observes.
+    /// The observed request; nil if nobody observes it.
     var watched: WatchedRequest?
 
     private var seen: UInt16 = 0
 
     init(began: NIODeadline) { self.began = began }
 
-    /// What is to be done about it now; nil while it is in time.
+    /// Returns what to do if the request takes too long; nil if it is in time.
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
     }
 
-    /// What the headers address, once they have passed every check that needs no body.
+    /// The destination of the headers, after they have passed all checks that need no body.
     struct Addressed {
         var destination: Destination
         var generation: UInt32
         var topic: AddressedTopic
+        /// As the provider named it, or the one that the service sealed in the place of one of another size.
+        var deviceToken: DeviceToken
     }
 
-    /// Decides what the headers alone decide.
+    /// Decides what can be decided from the headers alone.
     mutating func decide(by rules: RequestRules) {
         do throws(Rejection) {
             verdict = .success(try rules.check(self))
@@ -86,30 +92,32 @@ struct ProviderRequest {
         }
     }
 
-    /// Whether it is refused for a device token that no known key opens, and for nothing else so far.
+    /// Whether it was refused only because no known key opens its device token.
     var hasUnopenedToken: Bool {
         guard case .deviceToken = path, case .failure(let rejection) = verdict else { return false }
         return rejection.reason == .badDeviceToken
     }
 
-    /// Whether it came as far as who sends it: one that is refused for its shape alone did not.
+    /// Returns whether the request passed the shape checks, so that its sender was checked.
     func wasLookedAt(by rules: RequestRules) -> Bool {
         if case .failure = verdict { rules.hasShape(self) } else { true }
     }
 
-    /// Notes that a header is there; the second time it counts as repeated.
+    /// Records that the request has a header. A second occurrence counts as repeated.
     mutating func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
     }
 
-    /// What the delivery log is told of a request that is rejected.
+    /// Returns the subject that the delivery log records for a rejected request.
     func subject(_ id: NotificationID) -> NotificationSubject {
         let address: NotificationSubject.Address
         if case .success(let addressed) = verdict {
             address = .destination(addressed.destination, generation: addressed.generation)
         } else if case .deviceToken(let token) = path {
             address = .deviceToken(token.array)
+        } else if case .otherDeviceToken(let token) = path {
+            address = .deviceToken(token)
         } else {
             address = .unknown
         }

@@ -8,14 +8,14 @@ struct ProviderResponse {
     private let hasDetail: Bool
     private var headers = HeaderBlock()
 
-    /// - Parameter hasDetail: whether answers have the key `detail`, for developers.
+    /// - Parameter hasDetail: whether answers have the key `detail`, which is for developers.
     init(environment: Environment, hasDetail: Bool) {
         self.environment = environment
         self.hasDetail = hasDetail
     }
 
-    /// 200, with an empty body. In the development environment `apns-unique-id` is the identifier to look for in the
-    /// delivery log.
+    /// Returns the headers of a 200, which has an empty body. In the development environment `apns-unique-id` is the
+    /// identifier to search for in the delivery log.
     mutating func accepted(_ id: NotificationID) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
@@ -25,7 +25,7 @@ struct ProviderResponse {
         return headers
     }
 
-    /// Every other status, with a JSON dictionary.
+    /// Returns the headers and the body of any other status. The body is a JSON dictionary.
     /// - Parameter retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
@@ -40,12 +40,13 @@ struct ProviderResponse {
         return (headers, Self.body(rejection, hasDetail: hasDetail))
     }
 
-    /// As the request had it (Table 8-3). Its value does not come again: it stays out of the peer's table of headers.
+    /// Writes the identifier in the spelling of the request (Table 8-3). Its value does not repeat, so it stays out
+    /// of the peer's header table.
     private mutating func append(_ id: InlineArray<36, UInt8>) {
         headers.append("apns-id", id.span, indexing: .never)
     }
 
-    /// The dictionary of Table 8-5; GOAWAY carries it too. `detail` is for developers alone.
+    /// Returns the dictionary of Table 8-5. GOAWAY has it too. `detail` is only for developers.
     static func body(_ rejection: Rejection, hasDetail: Bool) -> ByteBuffer {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
         if let timestamp = rejection.timestamp { text += #","timestamp":\#(timestamp)"# }

@@ -6,14 +6,14 @@ import Rates
 import Synchronization
 package import Trust
 
-/// The provider tokens of all connections: each is verified once, remembered, and worth nothing from the moment its
+/// The provider tokens of all connections. Each is verified once and remembered, and becomes invalid as soon as its
 /// key is revoked.
 package final class ProviderTokens: Sendable {
     private let verifier: Mutex<ProviderTokenVerifier>
     private let accounts: any Accounts
     private let limitLog: LimitLog
 
-    /// - Parameter limitLog: told when a token is forgotten for want of room.
+    /// - Parameter limitLog: records when a token is forgotten because there is no room for it.
     package init(verifier: ProviderTokenVerifier, accounts: any Accounts, limitLog: LimitLog) {
         self.verifier = Mutex(verifier)
         self.accounts = accounts
@@ -37,7 +37,7 @@ package final class ProviderTokens: Sendable {
             try remembered.check(environment: environment, now: now)
             return remembered
         }
-        // Outside the lock: a verification takes longer than everything else that a request needs.
+        // Verify outside the lock, because this takes longer than everything else in a request.
         let rules = verifier.withLock { $0.rules }
         let verified = try rules.verify(
             authorization: authorization, environment: environment, now: now,
@@ -48,8 +48,8 @@ package final class ProviderTokens: Sendable {
         return verified
     }
 
-    /// Forgets the tokens of keys as they are revoked, deleted or changed, until the task is cancelled. What they are
-    /// worth does not depend on it: each use looks the key up.
+    /// Forgets the tokens of keys that are revoked, deleted or changed, until the task is cancelled. Their validity
+    /// does not depend on it, because each use checks the key.
     package func run() async {
         var known: [KeyID: TeamKey] = [:]
         for await snapshot in accounts.changes() {
@@ -60,12 +60,12 @@ package final class ProviderTokens: Sendable {
         }
     }
 
-    /// The number of tokens remembered.
+    /// The number of remembered tokens.
     var rememberedCount: Int { verifier.withLock { $0.rememberedCount } }
 }
 
 extension VerifiedProviderToken {
-    /// Whether the accounts have the key still, as it was when it verified the token: another one may have got its name.
+    /// Returns whether the accounts still have the key unchanged. A different key may have got the same identifier.
     func isGood(in accounts: AccountsSnapshot) -> Bool {
         guard let key = accounts.keys[key], key.revoked == nil else { return false }
         return key.team == team && key.publicKey == publicKey && key.bundleIDs == bundleIDs
@@ -74,9 +74,9 @@ extension VerifiedProviderToken {
 }
 
 extension ProviderKey {
-    /// - Returns: nil when the key is revoked, or does not hold a point on the curve.
+    /// - Returns: nil if the key is revoked or is not a point on the curve.
     fileprivate init?(_ key: TeamKey) {
-        // A stored key that cannot be read is as good as none.
+        // A stored key that cannot be read counts as missing.
         guard key.revoked == nil, let point = try? P256.Signing.PublicKey(x963Representation: key.publicKey) else {
             return nil
         }

@@ -3,26 +3,26 @@ import Matching
 import NIOCore
 import Notifications
 
-/// What rehearsals have done to a connection, and will do. All of it is bounded by the streams that the connection has open,
-/// and ends with them.
+/// The faults that rehearsals have planned or caused on a connection. The connection's open streams limit them, and
+/// they end with these streams.
 struct RehearsedConnection {
-    /// What goes wrong with answers that have not come yet.
+    /// The faults of answers that have not come yet.
     private var faults: [StreamID: RequestFault] = [:]
-    /// Answers that are late.
+    /// The timers of delayed answers.
     private var timers: [StreamID: Scheduled<Void>] = [:]
-    /// Since when a request hangs.
+    /// The requests that hang, with the time since when they do.
     private(set) var hanging: [StreamID: NIODeadline] = [:]
-    /// Instead of the gateway's own number.
+    /// The number of streams to announce instead of the gateway's own number.
     var concurrentStreams: Int?
     private var goAway: GoAway?
 
     private struct GoAway {
         var reason: Rejection.Reason
-        /// How many more requests are answered before.
+        /// The number of requests that are still answered before it.
         var left: Int
     }
 
-    /// The streams whose answers are late or never come.
+    /// The streams whose answers are delayed or never come.
     var held: [StreamID] { Array(hanging.keys) + Array(timers.keys) }
 
     mutating func set(_ fault: RequestFault, on stream: StreamID) { faults[stream] = fault }
@@ -37,28 +37,28 @@ struct RehearsedConnection {
 
     mutating func timerFired(on stream: StreamID) { timers[stream] = nil }
 
-    /// The stream is gone.
+    /// Removes a stream that has ended.
     mutating func forget(_ stream: StreamID) {
         faults[stream] = nil
         hanging[stream] = nil
         timers.removeValue(forKey: stream)?.cancel()
     }
 
-    /// Of several GOAWAYs, the one that is due first.
+    /// Plans a GOAWAY. If several are planned, the first one that is due counts.
     mutating func plan(_ reason: Rejection.Reason, after left: Int) {
         guard left < goAway?.left ?? .max else { return }
         goAway = GoAway(reason: reason, left: left)
     }
 
-    /// A request was answered.
-    /// - Returns: the reason of the GOAWAY that is due.
+    /// Counts a request that was answered.
+    /// - Returns: The reason of the GOAWAY that is now due; nil if none is.
     mutating func countAnswer() -> Rejection.Reason? {
         guard let planned = goAway else { return nil }
         goAway?.left -= 1
         return planned.left <= 1 ? takeGoAway() : nil
     }
 
-    /// The reason of a GOAWAY that waits for no answer.
+    /// Returns the reason of a GOAWAY that waits for no answer; nil if there is none.
     mutating func dueGoAway() -> Rejection.Reason? { goAway?.left == 0 ? takeGoAway() : nil }
 
     private mutating func takeGoAway() -> Rejection.Reason? {

@@ -1,7 +1,7 @@
 import Notifications
 
-/// The request headers that the provider API knows (Guide, Tables 8-1 and 8-2; `apns-push-type` came later). All
-/// others are ignored.
+/// The request headers of the provider API (Guide, Tables 8-1 and 8-2; `apns-push-type` came later). All others are
+/// ignored.
 enum RequestHeader: UInt16, CaseIterable {
     case method = 1
     case path = 2
@@ -12,10 +12,10 @@ enum RequestHeader: UInt16, CaseIterable {
     case topic = 64
     case collapseID = 128
     case pushType = 256
-    /// Known because a body must not be compressed.
+    /// Checked because a body must not be compressed.
     case contentEncoding = 512
 
-    /// Tells a header by the bytes of its name. Length and one byte leave a single candidate.
+    /// Finds a header by the bytes of its name. The length and one byte leave a single candidate.
     init?(name: Span<UInt8>) {
         let candidate: RequestHeader
         switch name.count {
@@ -32,7 +32,7 @@ enum RequestHeader: UInt16, CaseIterable {
         self = candidate
     }
 
-    /// The name as it stands on the wire.
+    /// The name in the request.
     var name: StaticString {
         switch self {
         case .method: ":method"

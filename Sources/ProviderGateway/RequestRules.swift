@@ -2,22 +2,24 @@ import Delivery
 import Notifications
 import Trust
 
-/// Which requests are good, and which reason wins where several things are wrong: the checks in their one order.
+/// The checks of a request in their fixed order, which decides the reason if several things are wrong.
 ///
-/// The order is documented in docs/provider-api.md: what the request is, who sends it, what its headers say, what it
-/// may reach, and last what it carries.
+/// docs/provider-api.md documents the order: the shape of the request, its sender, its headers, the topic and device
+/// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
     let conformance: Conformance
     let tokenKeys: SharedTokenKeys
+    /// Device tokens that tests have named; nil outside the development environment.
+    var names: NamedTokens?
 
-    /// Decides all that the headers alone can decide.
+    /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
         try checkShape(request)
         try checkTrust(request)
         try checkFields(request)
         let topic = try checkTopic(request)
-        let contents = try open(request.path)
+        let (contents, deviceToken) = try open(request.path, app: topic.app)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
             throw Rejection(.deviceTokenNotForTopic, detail: detail)
@@ -26,16 +28,25 @@ struct RequestRules: Sendable {
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
             generation: contents.generation,
             topic: topic,
+            deviceToken: deviceToken,
         )
     }
 
     /// Opens the device token: only the service can read it (Guide, 2.1.4).
-    private func open(_ path: ProviderRequest.Path) throws(Rejection) -> DeviceTokenContents {
+    /// - Parameter app: the one that the request addresses, for a device token that has been named for several.
+    private func open(
+        _ path: ProviderRequest.Path,
+        app: App?,
+    ) throws(Rejection) -> (DeviceTokenContents, DeviceToken) {
         switch path {
         case .deviceToken(let token):
-            if let contents = tokenKeys.open(token, environment: environment) { return contents }
+            if let contents = tokenKeys.open(token, environment: environment) { return (contents, token) }
+            if let meaning = names?.meaning(of: token.array, app: app?.id) { return (meaning.contents, token) }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
             throw Rejection(.badDeviceToken, detail: detail)
+        case .otherDeviceToken(let token):
+            if let meaning = names?.meaning(of: token, app: app?.id) { return (meaning.contents, meaning.sealed) }
+            throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
         case .bad, .withoutDeviceToken:
@@ -43,7 +54,7 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Whether the request came as far as who sends it.
+    /// Returns whether the request passes the shape checks.
     func hasShape(_ request: ProviderRequest) -> Bool {
         do {
             try checkShape(request)
@@ -53,21 +64,21 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The method, the path, and nothing twice.
+    /// Checks the shape: the method, the path, and that no header occurs twice.
     private func checkShape(_ request: ProviderRequest) throws(Rejection) {
         guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
         switch request.path {
         case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
         case .withoutDeviceToken:
             throw Rejection(.missingDeviceToken, detail: "The path has no device token at its end.")
-        case .deviceToken, .badDeviceToken: break
+        case .deviceToken, .otherDeviceToken, .badDeviceToken: break
         }
         if let header = request.repeated {
             throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
         }
     }
 
-    /// The certificate or the provider token, as the connection has judged it.
+    /// Checks the sender: the certificate or the provider token, as the connection has verified it.
     private func checkTrust(_ request: ProviderRequest) throws(Rejection) {
         switch request.sender {
         case .unknown:
@@ -75,13 +86,13 @@ struct RequestRules: Sendable {
             throw Rejection(.missingProviderToken, detail: detail)
         case .rejected(let rejection): throw rejection
         case .undecided: throw .accountsNotCurrent
-        case .token, .certificate: break
+        case .token, .certificate, .management: break
         }
     }
 
-    /// Each header by itself.
+    /// Checks each header by itself.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
-        // No reason of the table is about this; the nearest says that it is not allowed.
+        // No reason of the table fits. The closest one says that this is not allowed.
         if conformance == .strict, let fault = request.encodingFault {
             throw Rejection(.forbidden, detail: fault.text)
         }
@@ -99,8 +110,8 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// The topic: that there is one, that it can be one, that the sender may send to it, and that the push type goes
-    /// with it.
+    /// Checks the topic: that the request has one, that it is valid, that the sender may send to it, and that the
+    /// push type fits.
     private func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
         let topic: AddressedTopic
         switch request.topic {
@@ -111,7 +122,7 @@ struct RequestRules: Sendable {
         let app = try allowedApp(topic, request.sender)
         guard case .value(let type) = request.pushType else { return topic }
         guard let kind = type.topicKind else {
-            // Device management: the topic is the UID of the certificate's subject.
+            // For device management, the topic is the UID of the certificate's subject.
             guard case .certificate(let certificate) = request.sender, topic.name == certificate.uid else {
                 let detail = "The push type mdm goes with the topic that is the UID of a provider certificate."
                 throw Rejection(.topicDisallowed, detail: detail)
@@ -130,7 +141,7 @@ struct RequestRules: Sendable {
         return "With a provider token the apns-topic header is required."
     }
 
-    /// The app that a topic reaches, where the sender may send to it.
+    /// Returns the app with this topic if the sender may send to it.
     private func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
         switch sender {
         case .token(let token):
@@ -150,12 +161,17 @@ struct RequestRules: Sendable {
                 throw Rejection(.forbidden, detail: detail)
             }
             return app
+        case .management:
+            guard let app = topic.app else {
+                throw Rejection(.topicDisallowed, detail: "There is no app with the topic \(topic.name).")
+            }
+            return app
         case .unknown, .rejected, .undecided:
             throw Rejection(.forbidden)
         }
     }
 
-    /// Reads the body and puts the notification together.
+    /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,
         to topic: AddressedTopic,
@@ -187,9 +203,10 @@ struct RequestRules: Sendable {
         )
     }
 
-    /// It is an error to use priority 10 for what contains only content-available (Guide, Table 8-2); a background
-    /// notification likewise. Where the header is missing the service takes such a notification as 5. That is for the app's
-    /// own topic, if the push type is `background` or missing: a call or a complication is urgent with any payload.
+    /// Returns the priority. Priority 10 is an error for a payload with only content-available (Guide, Table 8-2),
+    /// and for a background notification. If the header is missing, the service uses 5 for such a notification. This
+    /// applies to the app's own topic if the push type is `background` or missing: a call or a complication is
+    /// urgent with any payload.
     private func priority(
         of request: ProviderRequest,
         to topic: AddressedTopic,
@@ -216,7 +233,7 @@ struct RequestRules: Sendable {
 }
 
 extension ProviderRequest.Field {
-    /// The value, where there is a good one.
+    /// The value if it is valid, otherwise nil.
     var present: Value? {
         if case .value(let value) = self { value } else { nil }
     }

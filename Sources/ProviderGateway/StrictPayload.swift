@@ -1,12 +1,13 @@
 import Notifications
 
-/// What `strict` asks of a payload's keys: Table 9-1 of the Guide, and what came later (docs/current-apns.md). The system on
-/// the device ignores what it does not know, so a misspelt key goes unnoticed otherwise.
+/// The rules of `strict` for a payload's keys: Table 9-1 of the Guide and later keys (docs/current-apns.md). The
+/// system on the device ignores unknown keys, so a misspelt key would otherwise not be noticed.
 enum StrictPayload {
+    /// Checks a payload.
     /// - Parameters:
     ///   - body: a JSON dictionary with an `aps` dictionary.
-    ///   - type: what the notification is for; nil if the request does not say.
-    /// - Returns: what is wrong with it, and where; nil if nothing is.
+    ///   - type: the push type; nil if the request has none.
+    /// - Returns: A sentence that says what is wrong, and where; nil if nothing is.
     static func fault(in body: [UInt8], for type: PushType?) -> String? {
         guard let payload = JSONObject(body), let aps = payload[object: "aps"] else {
             return "The payload or its aps dictionary has a key twice, or more than \(JSONObject.maximumKeys) keys."
@@ -24,14 +25,14 @@ enum StrictPayload {
                 return "aps.\(name) is not for the push type \(type.rawValue), but for \(types)."
             }
         }
-        // A Live Activity's score is any number.
+        // The score of a Live Activity may be any number.
         if type != .liveActivity, let score = aps[double: "relevance-score"], !(0...1).contains(score) {
             return "aps.relevance-score must be a number from 0 to 1."
         }
         return sound(aps)
     }
 
-    /// What is a key of `aps`, or a header, stands elsewhere.
+    /// Finds keys that belong in `aps` or a header and are elsewhere.
     private static func misplaced(_ payload: JSONObject, _ aps: JSONObject) -> String? {
         if payload[raw: "thread-id"] != nil { return "thread-id stands beside aps; it is a key of the aps dictionary." }
         for name in ["collapse-id", "apns-collapse-id"] where payload[raw: name] != nil || aps[raw: name] != nil {
@@ -40,7 +41,7 @@ enum StrictPayload {
         return nil
     }
 
-    /// A critical alert's sound is a dictionary.
+    /// Checks the dictionary of a critical alert's sound.
     private static func sound(_ aps: JSONObject) -> String? {
         guard let sound = aps[object: "sound"] else { return nil }
         let kinds: [String: Set<Kind>] = ["critical": [.number], "name": [.string], "volume": [.number]]
@@ -56,7 +57,7 @@ enum StrictPayload {
 }
 
 extension StrictPayload {
-    /// What a JSON value is.
+    /// The type of a JSON value.
     enum Kind: String, CaseIterable {
         case string, number, dictionary, array, boolean, null
 
@@ -82,7 +83,7 @@ extension StrictPayload {
     struct Key {
         let values: Set<Kind>
         let types: [PushType]
-        /// The texts that it may be.
+        /// The allowed texts; nil if any value is allowed.
         var choices: [String]?
 
         var described: String { Kind.described(values) }
@@ -91,7 +92,7 @@ extension StrictPayload {
         private static let liveActivity: [PushType] = [.liveActivity]
         private static let updates: [PushType] = [.widgets, .controls]
 
-        /// By name.
+        /// The keys by name.
         static let all: [String: Key] = [
             "alert": Key(values: [.string, .dictionary], types: shown),
             "badge": Key(values: [.number], types: shown),

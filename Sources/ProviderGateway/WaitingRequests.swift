@@ -1,10 +1,10 @@
 import DequeModule
 import HTTP2
 
-/// Requests of one connection that have ended and wait for their turn, because a key has to be looked for.
+/// Requests of one connection that have ended and wait in order, because a key is being looked up.
 struct WaitingRequests {
     private var streams = Deque<StreamID>()
-    /// How many of them waited when the search began that is under way; what came later needs another one.
+    /// The number of requests that waited when the current look-up began. Later ones need another look-up.
     private var sought: Int?
 
     var isEmpty: Bool { streams.isEmpty }
@@ -18,7 +18,8 @@ struct WaitingRequests {
 
     mutating func beginSearch() { sought = streams.count }
 
-    /// - Returns: How many waited when it began.
+    /// Ends the look-up.
+    /// - Returns: The number of requests that waited when it began.
     mutating func endSearch() -> Int {
         defer { sought = nil }
         return sought ?? 0

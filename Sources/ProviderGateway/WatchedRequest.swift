@@ -3,16 +3,18 @@ import Matching
 import Notifications
 import Trust
 
-/// What is kept of a request while somebody observes: its headers as they came, and the body of one that the headers
-/// alone refuse.
+/// The parts of a request that are kept while somebody observes: its headers, and the body of a request that the
+/// headers alone refuse.
 final class WatchedRequest {
-    /// Once the gateway has decided and the observer was told.
+    /// The request's number, after the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
-    /// Bounded by the connection, which rejects a body that is longer than any may be.
+    var practices: Set<RequestFacts.Practice> = []
+    /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
+    /// allowed.
     private(set) var refusedBody: [UInt8] = []
 
-    /// The session bounds how much the headers of a request may be.
+    /// Adds a header. The session limits the size of a request's headers.
     func append(name: Span<UInt8>, value: Span<UInt8>) {
         let text = value.text
         headers.append(
@@ -28,8 +30,8 @@ final class WatchedRequest {
         return headers.first { $0.name == name }?.value
     }
 
-    /// Whoever reads the journal must not be able to send as the provider: the token without its third part (RFC 7515,
-    /// 7.1), or of anything else the scheme alone.
+    /// Returns the `authorization` value without the secret part, so that nobody who reads the journal can send as
+    /// the provider: a token without its third part (RFC 7515, 7.1), or only the scheme of anything else.
     static func withoutSignature(_ authorization: String) -> String {
         let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return String(authorization.prefix { $0 != " " }) }
@@ -38,10 +40,10 @@ final class WatchedRequest {
 }
 
 extension ProviderRequest {
-    /// The request as tests see it.
+    /// Returns the request in the form that tests see.
     /// - Parameters:
-    ///   - submission: what is handed over; nil if the request is rejected.
-    ///   - rejection: why it is.
+    ///   - submission: the submission that is handed over; nil if the request is rejected.
+    ///   - rejection: the reason why it is rejected.
     func facts(
         _ watched: WatchedRequest,
         _ submission: Submission?,
@@ -54,7 +56,7 @@ extension ProviderRequest {
     ) -> RequestFacts {
         let topic = topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
-        return RequestFacts(
+        var facts = RequestFacts(
             time: time,
             connection: connection,
             environment: rules.environment,
@@ -73,6 +75,8 @@ extension ProviderRequest {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        facts.practices = watched.practices
+        return facts
     }
 
     private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
@@ -80,17 +84,24 @@ extension ProviderRequest {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
             (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
-        case .unknown, .rejected, .undecided: (nil, nil)
+        case .management, .unknown, .rejected, .undecided: (nil, nil)
         }
     }
 
-    /// The device that the token of a rejected request names.
+    /// Returns the device of a rejected request's device token.
     private func device(by rules: RequestRules) -> DeviceID? {
-        guard case .deviceToken(let token) = path else { return nil }
-        return rules.tokenKeys.open(token, environment: rules.environment)?.device
+        let app = topic.present?.app?.id
+        switch path {
+        case .deviceToken(let token):
+            return
+                (rules.tokenKeys.open(token, environment: rules.environment)
+                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
+        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        }
     }
 
-    /// What stands in the place of the device token, be it one or not.
+    /// Returns the text in the place of the device token, whether it is a device token or not.
     private static func writtenToken(_ watched: WatchedRequest) -> String? {
         let prefix = "/3/device/"
         guard let path = watched.value(.path), path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else {

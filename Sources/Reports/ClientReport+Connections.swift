@@ -3,7 +3,7 @@ import Notifications
 
 // How connections are used (Guide, 2.3.3).
 extension ClientReport {
-    static let connections: [Rule] = [connectionPerPush, manyConnections]
+    static let connections: [Rule] = [connectionPerPush, manyConnections, filledTable, priorityFrames]
 
     /// Fewer say nothing: a service that starts, or a test that sends one notification.
     private static let fewestConnections = 3
@@ -34,5 +34,23 @@ extension ClientReport {
             advice: "Send over the streams of one connection, and open another one only if its streams are all in use.",
             connections.map { $0.requests[0] }
         ) { "\(count) requests came over \($0) connections." }
+    }
+
+    private static let filledTable: Rule = { requests in
+        finding(
+            "hpack-table-filled", .note, section: "2.3.4.1",
+            advice:
+                "Send :path and authorization as literals without indexing, so that they do not push what comes again "
+                + "out of the table.", requests.filter { $0.facts.practices.contains(.filledTable) }
+        ) { "\($0) requests put their path or their provider token into the table of headers." }
+    }
+
+    private static let priorityFrames: Rule = { requests in
+        let shown = requests.filter { $0.facts.practices.contains(.priorityFrames) }
+        return finding(
+            "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs does not look at them.",
+            // One for each connection.
+            groups(shown, by: \.facts.connection).map { $0.requests[0] }
+        ) { "\($0) connections had PRIORITY frames." }
     }
 }

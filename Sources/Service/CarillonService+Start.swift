@@ -5,6 +5,7 @@ import Courier
 import Delivery
 import DeliveryLogFiles
 import Foundation
+import Journal
 package import Logging
 import Management
 import NIOCore
@@ -15,6 +16,7 @@ import PrometheusMetrics
 import ProviderGateway
 import Rates
 import Trust
+import VirtualDevices
 
 /// Everything a running service consists of.
 struct ServiceParts {
@@ -34,6 +36,8 @@ struct ServiceParts {
     var courierListeners: [Listener]
     var management: ManagementServer
     var managementListeners: [Listener]
+    /// Nil outside the development environment.
+    var development: DevelopmentParts?
     var state: ServiceState
     var logger: Logger
 }
@@ -81,12 +85,15 @@ extension CarillonService {
         let signal = LogSignal()
         let clock = ServiceClock(isVirtual: settings.clock == .virtual) { .now() }
         let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
+        let journal = settings.environments.contains(.development) ? RequestJournal() : nil
+        let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
         let store = try await settings.store.open(
-            in: folder, log: deliveryLog, acceptsDamage: settings.acceptsDamagedLog, clock: clock, logger: logger)
+            in: folder, log: log, acceptsDamage: settings.acceptsDamagedLog, clock: clock, logger: logger)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
-            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, signal: signal,
+            settings: settings, folder: folder, lock: lock, store: store, deliveryLog: deliveryLog, log: log,
+            journal: journal, signal: signal,
             registry: registry, metrics: metrics, group: group, logger: logger, clock: clock)
         do throws(ServiceError) {
             return CarillonService(try await builder.build())
@@ -128,6 +135,10 @@ private struct ServiceBuilder {
     let lock: DataFolderLock
     let store: any Store
     let deliveryLog: FileDeliveryLog
+    /// Where events go: the delivery log, with the journal before it if there is one.
+    let log: any DeliveryLog
+    /// Nil outside the development environment.
+    let journal: RequestJournal?
     let signal: LogSignal
     let registry: PrometheusRegistry
     let metrics: ServiceMetrics
@@ -139,7 +150,7 @@ private struct ServiceBuilder {
     func build() async throws(ServiceError) -> ServiceParts {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
-            now: clock.machineTime)
+            tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
         // Only where it differs, so that a full disk does not keep a service from starting.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
@@ -147,13 +158,19 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: deliveryLog, limits: settings.delivery, struck: { limitLog.struck($0) },
+            mailboxes: store, log: log, limits: settings.delivery, struck: { limitLog.struck($0) },
             clock: { [clock] in clock.moment })
+        let development = journal.map {
+            DevelopmentParts(
+                journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
+                tokenKeys: secrets.tokenKeys.keys, clock: clock)
+        }
+        let devices = development?.devices
         var random = SystemRandomNumberGenerator()
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), log: deliveryLog, limits: settings.delivery,
-            struck: { limitLog.struck($0) }, clock: clock)
+            origin: .random(using: &random), log: log, limits: settings.delivery,
+            struck: { limitLog.struck($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)
@@ -168,16 +185,17 @@ private struct ServiceBuilder {
             processID: getpid(), ca: settings.serverCertificate?.authority ?? folder.authorityFile,
             socket: settings.socketPath ?? folder.socketFile, key: key)
         if settings.ports == .apple { description.productionServerName = PortPlan.productionNames[0] }
-        let testing = settings.environments.contains(.development) ? ServiceTesting() : nil
         let gateways = settings.environments.map { environment in
             ProviderGateway(
                 environment: environment, conformance: settings.conformance,
                 environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: deliveryLog, watch: environment == .development ? testing?.watch : nil,
-                limits: settings.provider, limitLog: limitLog, clock: clock)
+                deliveryLog: log, names: environment == .development ? development?.names : nil,
+                watch: environment == .development ? development?.watch : nil, limits: settings.provider,
+                limitLog: limitLog, clock: clock)
         }
+        development?.setGateway(gateways.first { $0.environment == .development })
         let couriers = settings.environments.map { environment in
             Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
@@ -192,7 +210,7 @@ private struct ServiceBuilder {
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
         let binaryListeners = try await opening.openBinary(
-            .binary, binaryGateways(secrets, delivery, testing), providerConnects)
+            .binary, binaryGateways(secrets, delivery, development), providerConnects)
         let feedbackListeners = try await opening.openBinary(
             .feedback, feedbackServices(secrets, delivery), providerConnects)
         let courierListeners = try await opening.open(
@@ -215,7 +233,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, delivery, state, testing))
+        ).open(managementParts(secrets, switchboard, delivery, state, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -223,13 +241,14 @@ private struct ServiceBuilder {
         }
         description.managementTLS = management.tls?.hostAndPort
         try description.write(to: folder)
+        development?.announce(description)
         return ServiceParts(
             description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
             switchboard: switchboard, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
-            managementListeners: management.listeners, state: state, logger: logger)
+            managementListeners: management.listeners, development: development, state: state, logger: logger)
     }
 
     private func managementParts(
@@ -237,7 +256,7 @@ private struct ServiceBuilder {
         _ switchboard: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
-        _ testing: ServiceTesting?,
+        _ development: DevelopmentParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
@@ -253,28 +272,30 @@ private struct ServiceBuilder {
                 return registry.text()
             },
             unreadiness: { await state.unreadiness() }, clock: clock,
-            rehearsals: testing?.rehearsals,
+            rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
                 // What has happened keeps its time.
                 await deliveryLog.flush()
                 let time = try clock.advance(by: duration)
+                // Before anything new is written: a file's age counts from its last event.
+                await deliveryLog.removeOld()
                 switchboard.tick()
                 await delivery.catchUp()
-                await deliveryLog.removeOld()
+                await deliveryLog.flush()
                 return time
-            })
+            }, testing: development?.forManagement)
     }
 
     private func binaryGateways(
         _ secrets: SharedSecrets,
         _ delivery: Delivery,
-        _ testing: ServiceTesting?,
+        _ development: DevelopmentParts?,
     ) -> [Environment: BinaryGateway] {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
-                delivery: delivery,
-                watch: certificates.environment == .development ? testing?.watch : nil, limits: settings.binary)
+                delivery: delivery, names: certificates.environment == .development ? development?.names : nil,
+                watch: certificates.environment == .development ? development?.watch : nil, limits: settings.binary)
         }
     }
 

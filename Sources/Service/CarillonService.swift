@@ -11,6 +11,7 @@ package import Notifications
 import ProviderGateway
 import ServiceLifecycle
 import Trust
+import VirtualDevices
 
 /// The whole service in one process.
 package final class CarillonService: Sendable {
@@ -31,6 +32,7 @@ package final class CarillonService: Sendable {
     private let courierListeners: [Listener]
     private let management: ManagementServer
     private let managementListeners: [Listener]
+    private let development: DevelopmentParts?
     private let state: ServiceState
     private let logger: Logger
 
@@ -51,6 +53,7 @@ package final class CarillonService: Sendable {
         courierListeners = parts.courierListeners
         management = parts.management
         managementListeners = parts.managementListeners
+        development = parts.development
         state = parts.state
         logger = parts.logger
         state.serve()
@@ -63,6 +66,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.providerTokens.run() }
+            group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }

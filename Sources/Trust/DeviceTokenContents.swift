@@ -29,9 +29,11 @@ extension DeviceTokenContents {
         return bytes
     }
 
-    /// - Returns: nil unless there are exactly ``byteCount`` bytes.
+    /// - Returns: nil unless there are ``byteCount`` bytes, and after them none but zeros.
     init?(plaintext: Data) {
-        guard plaintext.count == Self.byteCount else { return nil }
+        guard plaintext.count >= Self.byteCount, plaintext.dropFirst(Self.byteCount).allSatisfy({ $0 == 0 }) else {
+            return nil
+        }
         self = plaintext.withUnsafeBytes { bytes in
             DeviceTokenContents(
                 device: DeviceID(rawValue: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))),

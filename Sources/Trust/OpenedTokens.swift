@@ -21,12 +21,15 @@ final class OpenedTokens: Sendable {
 
     private let shards = (0..<OpenedTokens.shardCount).map { _ in Shard() }
 
+    /// Nil for longer tokens, which are for tests: their first bytes could be those of another.
     func contents(of token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
+        guard token.count == DeviceToken.byteCount else { return nil }
         let key = Slots.Key(token, environment)
         return shards[key.shard].slots.withLock { $0[key] }
     }
 
     func remember(_ contents: DeviceTokenContents, of token: DeviceToken, environment: Environment) {
+        guard token.count == DeviceToken.byteCount else { return }
         let key = Slots.Key(token, environment)
         shards[key.shard].slots.withLock { $0.insert(contents, for: key) }
     }

@@ -24,7 +24,7 @@ package final class SharedTokenKeys: Sendable {
                 let all = keys.rawKeys.merging(more) { known, _ in known }
                 // The newest: nodes may hear of keys in any order.
                 let newest = all.keys.max { $0.rawValue < $1.rawValue } ?? keys.current
-                keys = try TokenKeys(keys: all, current: newest)
+                keys = try TokenKeys(keys: all, current: newest, tokenByteCount: keys.tokenByteCount)
             }
         }
     }

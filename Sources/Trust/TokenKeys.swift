@@ -11,10 +11,13 @@ package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
 
 /// Seals and opens device tokens.
 ///
-/// A token is 16 bytes, device, app and generation, encrypted with AES-256-GCM-SIV (RFC 8452): 16 bytes of ciphertext
+/// A token is mostly 16 bytes, device, app and generation, encrypted with AES-256-GCM-SIV (RFC 8452): 16 bytes of ciphertext
 /// and 16 of tag, just what the binary API has room for. The nonce is fixed, so that the same registration always has
 /// the same token; with this cipher a nonce that is used again tells nothing but whether two tokens are equal, and two
 /// that are equal are the same one. The environment is authenticated with it, so that a token is good in its own only.
+///
+/// Longer tokens, to test clients with, have zeros after the 16 bytes, inside the seal. Whatever the length is that tokens are
+/// given out with, those of every length open.
 package struct TokenKeys: Sendable {
     /// In bytes, of a key.
     package static let keyByteCount = 32
@@ -31,7 +34,6 @@ package struct TokenKeys: Sendable {
     private let nonce: AES.GCM._SIV.Nonce
     /// Fixed; all tokens are sealed under it.
     private static let nonceBytes = [UInt8](repeating: 0, count: 12)
-    private static let boxByteCount = 12 + DeviceToken.byteCount
     /// What is authenticated with a token of each environment.
     private static let developmentData = Data(Environment.development.rawValue.utf8)
     private static let productionData = Data(Environment.production.rawValue.utf8)
@@ -39,11 +41,22 @@ package struct TokenKeys: Sendable {
     private let keys: [Key]
     /// The one that seals the tokens of new registrations.
     package let current: TokenKeyID
+    /// In bytes, of the tokens that are given out.
+    package let tokenByteCount: Int
 
     /// - Parameters:
     ///   - keys: 32 bytes each, as ``makeKey()`` makes them.
     ///   - current: one of them.
-    package init(keys: [TokenKeyID: [UInt8]], current: TokenKeyID) throws(TrustError) {
+    ///   - tokenByteCount: how long the tokens are that are given out: one of `DeviceToken.lengths`.
+    package init(
+        keys: [TokenKeyID: [UInt8]],
+        current: TokenKeyID,
+        tokenByteCount: Int = DeviceToken.byteCount,
+    ) throws(TrustError) {
+        guard DeviceToken.lengths.contains(tokenByteCount) else {
+            throw TrustError(.malformed, "Device tokens cannot have \(tokenByteCount) bytes.")
+        }
+        self.tokenByteCount = tokenByteCount
         guard keys[current] != nil else { throw TrustError(.malformed, "The current token key is not among the keys.") }
         guard keys.count <= Self.maximumCount else {
             throw TrustError(.tooLarge, "There are more than \(Self.maximumCount) token keys.")
@@ -83,8 +96,9 @@ package struct TokenKeys: Sendable {
             throw TrustError(.untrusted, "There is no such token key.")
         }
         let box = try TrustError.wrapping(.failed, "The device token could not be sealed.", quoting: false) {
-            try AES.GCM._SIV.seal(
-                contents.plaintext, using: key.key, nonce: nonce, authenticating: Self.data(for: environment))
+            let padding = [UInt8](repeating: 0, count: tokenByteCount - DeviceToken.byteCount)
+            return try AES.GCM._SIV.seal(
+                contents.plaintext + padding, using: key.key, nonce: nonce, authenticating: Self.data(for: environment))
         }
         guard let token = DeviceToken(box.combined.dropFirst(Self.nonceBytes.count)) else {
             throw TrustError(.failed, "The device token has an unexpected length.")
@@ -97,9 +111,14 @@ package struct TokenKeys: Sendable {
     /// All keys are tried whatever comes of it: the work is the same for every token, good or not. It takes about a
     /// microsecond for each key.
     package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
-        let box = withUnsafeTemporaryAllocation(byteCount: Self.boxByteCount, alignment: 1) { buffer in
+        let byteCount = Self.nonceBytes.count + token.count
+        let box = withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { buffer in
             buffer.copyBytes(from: Self.nonceBytes)
-            withUnsafeBytes(of: token.bytes) { buffer[Self.nonceBytes.count...].copyBytes(from: $0) }
+            if token.count == DeviceToken.byteCount {
+                withUnsafeBytes(of: token.bytes) { buffer[Self.nonceBytes.count...].copyBytes(from: $0) }
+            } else {
+                buffer[Self.nonceBytes.count...].copyBytes(from: token.array)
+            }
             // It can only fail for a wrong length, and then nothing opens it.
             return try? AES.GCM._SIV.SealedBox(combined: UnsafeRawBufferPointer(buffer))
         }

@@ -11,8 +11,9 @@ struct Carillon: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
             CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
-            SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, ClockCommand.self,
-            RehearseCommand.self,
+            SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, FixtureCommand.self,
+            RequestsCommand.self, WaitCommand.self, ClockCommand.self, RehearseCommand.self,
+            ReportCommand.self,
         ],
     )
 

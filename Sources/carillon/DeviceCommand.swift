@@ -12,6 +12,7 @@ struct DeviceCommand: AsyncParsableCommand {
         subcommands: [
             Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
             DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
+            DeviceListCommand.self, DeviceBehaveCommand.self,
         ],
     )
 

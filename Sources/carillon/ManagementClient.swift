@@ -35,6 +35,8 @@ struct ManagementClient: Sendable {
         case get = "GET"
         case post = "POST"
         case delete = "DELETE"
+        case patch = "PATCH"
+        case put = "PUT"
     }
 
     /// Nobody answers where the API should be.
@@ -59,6 +61,18 @@ struct ManagementClient: Sendable {
     ) async throws -> Data {
         try await exchange(method, path, message) { response in
             Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+        }
+    }
+
+    /// The bytes of an answer with the status 200, or with one of those that mean something to the caller.
+    func answer(
+        _ method: Method,
+        _ path: String,
+        _ message: some Encodable,
+        beside statuses: Set<UInt>,
+    ) async throws -> (status: UInt, body: Data) {
+        try await exchange(method, path, message, beside: statuses) { response in
+            (response.status.code, Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes)))
         }
     }
 
@@ -105,6 +119,7 @@ struct ManagementClient: Sendable {
         _ method: Method,
         _ path: String,
         _ message: (some Encodable)?,
+        beside statuses: Set<UInt> = [],
         _ read: (HTTPClientResponse) async throws -> Result,
     ) async throws -> Result {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -115,7 +130,7 @@ struct ManagementClient: Sendable {
                 request.headers.add(name: "Content-Type", value: "application/json")
                 request.body = .bytes(try JSONEncoder().encode(message))
             }
-            result = .success(try await read(try await answer(client, request)))
+            result = .success(try await read(try await answer(client, request, beside: statuses)))
         } catch {
             result = .failure(error)
         }
@@ -123,14 +138,18 @@ struct ManagementClient: Sendable {
         return try result.get()
     }
 
-    private func answer(_ client: HTTPClient, _ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+    private func answer(
+        _ client: HTTPClient,
+        _ request: HTTPClientRequest,
+        beside statuses: Set<UInt>,
+    ) async throws -> HTTPClientResponse {
         let response: HTTPClientResponse
         do {
             response = try await client.execute(request, deadline: .distantFuture)
         } catch {
             throw NotReached(description: "\(silence) (\(Self.cause(error)))")
         }
-        guard response.status == .ok else {
+        guard response.status == .ok || statuses.contains(response.status.code) else {
             let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
             let problem = try? JSONDecoder().decode(Problem.self, from: body)
             throw CommandError(problem?.detail ?? "The service refused: status \(response.status.code).")

@@ -37,6 +37,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Where the data is kept: sqlite, in the data folder; or memory, which is lost when the service ends.")
     var store: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How many requests of providers to keep for tests (0; 10000 with --store memory).", valueName: "count"))
+    var journal: Int?
+
     @Option(help: "Where the management API listens: ADDRESS:PORT, or off (127.0.0.1:2198).")
     var management: String?
 
@@ -65,7 +70,12 @@ struct ServeCommand: AsyncParsableCommand {
         let authority = settings.folder.authorityFile
         let isFirstStart = !FileManager.default.fileExists(atPath: authority)
         let service = try await CarillonService.start(settings, logger: logger)
-        let announced = Announced(service: service) { announce(service, isFirstStart: isFirstStart) }
+        let ready = logger
+        let announced = Announced(service: service) {
+            announce(service, isFirstStart: isFirstStart)
+            // For those who wait for it in the log of a container.
+            ready.info("The service is ready")
+        }
         try await ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: announced)],
@@ -100,6 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.acceptsDamagedLog = acceptDamagedLog
         settings.clock = clock ?? settings.clock
         settings.socketPath = socket ?? settings.socketPath
+        if let journal { try settings.setJournal(journal) }
         if let store { try settings.setStore(store) }
         if let management { try settings.setManagement(management) }
         if let managementTLS { try settings.setManagementTLS(managementTLS) }

@@ -137,6 +137,20 @@ struct FeedbackTests {
         }
     }
 
+    @Test("A client that keeps its connection open has read what its system has acknowledged")
+    func keepsOpen() async throws {
+        try await GatewayRig.run {
+            $0.limits.lingerTimeout = .hours(1)
+        } _: { rig in
+            try await Self.fill(rig, 3)
+            let client = try await rig.connect(.feedback, closes: false)
+            #expect(try await client.read(3 * 38).count == 3 * 38)
+            try await Self.waitUntilEmpty(rig)
+            #expect(try await Self.list(rig) == [])
+            try await client.breakOff()
+        }
+    }
+
     @Test("A client that never reads takes nothing off the list, and is closed")
     func neverReads() async throws {
         try await GatewayRig.run {
@@ -148,13 +162,13 @@ struct FeedbackTests {
             #expect(try await Self.list(rig).count == 1000 * 38)
             // So short a patience can end a client that reads before it has closed: its list comes again.
             while try await !Self.list(rig).isEmpty { try Task.checkCancellation() }
-            try await Self.fillStore(rig, 10)
+            try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)
             try await other.write([0])
             // Waits for every connection to end: it is the service that ends these.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
-            #expect(try await rig.store.take(list, after: nil, limit: 100).count == 10)
+            #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
         }
     }
 

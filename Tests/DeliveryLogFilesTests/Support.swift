@@ -24,7 +24,8 @@ enum Example {
     /// One of each kind.
     static let steps: [DeliveryStep] = [
         .accepted, .rejected(.badDeviceToken), .stored(after: .max), .replaced(by: NotificationID(high: 1, low: 2)),
-        .coalesced(into: NotificationID(high: 3, low: 4)), .deferred, .throttled, .sent, .acknowledged(after: 0),
+        .coalesced(into: NotificationID(high: 3, low: 4)), .deferred, .throttled, .duplicate, .sent,
+        .acknowledged(after: 0),
         .expired, .discarded(.oneAttempt), .discarded(.unregistered),
     ]
 }

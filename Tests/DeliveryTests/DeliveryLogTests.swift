@@ -1,4 +1,4 @@
-import Delivery
+@testable import Delivery
 import MemoryStore
 import Notifications
 import Testing
@@ -132,6 +132,33 @@ struct DeliveryLogTests {
         _ = rig.attach()
         _ = await rig.store.removals.first(1)
         #expect(kinds(rig, 1) == ["accepted", "stored", "expired"])
+    }
+
+    @Test("a second notification with the same identifier says that it is a duplicate; one for another app does not")
+    func duplicate() async throws {
+        let rig = try await DeliveryRig()
+        let stream = await rig.online()
+        rig.submit(1)
+        rig.submit(1)
+        _ = await stream.sendings.first(3)
+        rig.acknowledge(1, on: stream)
+        await rig.answered(1)
+        #expect(kinds(rig, 1).filter { $0 == "duplicate" }.count == 1)
+        #expect(kinds(rig, 1).filter { $0 == "sent" }.count == 2)
+        #expect(kinds(rig, 1).prefix(5) == ["accepted", "sent", "accepted", "sent", "duplicate"])
+    }
+
+    @Test("sixteen identifiers are remembered, each for its app")
+    func recentIdentifiers() {
+        var recent = RecentIdentifiers()
+        func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
+            recent.note(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
+        }
+        for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
+        #expect(note(1) && note(16))
+        #expect(!note(1, app: 2))
+        // That was the oldest's place.
+        #expect(!note(1) && note(3))
     }
 
     // MARK: Promises about power

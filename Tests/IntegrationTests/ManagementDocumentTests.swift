@@ -13,6 +13,22 @@ import Testing
         }
     }
 
+    /// As clients do that begin with HTTP/1.1 and would rather speak HTTP/2, Java's for one.
+    @Test func aClientThatOffersAnotherProtocolIsAnsweredAndReadsOn() async throws {
+        try await CarillonProcess.with { service in
+            let socket = try ServiceDescription.read(DataFolder(service.data)).socket
+            let url = "http://localhost/v1/teams"
+            let finished = try await ChildProcess.run(
+                "curl",
+                [
+                    "-q", "-sS", "-m", "60", "--http2", "--unix-socket", socket, "-o", "/dev/null", url,
+                    "-o", "/dev/null", url, "-o", "/dev/null", url, "-w", "%{http_code} ",
+                ])
+            #expect(finished.status == 0, "\(finished.errors)")
+            #expect(finished.output == "200 200 200 ")
+        }
+    }
+
     @Test func eachCurlLineIsAnswered200InTheirOrder() async throws {
         let lines = try Self.lines
         #expect(lines.count >= 8)

@@ -14,6 +14,14 @@ struct DurationTests {
     }
 
     @Test(arguments: [
+        (Duration.seconds(90), "PT90S"), (.milliseconds(1500), "PT1.5S"), (.nanoseconds(1), "PT0.000000001S"),
+        (.zero, "PT0S"), (.milliseconds(-500), "PT-0.5S"), (.milliseconds(-1500), "PT-1.5S"), (.seconds(-1), "PT-1S"),
+    ])
+    func `A duration is written in seconds, a negative one with its sign`(duration: Duration, text: String) {
+        #expect(duration.iso8601 == text)
+    }
+
+    @Test(arguments: [
         "", "P", "PT", "5S", "P5S", "PT5", "PTS", "PT-1S", "PT+1S", "PT1.S", "PT.5S", "PT1.5M", "PT1S1M", "PT1S1S",
         "P1Y", "P1M", "P1W", "P1DT", "pt5s", "PT5S ", "PT1,5S", "P367D", "PT9999999999S", "PT0.0000000001S",
         "PT999999999H", "PT１S",

@@ -24,7 +24,17 @@ struct DeviceTokenTests {
         }
     }
 
-    @Test("One digit too few or too many is refused", arguments: [0, 62, 63, 65, 66, 128])
+    @Test("A device token may have up to 100 bytes, and another byte makes it another", arguments: [32, 33, 80, 100])
+    func longer(count: Int) throws {
+        let digits = String(repeating: "a", count: 2 * count)
+        let token = try #require(DeviceToken(digits))
+        #expect(token.count == count && token.description == digits)
+        #expect(DeviceToken(token.array) == token)
+        #expect(DeviceToken(String(digits.dropLast() + "b")) != token)
+        #expect(DeviceToken(String(digits.dropLast() + "g")) == nil)
+    }
+
+    @Test("Half a byte, too few or too many are refused", arguments: [0, 62, 63, 65, 201, 202, 400])
     func lengths(count: Int) {
         #expect(DeviceToken(String(repeating: "a", count: count)) == nil)
     }

@@ -27,6 +27,7 @@ struct ClientReportTests {
             reason: String? = nil,
             isAnswered: Bool = true,
             outcome: RequestOutcome? = nil,
+            practices: Set<RequestFacts.Practice> = [],
         ) throws {
             milliseconds += after
             let number = UInt64(requests.count + 1)
@@ -48,6 +49,7 @@ struct ClientReportTests {
                 body: Array(text.utf8), status: status, reason: reason)
             facts.number = number
             if let outcome { facts.outcome = outcome }
+            facts.practices = practices
             requests.append(RecordedRequest(facts, isAnswered: isAnswered))
         }
 
@@ -128,6 +130,19 @@ struct ClientReportTests {
             for connection in 1...10 as ClosedRange<UInt64> {
                 for _ in 0..<2 { try history.send(connection: connection) }
             }
+        }
+    }
+
+    @Test func `Paths or provider tokens fill the table of headers`() throws {
+        try Self.expect("hpack-table-filled", [2]) { history in
+            try history.send()
+            try history.send(practices: [.filledTable])
+        }
+    }
+
+    @Test func `A connection has PRIORITY frames`() throws {
+        try Self.expect("priority-frames", [1]) { history in
+            for _ in 0..<2 { try history.send(practices: [.priorityFrames]) }
         }
     }
 

@@ -54,7 +54,8 @@ struct StoreTroubleTests {
                     faulty_disk_set(disk, FAULTY_DISK_NONE)
                 }
             }
-            #expect(statuses == [503, 200, 200])
+            // The first may wait still when the others come: it is taken to the disk by a task of its own.
+            #expect([[503, 200, 200], [503, 503, 200]].contains(statuses))
             await client.close()
         }
     }

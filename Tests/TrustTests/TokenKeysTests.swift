@@ -80,6 +80,29 @@ struct TokenKeysTests {
         }
     }
 
+    @Test(
+        "A longer token opens, whatever length tokens are given out with; nothing else opens", arguments: [33, 64, 100])
+    func longer(count: Int) throws {
+        let long = try TokenKeys(keys: raw, current: second, tokenByteCount: count)
+        let token = try long.seal(contents, environment: .development)
+        #expect(token.count == count)
+        #expect(try long.seal(contents, environment: .development) == token)
+        #expect(keys.open(token, environment: .development) == contents)
+        #expect(keys.open(token, environment: .production) == nil)
+        #expect(long.open(try keys.seal(contents, environment: .development), environment: .development) == contents)
+        for index in 0..<count {
+            var bytes = token.array
+            bytes[index] ^= 1
+            #expect(keys.open(try #require(DeviceToken(bytes)), environment: .development) == nil)
+        }
+        #expect(keys.open(try #require(DeviceToken(token.array.prefix(32))), environment: .development) == nil)
+    }
+
+    @Test("Device tokens have 32 to 100 bytes", arguments: [0, 31, 101])
+    func badLength(count: Int) {
+        #expect(throws: TrustError.self) { try TokenKeys(keys: raw, current: second, tokenByteCount: count) }
+    }
+
     @Test("Tokens of zeros and of ones do not open", arguments: [0, 0xff] as [UInt8])
     func constant(byte: UInt8) {
         #expect(keys.open(DeviceToken(bytes: SIMD32(repeating: byte)), environment: .development) == nil)

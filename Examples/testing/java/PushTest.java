@@ -24,7 +24,7 @@ import javax.net.ssl.TrustManagerFactory;
  * <p>It ends with 1 if a test fails. With a JSON library at hand, use it instead of {@link #text}.
  */
 class PushTest {
-    static final HttpClient MANAGEMENT = HttpClient.newHttpClient();
+    static final HttpClient MANAGEMENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     static String ready;
     static int failed;
 

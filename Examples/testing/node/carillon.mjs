@@ -87,9 +87,8 @@ export class Provider {
     stream.setEncoding('utf8');
     let body = '';
     stream.on('data', (text) => { body += text; });
-    stream.end(JSON.stringify(payload));
-    const [headers] = await once(stream, 'response');
-    await once(stream, 'end');
+    // Both at once: an answer without a body ends as it begins.
+    const [[headers]] = await Promise.all([once(stream, 'response'), once(stream, 'end'), stream.end(JSON.stringify(payload))]);
     return { status: headers[':status'], apnsID: headers['apns-id'], ...(body && JSON.parse(body)) };
   }
 

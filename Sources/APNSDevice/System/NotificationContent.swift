@@ -1,7 +1,7 @@
 /// The content of a notification: its texts in the user's language, its sound, its badge and how much it interrupts
 /// (Guide, Tables 9-1 and 9-2, and later keys).
 public struct NotificationContent: Sendable, Hashable {
-    /// How much a notification may interrupt the user.
+    /// The degree to which a notification may interrupt the user.
     public enum InterruptionLevel: String, Sendable, Hashable {
         /// The notification is added to the notification centre without a banner or a sound.
         case passive
@@ -52,7 +52,7 @@ public struct NotificationContent: Sendable, Hashable {
     public var targetContentID: String?
     /// The text that a Focus filter compares.
     public var filterCriteria: String?
-    /// How much the notification may interrupt the user.
+    /// The degree to which the notification may interrupt the user.
     public var interruptionLevel = InterruptionLevel.active
     /// The rank in its group, from 0 to 1. The notification with the highest score is shown first.
     public var relevanceScore = 0.0

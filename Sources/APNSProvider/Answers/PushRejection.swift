@@ -16,7 +16,7 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
     /// environment.
     public let detail: String?
 
-    /// What the provider should do about the rejection.
+    /// The recommended reaction of the provider.
     public var advice: Advice { reason.advice ?? Advice(status: status) }
 
     /// A sentence for a person with the status, the reason and its meaning.
@@ -49,7 +49,7 @@ extension PushRejection {
 
         /// A sentence that explains the reason; nil if this library does not know the reason.
         public var meaning: String? { Rejection.Reason(rawValue: canonical)?.row.meaning }
-        /// What the provider should do; nil if this library does not know the reason.
+        /// The recommended reaction of the provider; nil if this library does not know the reason.
         public var advice: Advice? { known.map { Advice($0.row.advice) } }
 
         public static func == (one: Reason, other: Reason) -> Bool { one.canonical == other.canonical }
@@ -134,8 +134,8 @@ extension PushRejection {
         public static let shutdown = Reason(.shutdown)
     }
 
-    /// What a provider should do about a rejection. The client has already done what it can: it sends again within
-    /// the deadline, renews the provider token and opens another connection.
+    /// The recommended reaction of a provider to a rejection. The client has already done what it can: it sends
+    /// again within the deadline, renews the provider token and opens another connection.
     public enum Advice: Sendable, Hashable, CaseIterable {
         /// Correct the request. Sending it again unchanged gives the same answer.
         case mendRequest

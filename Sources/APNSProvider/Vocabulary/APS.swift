@@ -27,7 +27,7 @@ public struct APS: Sendable {
     public var mutableContent = false
     /// The identifier of the window that is brought forward (`target-content-id`).
     public var targetContentID: String?
-    /// How much the notification may interrupt the user (`interruption-level`).
+    /// The degree to which the notification may interrupt the user (`interruption-level`).
     public var interruptionLevel: InterruptionLevel?
     /// The rank of the notification in a summary, from 0 to 1 (`relevance-score`). The highest score comes first.
     public var relevanceScore: Double?
@@ -41,7 +41,7 @@ public struct APS: Sendable {
     /// ``ProviderError/Code/badNotification``.
     public var other: [String: JSONValue] = [:]
 
-    /// How much a notification may interrupt the user.
+    /// The degree to which a notification may interrupt the user.
     public enum InterruptionLevel: String, Sendable, Hashable, CaseIterable {
         /// Adds the notification to the list without lighting up the screen.
         case passive
@@ -91,12 +91,12 @@ public struct APS: Sendable {
 extension APS {
     /// The keys of a Live Activity's notification.
     public struct LiveActivity: Sendable {
-        /// What happens to the Live Activity.
+        /// A change of a Live Activity.
         public enum Event: String, Sendable, Hashable, CaseIterable {
             case start, update, end
         }
 
-        /// What happens to the Live Activity.
+        /// The change of the Live Activity (`event`).
         public var event: Event
         /// The time of this state, sent in whole seconds. The device ignores a state that is older than the one it
         /// has.

@@ -2,7 +2,7 @@ public import Foundation
 import Notifications
 
 extension PushNotification {
-    /// How urgent a notification is (Guide, Table 8-2; 1 came later).
+    /// The urgency of a notification (Guide, Table 8-2; 1 came later).
     public enum Priority: UInt8, Sendable, Hashable, CaseIterable {
         /// Is sent immediately. The notification must trigger an alert, a sound or a badge.
         case immediate = 10
@@ -12,7 +12,7 @@ extension PushNotification {
         case low = 1
     }
 
-    /// How long the service keeps a notification for a device that is offline (Guide, Table 8-2).
+    /// The time until which the service keeps a notification for a device that is offline (Guide, Table 8-2).
     public enum Expiration: Sendable, Hashable {
         /// The service decides how long it keeps the notification.
         case unspecified

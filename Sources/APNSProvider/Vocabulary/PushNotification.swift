@@ -18,9 +18,9 @@ public struct PushNotification: Sendable, Hashable {
     public let payload: PushPayload
     /// The notification's identifier. If it is nil, the service makes one, which the receipt contains.
     public let id: UUID?
-    /// How long the service keeps the notification for a device that is offline.
+    /// The time until which the service keeps the notification for a device that is offline.
     public let expiration: Expiration
-    /// How urgent the notification is. If it is nil, the service uses 10.
+    /// The urgency of the notification. If it is nil, the service uses 10.
     public let priority: Priority?
     /// The collapse identifier: notifications with the same one are shown as one. At most 64 bytes (Guide, Table
     /// 8-2).

@@ -32,6 +32,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
         try accepted.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
         try accepted.channel.pipeline.syncOperations.addHandler(watch, position: .first)
         connection = makeConnection(self)
+        watch.whenAcknowledged = { [weak self] in self?.connection?.acknowledged() }
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {

@@ -49,6 +49,9 @@ package protocol CertifiedConnection: AnyObject {
     func drain()
     /// The time for finishing is over: says what there is left to say, and ends.
     func abandon()
+    /// The client's system has acknowledged everything that was written, though the client has not closed the connection.
+    /// Only if it is watched.
+    func acknowledged()
     /// The connection is gone.
     /// - Parameter well: whether it was watched, and the client had read everything when it closed.
     /// - Returns: when nothing is left to do; nil for now.
@@ -58,5 +61,6 @@ package protocol CertifiedConnection: AnyObject {
 extension CertifiedConnection {
     package func began() {}
     package func readCompleted() {}
+    package func acknowledged() {}
     package var isPaused: Bool { false }
 }

@@ -12,6 +12,9 @@ import NIOCore
 /// reached it, or with bytes unread. Its system then sends a reset, sooner or later. So the service says that it is done
 /// in TLS alone, keeps the socket open until the client has closed its side, and then looks whether all bytes were
 /// acknowledged and no reset came.
+///
+/// Some clients keep the connection open. So it also looks now and then whether the client's system has acknowledged
+/// everything: no more can be known of such a client.
 final class EndWatch: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -19,6 +22,8 @@ final class EndWatch: ChannelDuplexHandler {
 
     /// Whether the client has read everything and closed.
     private(set) var endedWell = false
+    /// Called once if the client's system has acknowledged everything before the client has closed.
+    var whenAcknowledged: (() -> Void)?
     private var isWatching = false
     private var hasEnded = false
     private var context: ChannelHandlerContext?
@@ -42,9 +47,30 @@ final class EndWatch: ChannelDuplexHandler {
         judge(context)
     }
 
-    /// Looks again where the client's system has not acknowledged everything yet. Called about once a second.
+    /// Looks whether the client's system has acknowledged everything by now. Called about once a second.
     func tick() {
-        if hasEnded, let context { judge(context) }
+        guard let context else { return }
+        if hasEnded { return judge(context) }
+        guard isWatching, let acknowledged = whenAcknowledged, Self.isEverythingAcknowledged(context) else { return }
+        whenAcknowledged = nil
+        acknowledged()
+    }
+
+    /// Whether the system keeps nothing that was written: neither unsent nor unacknowledged.
+    private static func isEverythingAcknowledged(_ context: ChannelHandlerContext) -> Bool {
+        #if os(Linux)
+            let waiting = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { socket in
+                var waiting: CInt = -1
+                // SIOCOUTQ has the same number.
+                return ioctl(socket, UInt(TIOCOUTQ), &waiting) == 0 ? waiting : -1
+            }
+            return waiting == 0
+        #else
+            // Elsewhere a client has to close.
+            return false
+        #endif
     }
 
     /// Closes without waiting for anything.

@@ -7,7 +7,9 @@ import Trust
 
 /// One provider's connection to the feedback service: sends the list, and closes.
 ///
-/// What was sent is taken off the list once the client has read it all and closed its side in turn. A connection that ends otherwise leaves the list as it was. Confined to the connection's event loop.
+/// What was sent is taken off the list once the client has read it all and closed its side in turn, or once its system has
+/// acknowledged all of it: some clients keep the connection open. A connection that ends otherwise leaves the list as it
+/// was. Confined to the connection's event loop.
 final class FeedbackConnection: CertifiedConnection {
     private let service: FeedbackService
     private let identity: ProviderIdentity
@@ -17,6 +19,8 @@ final class FeedbackConnection: CertifiedConnection {
     private var sent: FeedbackMark?
     private var isFinished = false
     private var isGone = false
+    /// The list is being taken off, or has been.
+    private var confirming: EventLoopFuture<Void>?
     private var second = NIODeadline.now()
     private var lastProgress = NIODeadline.now()
 
@@ -55,16 +59,23 @@ final class FeedbackConnection: CertifiedConnection {
 
     func abandon() { channel.close() }
 
+    func acknowledged() { confirm() }
+
     func ended(well: Bool) -> EventLoopFuture<Void>? {
         isGone = true
-        guard well, let list, let sent else { return nil }
+        if well { confirm() }
+        return confirming
+    }
+
+    private func confirm() {
+        guard confirming == nil, isFinished, let list, let sent else { return }
         let (promise, feedback) = (channel.eventLoop.makePromise(of: Void.self), service.feedback)
         Task {
             // What cannot be removed now is sent once more.
             try? await feedback.confirm(list, through: sent)
             promise.succeed()
         }
-        return promise.futureResult
+        confirming = promise.futureResult
     }
 }
 

@@ -4,13 +4,13 @@ import Notifications
 
 /// An entry as the feedback service sends it (Guide, Table A-5).
 enum FeedbackTuple {
-    /// In bytes: the timestamp, the length and the device token.
+    /// In bytes: the timestamp, the length and the device token of the usual length.
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
     /// - Parameter clock: writes the moment for the provider, whose clock is not the service's.
     static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
         let moment = clock.clientTime(of: entry.moment)
-        buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(DeviceToken.byteCount))
-        withUnsafeBytes(of: entry.token.bytes) { _ = buffer.writeBytes($0) }
+        buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(entry.token.count))
+        buffer.writeBytes(entry.token.array)
     }
 }

@@ -20,6 +20,11 @@ struct BinaryDecoder {
     private static let keptCapacity = 4096
 
     private var partial: [UInt8] = []
+    /// In bytes: how long a device token may be besides the 32 of the format (Guide, Table A-3).
+    private let tokenByteCount: Int
+
+    /// - Parameter tokenByteCount: how long the device tokens are that the service gives out.
+    init(tokenByteCount: Int = DeviceToken.byteCount) { self.tokenByteCount = tokenByteCount }
 
     /// Whether a notification has begun and not ended.
     var isPartial: Bool { !partial.isEmpty }
@@ -30,17 +35,17 @@ struct BinaryDecoder {
     mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(BinaryFault) -> BinaryNotification? {
         guard isPartial else {
             let rest = bytes.extracting(droppingFirst: position)
-            let size = try Self.size(rest)
+            let size = try self.size(rest)
             guard size.isKnown, rest.count >= size.bytes else {
                 partial.append(rest)
                 position = bytes.count
                 return nil
             }
             position += size.bytes
-            return try Self.read(rest.extracting(first: size.bytes))
+            return try read(rest.extracting(first: size.bytes))
         }
         while true {
-            let size = try Self.size(partial.span)
+            let size = try self.size(partial.span)
             let missing = size.bytes - partial.count
             guard missing > 0 else { return try takePartial() }
             let taken = min(missing, bytes.count - position)
@@ -51,13 +56,17 @@ struct BinaryDecoder {
     }
 
     private mutating func takePartial() throws(BinaryFault) -> BinaryNotification {
-        let notification = try Self.read(partial.span)
+        let notification = try read(partial.span)
         if partial.capacity > Self.keptCapacity { partial = [] } else { partial.removeAll(keepingCapacity: true) }
         return notification
     }
 }
 
 // MARK: - How long it is
+
+extension BinaryDecoder {
+    private func isTokenLength(_ count: Int) -> Bool { count == DeviceToken.byteCount || count == tokenByteCount }
+}
 
 extension BinaryDecoder {
     /// How long a notification is, as far as its beginning tells.
@@ -67,11 +76,11 @@ extension BinaryDecoder {
         var isKnown: Bool
     }
 
-    private static func size(_ bytes: Span<UInt8>) throws(BinaryFault) -> Size {
+    private func size(_ bytes: Span<UInt8>) throws(BinaryFault) -> Size {
         guard bytes.count > 0 else { return Size(bytes: 1, isKnown: false) }
         guard let command = BinaryCommand(rawValue: bytes[0]) else { throw BinaryFault(status: .protocolError) }
         switch command {
-        case .items: return try sizeOfFrame(bytes)
+        case .items: return try Self.sizeOfFrame(bytes)
         case .enhanced: return try sizeOfFields(bytes, command, from: OlderFormat.enhancedFields)
         case .legacy: return try sizeOfFields(bytes, command, from: OlderFormat.legacyFields)
         }
@@ -86,7 +95,7 @@ extension BinaryDecoder {
 
     /// A length that cannot be is a fault as soon as it is read.
     /// - Parameter start: where the length of the device token stands.
-    private static func sizeOfFields(
+    private func sizeOfFields(
         _ bytes: Span<UInt8>,
         _ command: BinaryCommand,
         from start: Int,
@@ -99,7 +108,7 @@ extension BinaryDecoder {
         guard bytes.count >= start + 2 else { return Size(bytes: start + 2, isKnown: false) }
         let tokenBytes = Int(bytes.bigEndian16(at: start))
         guard tokenBytes > 0 else { throw fault(.missingDeviceToken) }
-        guard tokenBytes == DeviceToken.byteCount else { throw fault(.invalidTokenSize) }
+        guard isTokenLength(tokenBytes) else { throw fault(.invalidTokenSize) }
         let payloadLength = start + 2 + tokenBytes
         guard bytes.count >= payloadLength + 2 else { return Size(bytes: payloadLength + 2, isKnown: false) }
         let payloadBytes = Int(bytes.bigEndian16(at: payloadLength))
@@ -121,10 +130,10 @@ extension BinaryDecoder {
     }
 
     /// Reads a whole notification, whose lengths were looked at.
-    private static func read(_ packet: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
+    private func read(_ packet: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
         switch BinaryCommand(rawValue: packet[0]) {
         case .items:
-            return try readFrame(packet.extracting(droppingFirst: frameHeaderBytes))
+            return try readFrame(packet.extracting(droppingFirst: Self.frameHeaderBytes))
         case .enhanced:
             let expiration = Expiration(seconds: UInt64(packet.bigEndian32(at: OlderFormat.expiration)))
             return try readFields(
@@ -137,32 +146,37 @@ extension BinaryDecoder {
         }
     }
 
-    private static func readFields(
+    private func readFields(
         _ packet: Span<UInt8>,
         _ command: BinaryCommand,
         identifier: UInt32?,
         _ expiration: Expiration,
         at start: Int,
     ) throws(BinaryFault) -> BinaryNotification {
-        let token = start + 2
+        let token = (start + 2)..<(start + 2 + Int(packet.bigEndian16(at: start)))
+        guard let deviceToken = packet.deviceToken(at: token) else {
+            throw BinaryFault(status: .invalidTokenSize, identifier: identifier, command: command)
+        }
         return BinaryNotification(
             command: command,
             identifier: identifier,
             expiration: expiration,
-            deviceToken: packet.deviceToken(at: token),
-            payload: try payload(
-                packet.extracting(droppingFirst: token + DeviceToken.byteCount + 2), command, identifier),
+            deviceToken: deviceToken,
+            payload: try Self.payload(
+                packet.extracting(droppingFirst: token.upperBound + 2), command, identifier),
         )
     }
 
-    private static func readFrame(_ frame: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
+    private func readFrame(_ frame: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
         let items = BinaryItems(frame)
         func fault(_ status: BinaryStatus) -> BinaryFault {
             BinaryFault(status: status, identifier: items.identifier, command: .items)
         }
         guard !items.isMalformed else { throw fault(.protocolError) }
         guard let token = items.deviceToken, !token.isEmpty else { throw fault(.missingDeviceToken) }
-        guard token.count == DeviceToken.byteCount else { throw fault(.invalidTokenSize) }
+        guard isTokenLength(token.count), let deviceToken = frame.deviceToken(at: token) else {
+            throw fault(.invalidTokenSize)
+        }
         guard let payload = items.payload, !payload.isEmpty else { throw fault(.missingPayload) }
         guard payload.count <= BinaryCommand.items.maximumPayloadBytes else { throw fault(.invalidPayloadSize) }
         let priority = items.priority.map(Priority.init(rawValue:))
@@ -172,7 +186,7 @@ extension BinaryDecoder {
             identifier: items.identifier,
             expiration: items.expiration.map { Expiration(seconds: UInt64($0)) } ?? .unspecified,
             priority: priority ?? nil,
-            deviceToken: frame.deviceToken(at: token.lowerBound),
+            deviceToken: deviceToken,
             payload: try Self.payload(frame.extracting(payload), .items, items.identifier),
         )
     }

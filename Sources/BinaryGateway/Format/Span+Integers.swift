@@ -12,11 +12,11 @@ extension Span<UInt8> {
         UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
     }
 
-    /// - Parameter offset: that of the first of a device token's bytes, which are all there.
-    func deviceToken(at offset: Int) -> DeviceToken {
-        DeviceToken(
-            bytes: extracting(offset..<offset + DeviceToken.byteCount).withUnsafeBytes {
-                $0.loadUnaligned(as: SIMD32<UInt8>.self)
-            })
+    /// - Parameter range: that of a device token's bytes, which are all there.
+    /// - Returns: nil if no device token has so many.
+    func deviceToken(at range: Range<Int>) -> DeviceToken? {
+        let token = extracting(range)
+        guard token.count == DeviceToken.byteCount else { return DeviceToken(token.array) }
+        return DeviceToken(bytes: token.withUnsafeBytes { $0.loadUnaligned(as: SIMD32<UInt8>.self) })
     }
 }

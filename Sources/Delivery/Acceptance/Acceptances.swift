@@ -2,25 +2,25 @@ import DequeModule
 import Notifications
 import Rates
 
-/// The notifications between a provider's request and its answer: which are offered to a device, which go to the
-/// mailbox, and when the answer is due (Guide, 2.1.3).
+/// The notifications between a provider's request and its answer. Decides which are offered to a device, which go to
+/// the mailbox, and when to answer (Guide, 2.1.3).
 ///
-/// What may be stored is answered once it is safe: acknowledged by the device, or on disk. A pure state machine: what
-/// happened goes in with the time, what is to be done comes out.
+/// A notification that may be stored is answered when it is safe: acknowledged by the device, or on disk. A pure
+/// state machine: it takes events with the time and returns actions.
 struct Acceptances: ~Copyable {
-    /// What is under way, by where it goes.
+    /// The notifications under way, by destination.
     private var orders: [Destination: Order] = [:]
-    /// What was offered, until somebody looks after its deadline, or sooner where what came before has been answered as
-    /// well. By name: nothing that is answered is kept for its deadline.
+    /// The offers whose deadline has not been handled, by identifier, so that no answered notification is kept until
+    /// its deadline. An offer is removed earlier if it and all before it are answered.
     private var offered = Deque<Offered>()
     private var waitingForStore = Deque<Acceptance>()
-    /// The batch that the store has and has not answered.
+    /// The batch that the store is writing.
     private var storing: [Acceptance] = []
     private var names: OfferNames
     private let limits: DeliveryLimits
-    /// Whether other nodes store for the same destinations. Then what the device acknowledges while it is on its way to the
-    /// mailbox is answered when the store has answered: otherwise the provider could send a newer notification by another
-    /// node, which this one would replace when it arrives at the store.
+    /// Whether other nodes store for the same destinations. If so, a notification that the device acknowledges while
+    /// it is being stored is answered only after the store has answered. Otherwise the provider could send a newer
+    /// notification through another node, which this one would replace in the store.
     private let isShared: Bool
 
     init(limits: DeliveryLimits, names: OfferNames, isShared: Bool = false) {
@@ -37,7 +37,8 @@ struct Acceptances: ~Copyable {
         let accepted: Uptime
         var state = State.offered
         var isAnswered = false
-        /// Older notifications to the same destination that are answered with this one, which replaces them.
+        /// Older notifications to the same destination that this one replaces and that are answered together with
+        /// it.
         var replaced: [Acceptance] = []
 
         init(
@@ -56,21 +57,21 @@ struct Acceptances: ~Copyable {
     }
 
     fileprivate enum State {
-        /// A device has it and has not acknowledged it.
+        /// A device has the notification and has not acknowledged it.
         case offered
-        /// It goes to the mailbox; `isOut` while a device has it too.
+        /// The notification goes to the mailbox. `isOut` is true while a device has it too.
         case storing(isOut: Bool)
-        /// The device acknowledged it while it was on its way to the mailbox, which need not keep it.
+        /// The device has acknowledged the notification while it was being stored, so the mailbox need not keep it.
         case acknowledgedWhileStoring
-        /// A newer one to the same destination is being stored in its place.
+        /// A newer notification to the same destination is stored instead.
         case replaced
-        /// It is answered, and nothing more becomes of it here.
+        /// The notification is answered and finished.
         case over
     }
 
-    /// What is known of the notifications to one destination while any of them is under way.
+    /// The state of one destination while a notification to it is under way.
     private struct Order {
-        /// In the order of acceptance, by the numbers of their offers.
+        /// The notifications in the order of acceptance, by the numbers of their offers.
         var underWay = Numbered<Acceptance>()
         /// The newest that is being stored, and the newest that is stored. A mailbox never goes back behind either.
         var storing: Acceptance?
@@ -78,7 +79,7 @@ struct Acceptances: ~Copyable {
 
         mutating func find(_ offer: OfferID) -> Acceptance? { underWay[offer.number] }
 
-        /// - Returns: whether nothing is under way any more.
+        /// - Returns: Whether no notification is under way any more.
         mutating func remove(_ acceptance: Acceptance) -> Bool {
             _ = underWay.remove(acceptance.offer.number)
             if storing === acceptance { storing = nil }
@@ -94,32 +95,32 @@ struct Acceptances: ~Copyable {
 
     enum Action {
         case answer(any SubmissionAnswers, UInt64, Outcome)
-        /// The mailbox has this content: tell whoever holds the device.
+        /// Tell the node that holds the device about the mailbox's new content.
         case announce(StoredMailboxEntry, offer: OfferID?)
         case remove(MailboxReference)
-        /// For the delivery log.
+        /// Record a step in the delivery log.
         case note(DeliveryStep, NotificationSubject)
-        /// A bound turned a notification away.
+        /// A limit refused a notification.
         case struck(Limit)
     }
 
     var isWaiting: Bool { !offered.isEmpty }
     var isEmpty: Bool { orders.isEmpty }
-    /// How many wait for the store, or for its answer.
+    /// The number of notifications that wait for the store or its answer.
     var pendingStores: Int { waitingForStore.count + storing.count }
 
-    /// Whether the next notification to the destination has to go by way of the mailbox as well: the one before it is
-    /// on its way there and on no stream, so that an offer would overtake it.
+    /// Returns whether the next notification to the destination has to be stored first too: the one before it is
+    /// being stored and is on no stream, so an offer would overtake it.
     func mustFollow(_ destination: Destination) -> Bool {
         guard !orders.isEmpty, let index = orders.index(forKey: destination) else { return false }
         if case .storing(isOut: false) = orders.values[index].storing?.state { return true }
         return false
     }
 
-    /// A name for a notification that is to be offered, in the order of acceptance.
+    /// Returns the identifier of the next offer, in the order of acceptance.
     mutating func nextOffer() -> OfferID { names.next() }
 
-    /// Takes a notification that may be stored, with what the switchboard said to it.
+    /// Takes a notification that may be stored, with the switchboard's answer to its offer.
     mutating func accept(
         _ submission: Submission,
         answers: any SubmissionAnswers,
@@ -140,15 +141,15 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// Mutating, as what follows, because an order is looked at in its place by what may change it, and copied by what
-    /// may not.
+    /// Mutating, like the methods that follow, because a mutating method accesses an order in place, and another
+    /// would copy it.
     private mutating func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
         guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination)
         else { return nil }
         return orders.values[index].find(offer)
     }
 
-    /// The device has taken the notification.
+    /// Handles the device's acknowledgement.
     mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> [Action] {
         var actions: [Action] = []
         guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination),
@@ -166,7 +167,7 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// The device may not have got the notification.
+    /// Handles an offer that may not have reached the device.
     mutating func returned(_ offer: OfferID, of destination: Destination) -> [Action] {
         var actions: [Action] = []
         guard let acceptance = find(offer, of: destination) else { return actions }
@@ -178,7 +179,8 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// When ``tick(now:)`` has something to do, as far as is known; nil where nothing waits for an acknowledgement.
+    /// Returns the next time at which ``tick(now:)`` has work to do; nil if no notification waits for an
+    /// acknowledgement.
     mutating func nextDeadline() -> Uptime? {
         while let first = offered.first {
             if openAcceptance(first) != nil { return deadline(of: first) }
@@ -187,7 +189,7 @@ struct Acceptances: ~Copyable {
         return nil
     }
 
-    /// What still waits for its acknowledgement.
+    /// Returns the notification if it still waits for its acknowledgement.
     private mutating func openAcceptance(_ offered: Offered) -> Acceptance? {
         guard let acceptance = find(offered.offer, of: offered.destination), case .offered = acceptance.state
         else { return nil }
@@ -198,12 +200,12 @@ struct Acceptances: ~Copyable {
         offered.accepted.advanced(by: limits.acknowledgementGrace)
     }
 
-    /// Stores what no device acknowledged in time.
+    /// Stores the notifications that no device acknowledged in time.
     mutating func tick(now: Uptime) -> [Action] {
         storeOffered { $0 <= now }
     }
 
-    /// Stores everything that has not been answered, because no acknowledgement will be waited for any more.
+    /// Stores all unanswered notifications, because acknowledgements are no longer waited for.
     mutating func drain() -> [Action] {
         storeOffered { _ in true }
     }
@@ -217,7 +219,7 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// The store has answered its batch, item by item.
+    /// Handles the store's results for its batch.
     mutating func stored(_ results: [Result<MailboxVersion, StoreError>], now: Uptime) -> [Action] {
         let batch = storing
         storing = []
@@ -236,7 +238,7 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// Keeps what the store said for the others to the same destination, if any are under way.
+    /// Keeps the store's result for other notifications to the same destination that are under way.
     private mutating func noteStored(_ acceptance: Acceptance, _ result: Result<MailboxVersion, StoreError>) {
         let submission = acceptance.submission
         guard let index = orders.index(forKey: submission.destination), orders.values[index].underWay.count > 1
@@ -260,8 +262,9 @@ struct Acceptances: ~Copyable {
             let destination = acceptance.submission.destination
             actions.append(.remove(MailboxReference(destination: destination, version: version)))
         case .storing:
-            // Before the answer, so that what the provider sends once it has that comes after this on the stream.
-            // With its offer even where that came back: a late acknowledgement may still mean it.
+            // Announce it before the answer, so that a notification that the provider sends after its answer comes
+            // later on the stream. Include its offer even if that was returned, because a late acknowledgement may
+            // still refer to it.
             actions.append(note)
             let stored = StoredMailboxEntry(entry: acceptance.entry, version: version)
             actions.append(.announce(stored, offer: acceptance.offer))
@@ -274,8 +277,8 @@ struct Acceptances: ~Copyable {
         }
     }
 
-    /// Puts a notification in the queue for the mailbox, unless a newer one to the same destination has gone before
-    /// it, as it happens when a connection breaks: then the newer one is what the mailbox is to hold.
+    /// Adds a notification to the queue for the mailbox. If a newer one to the same destination is already in the
+    /// queue, which happens when a connection breaks, the mailbox is to hold the newer one.
     private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
         if let newer = orders.values[index].storing, newer.isNewer(than: acceptance.offer) {
@@ -296,7 +299,7 @@ struct Acceptances: ~Copyable {
         waitingForStore.append(acceptance)
     }
 
-    /// A newer notification, which is on its way to the mailbox, stands for this one from now on.
+    /// Marks a notification as replaced by a newer one that is being stored.
     private func replace(_ older: Acceptance, by newer: Acceptance, _ actions: inout [Action]) {
         older.state = .replaced
         newer.replaced.append(older)
@@ -304,11 +307,11 @@ struct Acceptances: ~Copyable {
         actions.append(.note(step, older.subject))
     }
 
-    /// Whether ``nextBatch()`` has something to store.
+    /// Whether ``nextBatch()`` returns notifications.
     var hasBatch: Bool { storing.isEmpty && !waitingForStore.isEmpty }
 
-    /// What is to be stored next; ``stored(_:now:)`` is told what became of it. Nothing, while the store has not answered the
-    /// batch before it.
+    /// Returns the next notifications to store. Call ``stored(_:now:)`` with the results. Returns nothing while the
+    /// store has not answered the batch before.
     mutating func nextBatch() -> (entries: [MailboxEntry], actions: [Action]) {
         guard hasBatch else { return ([], []) }
         var actions: [Action] = []
@@ -319,8 +322,9 @@ struct Acceptances: ~Copyable {
             } else if let newer = orders[acceptance.submission.destination]?.storing,
                 newer.isNewer(than: acceptance.offer)
             {
-                // The newer one goes in this batch or a later one, and would replace it: only that is stored. So a batch
-                // has one entry for a destination, and storing an entry again never sets a mailbox back.
+                // The newer notification is in this batch or a later one and would replace this one, so only the
+                // newer one is stored. So a batch has one entry for each destination, and storing an entry again
+                // never restores an older content.
                 replace(acceptance, by: newer, &actions)
             } else {
                 storing.append(acceptance)
@@ -329,7 +333,7 @@ struct Acceptances: ~Copyable {
         return (storing.map(\.entry), actions)
     }
 
-    /// - Parameter place: where its order is, if that is known: to look for it waits for memory.
+    /// - Parameter place: the index of its order, if it is known: looking it up again costs a wait for memory.
     private mutating func finish(
         _ acceptance: Acceptance,
         _ outcome: Outcome,
@@ -351,7 +355,7 @@ struct Acceptances: ~Copyable {
 }
 
 extension Acceptances.Acceptance {
-    /// Whether it was accepted after an offer of the same origin.
+    /// Whether it was accepted after another offer of the same origin.
     fileprivate func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
 
     fileprivate var entry: MailboxEntry {
@@ -362,7 +366,7 @@ extension Acceptances.Acceptance {
         NotificationSubject(submission.notification, to: submission.destination, generation: submission.generation)
     }
 
-    /// Answers the provider, unless it has its answer.
+    /// Answers the provider, unless it was already answered.
     fileprivate func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
         guard !isAnswered else { return }
         isAnswered = true

@@ -1,4 +1,4 @@
-/// Answers to many submissions, given to each gateway's connection together.
+/// Answers to many submissions, grouped so that each gateway connection gets its answers in one call.
 struct GatheredAnswers {
     private var groups: [Group] = []
     private var places: [ObjectIdentifier: Int] = [:]
@@ -9,7 +9,7 @@ struct GatheredAnswers {
     }
 
     mutating func append(_ answer: SubmissionAnswer, for receiver: any SubmissionAnswers) {
-        // What is stored together often came together.
+        // Notifications that are stored together often come from the same connection, so check the last group first.
         if let last = groups.indices.last, groups[last].receiver === receiver {
             return groups[last].answers.append(answer)
         }
@@ -18,7 +18,7 @@ struct GatheredAnswers {
         groups.append(Group(receiver: receiver, answers: [answer]))
     }
 
-    /// Gives them, those of each connection in the order in which they came.
+    /// Gives each connection its answers, in the order in which they were added.
     consuming func give() {
         for group in groups { group.receiver.answer(group.answers) }
     }

@@ -1,17 +1,18 @@
-/// Who brings to the store what waits for it: one task at a time, which goes on for as long as more has come.
+/// Makes sure that only one task at a time hands notifications to the store. It continues for as long as more have
+/// come.
 struct StoringTurn {
     private var isTaken = false
     private var hasMore = false
 
-    /// There is something to store.
-    /// - Returns: whether the caller has to see to it; otherwise whoever has the turn does.
+    /// Announces that there is something to store.
+    /// - Returns: Whether the caller has to store it; otherwise the task that already stores does.
     mutating func take() -> Bool {
         hasMore = true
         defer { isTaken = true }
         return !isTaken
     }
 
-    /// Whether there was more since the last time. If not, the turn is given back.
+    /// Returns whether more has come since the last call. If not, another task may begin.
     mutating func goOn() -> Bool {
         defer { hasMore = false }
         isTaken = hasMore

@@ -1,14 +1,14 @@
 package import Notifications
 
-/// A notification that a gateway hands over: checked, and addressed.
+/// A notification that a gateway has checked and addressed and submits for delivery.
 package struct Submission: Sendable {
     package var destination: Destination
-    /// As the provider named it.
+    /// The device token that the provider used.
     package var deviceToken: DeviceToken
     /// The generation of the device token that the provider used.
     package var generation: UInt32
     package var notification: Notification
-    /// Whatever the gateway knows the request by.
+    /// The gateway's number for the request.
     package var ticket: UInt64
 
     package init(
@@ -26,26 +26,26 @@ package struct Submission: Sendable {
     }
 }
 
-/// What a gateway may tell the provider.
+/// The outcome that a gateway reports to the provider.
 package enum Outcome: Sendable, Hashable {
-    /// Accepted: it is delivered at least once, or ends for a reason that can be looked up.
+    /// Accepted: the notification is delivered at least once, or ends for a reason that the delivery log has.
     case accepted
     case rejected(Rejection)
 }
 
-/// What became of the submission with a ticket.
+/// The outcome of the submission with this ticket.
 package typealias SubmissionAnswer = (ticket: UInt64, outcome: Outcome)
 
-/// Takes the answers to submissions: a gateway's connection.
+/// Receives the answers to submissions; a gateway's connection implements it.
 package protocol SubmissionAnswers: AnyObject, Sendable {
-    /// Called once for each submission, on any thread; during ``Delivery/submit(_:answers:)`` or later.
+    /// Called once for each submission, on any thread, during ``Delivery/submit(_:answers:)`` or later.
     func answer(_ ticket: UInt64, with outcome: Outcome)
 
-    /// The same for several that are known together.
+    /// Called with several answers that are known at the same time.
     func answer(_ answers: [SubmissionAnswer])
 
-    /// Asked after a submission was rejected before anything became of it, on the thread that said so: whether those that
-    /// follow it, in its batch and in those that wait for a look-up behind it, are to be taken. Those that are not get no
+    /// Whether to take the submissions that follow a rejected one, both in its batch and in those that wait for a
+    /// look-up behind it. Called on the thread that reported the rejection. Submissions that are not taken get no
     /// answer.
     var takesMore: Bool { get }
 }

@@ -1,13 +1,14 @@
 package import Notifications
 
-/// One step in the life of the accounts.
+/// A change of the accounts.
 package enum AccountChange: Sendable, Hashable {
     case createTeam(Team)
-    /// With its apps, keys and certificates.
+    /// Deletes a team with its apps, keys and certificates.
     case deleteTeam(TeamID, at: Timestamp)
-    /// The app's ``App/id`` is chosen by the store.
+    /// Creates an app. The store chooses its ``App/id``.
     case createApp(bundleID: BundleID, team: TeamID)
-    /// With its certificates, and the keys that are restricted to it alone; other keys are for it no more.
+    /// Deletes an app with its certificates and the keys that are restricted to it alone. Other keys are no longer
+    /// for this app.
     case deleteApp(BundleID, at: Timestamp)
     case createKey(TeamKey)
     case revokeKey(KeyID, at: Timestamp)
@@ -17,9 +18,10 @@ package enum AccountChange: Sendable, Hashable {
 }
 
 extension AccountsSnapshot {
-    /// The accounts after a change, by the rules that every store keeps; nil where they are so already.
+    /// Returns the accounts after a change, by rules that are the same for every store; nil if the change has no
+    /// effect.
     ///
-    /// - Parameter nextAppID: no app has or had it.
+    /// - Parameter nextAppID: an identifier that no app has or has had.
     /// - Throws: ``StoreError/Code/exists`` or ``StoreError/Code/missing``.
     package func applying(
         _ change: AccountChange,
@@ -78,7 +80,8 @@ extension AccountsSnapshot {
         return next
     }
 
-    /// No team's app may be named as a topic of another team's: what is sent to the one would reach the other.
+    /// Refuses a bundle ID that is a topic of another team's app, because notifications for one app could then reach
+    /// the other.
     private func demandOwnTopics(_ bundleID: BundleID, of team: TeamID) throws(StoreError) {
         for suffix in TopicKind.allCases.map(\.suffix) where !suffix.isEmpty {
             var names = [bundleID.rawValue + suffix]

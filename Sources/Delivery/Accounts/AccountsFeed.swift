@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The accounts as they are now, and everybody who wants to hear of changes: what a store answers ``Accounts`` with.
+/// The current accounts and the listeners for changes. Stores implement ``Accounts`` with it.
 package final class AccountsFeed: Sendable {
     private struct State {
         var snapshot: AccountsSnapshot
-        /// What the transaction under way has made of it; it comes to nothing where that is rolled back.
+        /// The accounts that the current transaction has written; discarded if it is rolled back.
         var written: AccountsSnapshot?
         var listeners: [UInt64: AsyncStream<AccountsSnapshot>.Continuation] = [:]
         var nextListener: UInt64 = 0
@@ -19,8 +19,8 @@ package final class AccountsFeed: Sendable {
 
     package var current: AccountsSnapshot { state.withLock { $0.snapshot } }
 
-    /// The accounts of the version that the database holds, as the writer sees it: those that everybody knows, or those
-    /// that were written in the same transaction a moment ago.
+    /// Returns the accounts of this version of the database, as the writer sees them: the published ones, or those
+    /// that were just written in the same transaction.
     package func snapshot(version: UInt64) -> AccountsSnapshot? {
         state.withLock { state in
             if let written = state.written, written.version == version { return written }
@@ -28,10 +28,10 @@ package final class AccountsFeed: Sendable {
         }
     }
 
-    /// The writer has written these, and they are not committed yet.
+    /// Records the accounts that the writer has written and not yet committed.
     package func written(_ next: AccountsSnapshot) { state.withLock { $0.written = next } }
 
-    /// Every snapshot from now on, the present one first; only the newest waits for a slow reader.
+    /// Returns a stream of all snapshots, beginning with the current one. A slow reader gets only the newest.
     package func changes() -> AsyncStream<AccountsSnapshot> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: AccountsSnapshot.self,
@@ -54,9 +54,9 @@ package final class AccountsFeed: Sendable {
         return stream
     }
 
-    /// Makes the next snapshot out of the present one, unless there is nothing to change. Within the lock, so that all
-    /// hear of changes in their order.
-    /// - Returns: The accounts as they are then.
+    /// Replaces the current snapshot by the one that `next` returns, unless it returns nil. Runs under the lock, so
+    /// that all listeners get changes in order.
+    /// - Returns: The accounts afterwards.
     @discardableResult
     package func update<Failure: Error>(
         _ next: (AccountsSnapshot) throws(Failure) -> AccountsSnapshot?,
@@ -69,7 +69,7 @@ package final class AccountsFeed: Sendable {
         }
     }
 
-    /// There will be no more changes.
+    /// Ends all streams, because there will be no more changes.
     package func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true

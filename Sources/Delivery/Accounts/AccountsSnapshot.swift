@@ -2,11 +2,11 @@ package import Notifications
 
 /// The accounts at one version.
 ///
-/// One reference, whatever is in it: it is handed out with every batch of requests and every line to a device.
+/// It is a single reference, because it is handed to every batch of requests and every device line.
 package struct AccountsSnapshot: Sendable, Hashable {
     private var box: Box
 
-    /// What never changes once somebody has it.
+    /// The contents, which never change after they were handed out.
     private final class Box: Sendable {
         let contents: Contents
         init(_ contents: Contents) { self.contents = contents }
@@ -32,7 +32,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
             certificates = certificates.filter { $0.value.bundleID != app.bundleID }
             for (id, key) in keys {
                 guard var bundleIDs = key.bundleIDs, bundleIDs.remove(app.bundleID) != nil else { continue }
-                // No restriction at all would be one to everything.
+                // A key without any restriction would be valid for all apps, so it is removed.
                 if bundleIDs.isEmpty { keys[id] = nil } else { keys[id]?.bundleIDs = bundleIDs }
             }
         }
@@ -45,7 +45,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         }
     }
 
-    /// No accounts at all.
+    /// Creates empty accounts.
     package init() { box = Box(Contents()) }
 
     package init(
@@ -80,7 +80,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
 }
 
 extension AccountsSnapshot {
-    /// Grows with every change.
+    /// The version, which grows with every change.
     package var version: UInt64 { box.contents.version }
 
     package internal(set) var teams: [TeamID: Team] {
@@ -100,7 +100,7 @@ extension AccountsSnapshot {
         set { change { $0.certificates = newValue } }
     }
 
-    /// The devices that are trusted no more, and since when.
+    /// The devices that were revoked, with the time of the revocation.
     package internal(set) var revokedDevices: [DeviceKey: Timestamp] {
         get { box.contents.revokedDevices }
         set { change { $0.revokedDevices = newValue } }
@@ -108,11 +108,11 @@ extension AccountsSnapshot {
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
-    /// Whether an app of the earlier accounts is not in these.
+    /// Whether an app of the earlier accounts is missing from these.
     func lacksApp(of earlier: AccountsSnapshot) -> Bool { earlier.apps.values.contains { app($0.id) == nil } }
 
-    /// The app that a topic addresses, and which of its services: the app whose bundle ID it is, else the one whose
-    /// bundle ID and suffix it is.
+    /// Returns the app that a topic addresses, and its service: the app whose bundle ID is the topic, or else the
+    /// one whose bundle ID with a suffix is the topic.
     package func app(forTopic topic: String) -> (app: App, kind: TopicKind)? {
         if let app = BundleID(rawValue: topic).flatMap({ apps[$0] }) { return (app, .app) }
         for kind in TopicKind.allCases where kind != .app && topic.hasSuffix(kind.suffix) {
@@ -123,18 +123,18 @@ extension AccountsSnapshot {
         return nil
     }
 
-    /// Whether a provider certificate is trusted: it is listed, and was not revoked. One that is not listed could not be
-    /// revoked, and was issued by nobody who may.
+    /// Returns whether a provider certificate is trusted: it is listed and not revoked. An unlisted certificate
+    /// could not be revoked, and nobody with permission has issued it.
     package func trusts(_ serial: CertificateSerial) -> Bool {
         certificates[serial].map { $0.revoked == nil } ?? false
     }
 
     mutating func insert(_ app: App) { change { $0.insert(app) } }
 
-    /// With its certificates; keys are for it no more.
+    /// Removes an app and its certificates. Keys are no longer for this app.
     mutating func remove(_ app: App) { change { $0.remove(app) } }
 
-    /// With its apps, keys and certificates.
+    /// Removes a team with its apps, keys and certificates.
     mutating func remove(_ team: TeamID) { change { $0.remove(team) } }
 
     mutating func advance() { change { $0.version += 1 } }

@@ -2,7 +2,7 @@ package import Notifications
 
 /// A team: the owner of apps, keys and certificates.
 package struct Team: Sendable, Hashable {
-    /// In bytes; a name is for people, and has to fit a line.
+    /// The largest name, in bytes. A name is for people and has to fit on one line.
     package static let maximumNameBytes = 200
 
     package let id: TeamID

@@ -1,17 +1,17 @@
 package import Notifications
 
-/// A provider certificate that was issued for an app of a team. Its holder has the certificate; this is what the
-/// service has to know to list and to revoke it.
+/// A provider certificate that was issued for an app of a team. Its holder has the certificate itself; the service
+/// only keeps what it needs to list and revoke it.
 package struct TeamCertificate: Sendable, Hashable {
     package let serial: CertificateSerial
     package let team: TeamID
-    /// The subject's UID (Guide, 2.3.2).
+    /// The bundle ID, from the subject's UID (Guide, 2.3.2).
     package let bundleID: BundleID
-    /// The environments it is good for; both for a universal certificate.
+    /// The environments that it is valid for; both for a universal certificate.
     package let environments: Set<Environment>
-    /// The last moment of its life.
+    /// The end of its validity period.
     package let validUntil: Timestamp
-    /// When it was revoked; nil while it is good.
+    /// The time of its revocation; nil if it was not revoked.
     package var revoked: Timestamp?
 
     package init(

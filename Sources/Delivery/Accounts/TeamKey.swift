@@ -1,19 +1,20 @@
 package import Notifications
 
-/// The public half of a key with which a team signs its provider tokens.
+/// The public part of a key that a team signs its provider tokens with.
 package struct TeamKey: Sendable, Hashable {
-    /// How many apps a key may be restricted to; one for more is one for all of the team's.
+    /// The largest number of apps that a key can be restricted to. For more apps, use a key for all of the team's
+    /// apps.
     package static let maximumBundleIDs = 100
 
     package let id: KeyID
     package let team: TeamID
     /// The point on P-256, uncompressed (X9.63), 65 bytes.
     package let publicKey: [UInt8]
-    /// The environments it is good for.
+    /// The environments that it is valid for.
     package let environments: Set<Environment>
-    /// The apps it is good for; nil for all of its team's.
+    /// The apps that it is valid for; nil for all apps of the team.
     package internal(set) var bundleIDs: Set<BundleID>?
-    /// When it was revoked; nil while it is good.
+    /// The time of its revocation; nil if it was not revoked.
     package var revoked: Timestamp?
 
     package init(

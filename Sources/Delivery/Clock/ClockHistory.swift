@@ -1,15 +1,16 @@
 import Notifications
 
-/// Which offset of a virtual clock was in force at which moment of the machine's clock. All numbers are milliseconds.
+/// The offsets of a virtual clock, with the time of the machine's clock from which each is in force. All numbers are
+/// milliseconds.
 struct ClockHistory {
-    /// A test advances the clock some dozen times. If there are more advances than this, the oldest are forgotten: a time
-    /// before them is read with the first offset that is still known.
+    /// The largest number of advances. A test advances the clock some dozen times. Beyond the limit the oldest are
+    /// forgotten, and earlier times use the first offset that is still known.
     static let maximumSteps = 10_000
 
     private struct Step {
-        /// The moment of the advance, by the machine's clock.
+        /// The time of the advance, by the machine's clock.
         var since: UInt64
-        /// The offset from then on.
+        /// The offset from that time on.
         var offset: UInt64
     }
 
@@ -17,7 +18,7 @@ struct ClockHistory {
     /// The offset before the first step.
     private var initial: UInt64 = 0
 
-    /// The present offset.
+    /// The current offset.
     var offset: UInt64 { steps.last?.offset ?? initial }
 
     mutating func advance(by milliseconds: UInt64, at now: Timestamp) {

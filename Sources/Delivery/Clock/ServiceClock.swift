@@ -1,42 +1,42 @@
 package import Notifications
 import Synchronization
 
-/// The clock by which the service lives: the machine's, and an offset that a test may add to. It only goes forward.
+/// The service's clock: the machine's clock with an offset that a test may increase. It only moves forward.
 ///
 /// Clients do not know the offset, so their times are the machine's: ``serviceTime(ofClient:)`` reads them, and
 /// ``clientTime(of:)`` writes the service's times for them. Certificates go by ``machineTime``, because TLS does.
 package final class ServiceClock: Sendable {
-    /// How far all advances together may go: a century. No time that is calculated from the clock overflows.
+    /// The largest sum of all advances: a century. It prevents overflows in times that are computed from the clock.
     package static let maximumOffset = Duration.seconds(100 * 365 * 86_400)
 
-    /// Why the clock was not advanced.
+    /// The reason why the clock was not advanced.
     package enum AdvanceError: Error, Hashable {
-        /// It is the system's clock.
+        /// The clock is the system's.
         case isSystem
         /// The duration is negative, or the advances together exceed ``maximumOffset``.
         case tooFar
     }
 
-    /// Whether it can be advanced.
+    /// Whether the clock can be advanced.
     package let isVirtual: Bool
     private let machine: @Sendable () -> Moment
-    /// In milliseconds. Each request reads it, so it is outside the lock.
+    /// The offset in milliseconds. It is outside the lock, because each request reads it.
     private let offset = Atomic<UInt64>(0)
     private let history = Mutex(ClockHistory())
 
-    /// - Parameter machine: what the machine's clocks say.
+    /// - Parameter machine: returns the machine's clocks.
     package init(isVirtual: Bool = false, machine: @escaping @Sendable () -> Moment) {
         self.isVirtual = isVirtual
         self.machine = machine
     }
 
-    /// Whether it differs from the machine's.
+    /// Whether the clock differs from the machine's.
     package var isAdvanced: Bool { offset.load(ordering: .relaxed) > 0 }
 
     /// The service's time.
     package var time: Timestamp { moment.time }
 
-    /// One look at the service's clocks. The uptime goes forward with the time, so that rates and deadlines do too.
+    /// The time of both clocks. The uptime advances with the time of day, so that rates and deadlines do too.
     package var moment: Moment {
         let now = machine()
         let offset = offset.load(ordering: .relaxed)
@@ -45,11 +45,12 @@ package final class ServiceClock: Sendable {
         return Moment(time: now.time.advanced(by: duration), uptime: now.uptime.advanced(by: duration))
     }
 
-    /// The machine's time, which nothing advances.
+    /// The machine's time, which is never advanced.
     package var machineTime: Timestamp { machine().time }
 
-    /// Adds to the offset.
-    /// - Returns: the service's time from now on.
+    /// Increases the offset.
+    /// - Returns: The service's time afterwards.
+    /// - Throws: ``AdvanceError``.
     @discardableResult
     package func advance(by duration: Duration) throws(AdvanceError) -> Timestamp {
         guard isVirtual else { throw .isSystem }
@@ -66,15 +67,15 @@ package final class ServiceClock: Sendable {
         return time
     }
 
-    /// What a time that a client names is for the service: the offset in force at that moment is added, and of a future
-    /// moment the present offset.
+    /// Converts a client's time to the service's: adds the offset that was in force at that time, or the current
+    /// offset for a future time.
     package func serviceTime(ofClient time: Timestamp) -> Timestamp {
         guard isAdvanced else { return time }
         return history.withLock { $0.serviceTime(ofClient: time) }
     }
 
-    /// What a time of the service is for clients. What happened while the clock was advanced happened, for them, at the
-    /// moment of the advance.
+    /// Converts a time of the service to the clients'. The time span of an advance becomes the moment of the
+    /// advance.
     package func clientTime(of time: Timestamp) -> Timestamp {
         guard isAdvanced else { return time }
         return history.withLock { $0.clientTime(of: time) }
@@ -82,24 +83,24 @@ package final class ServiceClock: Sendable {
 }
 
 extension ServiceClock {
-    /// A client's expiration as the service counts it. It is in whole seconds, rounded up, so that
-    /// ``clientExpiration(of:)`` gives back what the client wrote.
+    /// Converts a client's expiration to the service's time. It is rounded up to whole seconds, so that
+    /// ``clientExpiration(of:)`` returns the client's value.
     package func serviceExpiration(ofClient expiration: Expiration) -> Expiration {
         guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
         let time = serviceTime(ofClient: Timestamp(seconds: seconds))
         return .at(time.advanced(by: .milliseconds(999)).seconds)
     }
 
-    /// The reverse of ``serviceExpiration(ofClient:)``.
+    /// Converts the service's expiration back to the client's; see ``serviceExpiration(ofClient:)``.
     package func clientExpiration(of expiration: Expiration) -> Expiration {
         guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
         return .at(clientTime(of: Timestamp(seconds: seconds)).seconds)
     }
 
-    /// Seconds since 1970 of a client, for the service: the `iat` of a provider token.
+    /// Converts a client's seconds since 1970 to the service's time, for the `iat` of a provider token.
     ///
-    /// Whole seconds are a moment somewhere in that second. If the clock was advanced within it, the moment counts as one
-    /// after the advance: a token that was verified before keeps the time that it had then.
+    /// Whole seconds may mean any moment in that second. If the clock was advanced within it, the moment counts as
+    /// after the advance. A token that was verified before keeps its earlier time.
     package func serviceSeconds(ofClient seconds: Double) -> Double {
         guard isAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
         let isWhole = seconds == seconds.rounded()

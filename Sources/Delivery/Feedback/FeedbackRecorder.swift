@@ -1,11 +1,11 @@
 import Notifications
 import Synchronization
 
-/// Gathers device tokens whose app is gone, and hands them to the store in batches: while one batch is being written the
-/// next one gathers. Who sends a notification never waits for it.
+/// Collects device tokens whose app was removed, and writes them to the store in batches. While one batch is being
+/// written, the next one is collected. Sending a notification never waits for this.
 final class FeedbackRecorder: Sendable {
-    /// How many may be gathered, each once. As many attempts at device tokens that are good for nothing come in a second
-    /// at most; what comes beyond it is noted at the next attempt.
+    /// The largest number of entries that are collected, each of them once. It is more than the attempts to inactive
+    /// device tokens in a second. An entry beyond it is recorded at the next attempt.
     static let maximumGathered = 10_000
 
     private let store: any Feedback
@@ -19,13 +19,13 @@ final class FeedbackRecorder: Sendable {
     private struct State {
         var gathered: [Key: FeedbackEntry] = [:]
         var isWriting = false
-        /// Wait until nothing is gathered.
+        /// Callers that wait until everything is written.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     init(store: any Feedback) { self.store = store }
 
-    /// Takes an entry; returns at once.
+    /// Takes an entry and returns at once.
     func note(_ entry: FeedbackEntry) {
         let begins = state.withLock { state in
             let key = Key(destination: entry.destination, generation: entry.generation)
@@ -37,7 +37,7 @@ final class FeedbackRecorder: Sendable {
         if begins { Task { await write() } }
     }
 
-    /// Returns once everything that was noted before is in the store, or could not be put there.
+    /// Waits until all entries so far are in the store, or could not be written.
     func settle() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -63,8 +63,8 @@ final class FeedbackRecorder: Sendable {
             do {
                 try await store.note(batch)
             } catch {
-                // A store that cannot write now is told of these at the next attempt, which comes as surely as the
-                // first: the provider has not heard of them.
+                // If the store cannot write now, these entries are recorded again at the next attempt, which will
+                // come because the provider does not know yet that the tokens are inactive.
             }
         }
     }

@@ -2,16 +2,17 @@ import DequeModule
 import Notifications
 import Rates
 
-// What waits for a reason to wake the device. While a device is online, each request results in a notification delivered
-// (Guide, 2.1.3): nothing here replaces anything, and all of it is sent in its order, together (Table 8-2: grouped and
-// delivered in bursts). It is stored as well, so if the stream ends, the newest of each app is in its mailbox.
+// Notifications that wait for a reason to wake the device. While a device is online, each request results in a
+// notification delivered (Guide, 2.1.3), so no notification here replaces another, and all are sent together in
+// their order (Table 8-2: grouped and delivered in bursts). They are stored as well: if the stream ends, the newest
+// of each app is in its mailbox.
 extension DeviceLine {
     struct Deferred {
         let destination: Destination
         let notification: Notification
-        /// Nil for what came from a mailbox.
+        /// The offer; nil for a notification from a mailbox.
         let offer: OfferID?
-        /// What it is in the mailbox, once it is there.
+        /// Its version in the mailbox, after it was stored.
         var version: MailboxVersion?
 
         var subject: NotificationSubject { NotificationSubject(notification, to: destination) }
@@ -19,12 +20,13 @@ extension DeviceLine {
 
     var canDefer: Bool { deferred.count < deferredLimit && hasRoom }
 
-    /// An offer that is no reason to wake the device.
-    /// - Parameter isBehind: whether something older for the app waits in its mailbox, which this is to replace there.
+    /// Handles an offer that is not a reason to wake the device.
+    /// - Parameter isBehind: whether an older notification for the app waits in its mailbox, where this one replaces
+    ///   it.
     mutating func deferOrTry(_ offer: Offer, _ wait: SendingPolicy.Wait, isBehind: Bool, _ now: Moment) -> Offered {
         let (destination, notification) = (offer.destination, offer.notification)
         guard let id = offer.id else {
-            // What may not be stored has one attempt, which is now.
+            // A notification that must not be stored has its single attempt now.
             guard policy.tries(notification, isBurst: false) else { return .returned }
             return .taken(send(destination, notification, offer: nil, version: nil, now))
         }
@@ -34,22 +36,22 @@ extension DeviceLine {
         return Offered(answer: .held, then: append(waiting, wait, now))
     }
 
-    /// - Returns: what the delivery log is told.
+    /// - Returns: The step for the delivery log.
     mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) -> Action {
         deferred.append(waiting)
         policy.began(wait, now: now)
         return .note(wait.step, waiting.subject)
     }
 
-    /// What waits is in its mailbox now.
-    /// - Returns: whether it waits here.
+    /// Records that a waiting notification was stored in its mailbox.
+    /// - Returns: Whether it waits here.
     mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
         return true
     }
 
-    /// Whether a mailbox's content waits here, or something newer of that mailbox.
+    /// Returns whether a mailbox's content, or something newer of that mailbox, waits here.
     func isDeferred(_ stored: StoredMailboxEntry) -> Bool {
         deferred.contains { waiting in
             guard let version = waiting.version, waiting.destination == stored.entry.destination else { return false }
@@ -57,10 +59,10 @@ extension DeviceLine {
         }
     }
 
-    /// Sends all of it, in its order. There is room: ``hasRoom`` counts it.
+    /// Sends all waiting notifications in their order. There is room, because ``hasRoom`` counts them.
     ///
-    /// What has expired, or what the app has had too many of, is not sent. If it is not known to be in its mailbox yet,
-    /// it is about to be: then it comes back from there.
+    /// A notification that has expired, or of which the app has had too many, is not sent. If it is not known to be
+    /// in its mailbox yet, it is about to be stored, and comes back from there.
     mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -72,7 +74,7 @@ extension DeviceLine {
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
                 continue
             }
-            // It must not overtake what waits in the mailbox, unless it has replaced that there.
+            // It must not overtake a notification in the mailbox, unless it has replaced that one.
             if version == nil, passed.contains(app) { continue }
             if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
                 passed.insert(app)

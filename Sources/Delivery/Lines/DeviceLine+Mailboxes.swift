@@ -1,9 +1,9 @@
 import Notifications
 import Rates
 
-// What a line does with the device's mailboxes.
+// How a line uses the device's mailboxes.
 extension DeviceLine {
-    /// A mailbox of the device has a new content.
+    /// Handles the new content of one of the device's mailboxes.
     mutating func stored(
         _ stored: StoredMailboxEntry,
         offer: OfferID?,
@@ -23,7 +23,7 @@ extension DeviceLine {
             }
             if storedDeferred(offer, stored.version) { return [] }
         }
-        // Nodes' announcements come in any order: an older one says nothing of what waits.
+        // Nodes' announcements come in any order, so an older one is ignored.
         guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
         switch phase {
         case .reading(var reading):
@@ -38,7 +38,7 @@ extension DeviceLine {
                 return []
             }
             let actions = take(stored, releases: false, before: before, now, &silents)
-            // What had expired woke nobody.
+            // An expired notification has not woken the device.
             guard stored.entry.notification.urgency == .immediate, actions.contains(where: \.isSending),
                 let reading = release()
             else { return actions }
@@ -46,7 +46,7 @@ extension DeviceLine {
         }
     }
 
-    /// The mailboxes have been read.
+    /// Handles the contents of the mailboxes that were read.
     mutating func read(
         _ entries: [StoredMailboxEntry],
         epoch: UInt64,
@@ -79,13 +79,14 @@ extension DeviceLine {
         return actions
     }
 
-    /// Whether a mailbox's content is newer than all of it that this line has sent, or is about to.
+    /// Returns whether a mailbox's content is newer than all of that mailbox that this line has sent or is about to
+    /// send.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
         if let known = versions[stored.entry.destination.app], known >= stored.version { return false }
         return deferred.isEmpty || !isDeferred(stored)
     }
 
-    /// Sends what a mailbox holds, or remembers why it waits there.
+    /// Sends a mailbox's content, or records why it waits there.
     mutating func take(
         _ stored: StoredMailboxEntry,
         releases: Bool,
@@ -118,11 +119,11 @@ extension DeviceLine {
             return actions
         }
         begin(wait, in: stored.version, of: destination.app, now)
-        // The log is told once.
+        // The log gets the step only once.
         return wait.step == noted ? [] : [.note(wait.step, NotificationSubject(notification, to: destination))]
     }
 
-    /// A mailbox's content waits from now on.
+    /// Records that a mailbox's content waits.
     mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of app: AppID, _ now: Moment) {
         policy.began(wait, now: now)
         waiting[app] = Waiting(reason: .policy(wait), version: version, noted: wait.step)

@@ -2,13 +2,13 @@ import DequeModule
 import Notifications
 import Rates
 
-// What is offered to a line, and what it holds back of that.
+// How a line handles offers, and which of them it holds back.
 extension DeviceLine {
-    /// A notification for one of the device's apps.
+    /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
         guard hasRoom else { return Offered(answer: .returned, struck: .unacknowledged) }
-        // It may have been on its way from another node.
+        // It may have expired on its way from another node.
         if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]
         if case .reading(var reading) = phase, reading.isFirst || before?.reason == .reading {
@@ -16,15 +16,16 @@ extension DeviceLine {
             phase = .reading(reading)
             return hold(offer, after: before)
         }
-        // What waits for its mailbox to be read again must not be overtaken, but may be replaced there.
+        // A notification that waits until its mailbox is read again must not be overtaken, but may be replaced
+        // there.
         if let before, !before.isDeferred { return .returned }
         if let wait = policy.wait(for: offer.notification, isBurst: false) {
             return deferOrTry(offer, wait, isBehind: before != nil, now)
         }
-        // Only what is urgent comes this far while anything is deferred.
+        // While anything is deferred, only urgent notifications come here.
         let first = deferred.isEmpty ? [] : sendDeferred(now, &silents)
         if before != nil {
-            // What was held back goes first: it is in the mailbox, and this comes after it.
+            // Notifications that were held back are sent first: they are in the mailbox and older than this one.
             let reading = release()
             var offered = hold(offer, after: before)
             (offered.first, offered.then) = (first, reading)
@@ -46,19 +47,19 @@ extension DeviceLine {
         return Offered(answer: .taken)
     }
 
-    /// Begins to read the mailboxes for what waits for a burst.
-    /// - Returns: nil where nothing does, or the reading is under way.
+    /// Begins to read the mailboxes for notifications that wait for a burst.
+    /// - Returns: nil if none waits, or if a reading is under way.
     mutating func release() -> Action? {
         if case .open = phase, !waiting.values.contains(where: \.isDeferred) { return nil }
         return readAgain(releases: true)
     }
 
-    /// - Returns: nil where a reading is under way, which then does it.
+    /// - Returns: nil if a reading is under way, which then does it.
     mutating func readAgain(releases: Bool) -> Action? {
         switch phase {
         case .open:
             phase = .reading(Reading(releases: releases))
-            // From here on, what was waiting for anything waits for the reading.
+            // From now on, all waiting contents wait for the reading.
             for app in waiting.keys { waiting[app]?.reason = .reading }
             return .readMailboxes(epoch: epoch)
         case .reading(var reading):
@@ -70,9 +71,9 @@ extension DeviceLine {
 }
 
 extension DeviceLine {
-    /// Sends what was held. What has expired meanwhile goes back, and to the mailbox; likewise what may have been
-    /// replaced there while it was held, or would overtake what waits there. What a newer one that is held too has
-    /// replaced there is not sent either: a mailbox's content discards the older (Guide, 2.1.3).
+    /// Sends the offers that were held. Returns those that have expired meanwhile, that may have been replaced in
+    /// the mailbox, or that would overtake a notification in the mailbox. If a newer held offer has replaced one in
+    /// the mailbox, that one is not sent either: a mailbox's new content discards the older one (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -111,7 +112,7 @@ extension DeviceLine {
             }
             passed.insert(app)
             actions.append(.returned(id, next.offer.destination))
-            // It is in the mailbox already, where the next reading finds it.
+            // It is already in the mailbox, where the next reading finds it.
             if let wait, let version {
                 begin(wait, in: version, of: app, now)
                 actions.append(.note(wait.step, NotificationSubject(notification, to: next.offer.destination)))
@@ -120,15 +121,15 @@ extension DeviceLine {
         return actions
     }
 
-    /// The newest content of a mailbox that a held offer is known to be.
+    /// The newest mailbox content among the held offers of an app.
     private struct StoredOfHeld {
         let version: MailboxVersion
-        /// Which of the held offers that is, counted from 1.
+        /// The offer's position among the held offers, from 1.
         let place: Int
 
-        /// Whether it has replaced another of the app's held offers. One that is not known to be in the mailbox is older
-        /// if it came before: that is the order of acceptance where both have one origin, and where they have not, either
-        /// order is right, and what is given back loses nothing.
+        /// Returns whether it has replaced another held offer of the app. An offer that is not known to be in the
+        /// mailbox is older if it came before. For two offers of one origin that is the order of acceptance. For
+        /// different origins either order is right, and a returned offer is not lost.
         func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
             other.map { $0 < version } ?? (place < self.place)
         }
@@ -146,7 +147,7 @@ extension DeviceLine {
         return newest
     }
 
-    /// Whether the mailbox has, or had, something that may be newer, or that an offer would overtake.
+    /// Returns whether the mailbox has or had a notification that may be newer, or that an offer would overtake.
     func isPassed(_ held: Held, _ version: MailboxVersion?, by reading: Reading) -> Bool {
         let app = held.offer.destination.app
         guard let version else {
@@ -157,7 +158,7 @@ extension DeviceLine {
         return reading.met[app].map { version < $0 } ?? false
     }
 
-    /// The one attempt of what may not be stored.
+    /// Makes the single attempt of a notification that must not be stored.
     mutating func tryOnce(
         _ offer: Offer,
         releases: Bool,

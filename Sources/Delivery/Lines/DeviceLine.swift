@@ -2,30 +2,33 @@ import DequeModule
 import Notifications
 import Rates
 
-/// One device's stream as the courier sees it: what is under way on it and what waits in the mailboxes.
+/// One device's stream: the notifications under way on it and those that wait in the mailboxes.
 ///
-/// A line first reads the device's mailboxes and holds back what comes meanwhile, so that the device gets everything
-/// in the order of acceptance. What has to wait for the device's power is held in its order (``Deferred``), and is stored
-/// meanwhile. What finds no room, and what the app has had too many of, waits in its mailbox, and the line remembers that
-/// it is there. A pure state machine: what happened goes in, what is to be done comes out.
+/// A line first reads the device's mailboxes and holds offers back meanwhile, so that the device gets everything in
+/// the order of acceptance. Notifications that have to wait for the device's power are held in order (``Deferred``)
+/// and are also stored. If there is no room, or the app has had too many silent notifications, a notification waits
+/// in its mailbox, and the line remembers that. A pure state machine: it takes events and returns actions.
 struct DeviceLine: ~Copyable {
     var phase = Phase.reading(Reading(isFirst: true, releases: true))
     var underWay = Numbered<UnderWay>()
     /// Offers that came while the mailboxes were being read.
     var held = Deque<Held>()
-    /// What waits for a reason to wake the device, in the order in which it came. Empty unless its power is low.
+    /// Notifications that wait for a reason to wake the device, in order. Empty unless its power is low.
     var deferred = Deque<Deferred>()
-    /// The mailbox contents that are known for offers still held.
+    /// The mailbox versions of offers that are still held.
     var versionsOfHeld: [OfferID: MailboxVersion] = [:]
-    /// The newest mailbox content of each app that was sent or has to do with an offer that was.
+    /// The newest mailbox version of each app that was sent or belongs to an offer that was sent.
     var versions: [AppID: MailboxVersion] = [:]
-    /// Apps whose mailbox holds something that was not sent, and why not.
+    /// Apps whose mailbox holds a notification that was not sent, with the reason.
     var waiting: [AppID: Waiting] = [:]
-    /// When the device may be sent what.
+    /// Decides when a notification may be sent to the device.
     var policy: SendingPolicy
     var lastNumber: UInt64
-    /// Tells this line from every other of the device: a reading begun for an older line may have missed something.
+    /// Identifies this line among all lines of the device. A reading that was begun for an older line may have
+    /// missed something.
     let epoch: UInt64
+    /// What was sent last: what has an identifier of these is a duplicate.
+    var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int
 
@@ -36,26 +39,26 @@ struct DeviceLine: ~Copyable {
 
     /// A reading of the mailboxes that is under way.
     struct Reading {
-        /// Whether the line has just begun: then everything is held back until it has been read.
+        /// Whether the line is new. Everything is then held back until the reading has ended.
         var isFirst = false
-        /// Whether it sends what waited for a burst.
+        /// Whether it sends the notifications that wait for a burst.
         var releases: Bool
         /// Whether something was stored that the reading may have missed.
         var isStale = false
-        /// The newest mailbox content of each app that it has met.
+        /// The newest mailbox version of each app that the reading has found.
         var met: [AppID: MailboxVersion] = [:]
     }
 
     struct Held {
         let offer: Offer
-        /// The app's mailbox content that was known to be older than the offer.
+        /// The app's mailbox version that was known to be older than the offer.
         let after: MailboxVersion?
     }
 
     struct Waiting: Equatable {
         var reason: Reason
         var version: MailboxVersion
-        /// What the log was told of it.
+        /// The step that was recorded in the log.
         var noted: DeliveryStep?
 
         enum Reason: Equatable {
@@ -63,14 +66,14 @@ struct DeviceLine: ~Copyable {
             case room
             /// The mailboxes are being read.
             case reading
-            /// It may not be sent yet.
+            /// It must not be sent yet.
             case policy(SendingPolicy.Wait)
         }
 
-        /// Whether it goes along with the next burst.
+        /// Whether it is sent with the next burst.
         var isDeferred: Bool { if case .policy(let wait) = reason { wait.isDeferred } else { false } }
 
-        /// When the app may have a silent notification again, if it waits for that.
+        /// The time at which the app may have a silent notification again, if it waits for that.
         var opens: Uptime? { if case .policy(.rate(let until)) = reason { until } else { nil } }
     }
 
@@ -86,7 +89,7 @@ struct DeviceLine: ~Copyable {
             NotificationSubject(id: id, address: .destination(destination, generation: 0), topic: topic)
         }
 
-        /// What it is in the mailbox, where it is there.
+        /// Its mailbox reference, if it is in a mailbox.
         var reference: MailboxReference? {
             version.map { MailboxReference(destination: destination, version: $0) }
         }
@@ -94,13 +97,13 @@ struct DeviceLine: ~Copyable {
 
     enum Action: Equatable {
         case send(Sending)
-        /// Read the mailboxes and hand them to ``DeviceLine/read(_:epoch:now:silents:)``.
+        /// Read the mailboxes and call ``DeviceLine/read(_:epoch:now:silents:)``.
         case readMailboxes(epoch: UInt64)
         case remove(MailboxReference)
-        /// The device has taken it: whoever offered it hears of it, and its mailbox is emptied.
+        /// The device has taken it: tell the node that offered it, and empty its mailbox.
         case acknowledged(UnderWay)
         case returned(OfferID, Destination)
-        /// For the delivery log.
+        /// Record a step in the delivery log.
         case note(DeliveryStep, NotificationSubject)
 
         var isSending: Bool {
@@ -108,14 +111,14 @@ struct DeviceLine: ~Copyable {
         }
     }
 
-    /// What the line says to an offer.
+    /// The line's answer to an offer.
     struct Offered {
         var answer: OfferAnswer
-        /// What has waited for a reason to wake the device goes before it. Nothing here goes back to who offered it.
+        /// Deferred notifications that are sent before the offer. None of these actions returns an offer.
         var first: [Action] = []
         var sending: Sending?
         var then: Action?
-        /// The bound that turned it away.
+        /// The limit that refused the offer.
         var struck: Limit?
 
         static let returned = Offered(answer: .returned)
@@ -127,43 +130,44 @@ struct DeviceLine: ~Copyable {
 
     typealias Silents = SendingPolicy.Silents
 
-    /// Sendings are numbered from the time of the connection, this many a millisecond, so that numbers grow from one
-    /// connection to the next, on whichever node; they stay below 2^53, which every JSON reader can hold, for the
-    /// next two centuries.
+    /// The number of sendings that the numbering allows for each millisecond. Numbers begin with the time of the
+    /// connection, so they grow from one connection to the next, on any node. For the next two centuries they stay
+    /// below 2^53, which every JSON parser can hold.
     static let numbersPerMillisecond: UInt64 = 1024
 
-    /// A new line, which has its mailboxes to read: see ``firstAction``.
+    /// Creates a line, which has to read its mailboxes first; see ``firstAction``.
     /// - Parameters:
-    ///   - previous: the last number of an older line of the same device, where it is known.
-    ///   - power: what the device has said so far.
+    ///   - previous: the last number of an older line of the same device, if it is known.
+    ///   - power: the power state that the device has reported so far.
     init(now: Timestamp, after previous: UInt64, limits: DeliveryLimits, power: DevicePower) {
         let fromTime = now.milliseconds.multipliedReportingOverflow(by: Self.numbersPerMillisecond)
         epoch = max(previous &+ 1, fromTime.overflow ? 0 : fromTime.partialValue)
         lastNumber = epoch
         limit = limits.unacknowledgedPerDevice
-        // So that what is deferred never takes the room of what is urgent for good: once half of it is free, there is room.
+        // With this limit, deferred notifications never block urgent ones for good: as soon as half of the room is
+        // free, there is room.
         deferredLimit = min(limits.deferredPerDevice, limit / 2)
         policy = SendingPolicy(power: power, burstInterval: limits.burstInterval)
     }
 
-    /// What a new line does first.
+    /// The first action of a new line.
     var firstAction: Action { .readMailboxes(epoch: epoch) }
 
     /// The number of the newest sending.
     var newestNumber: UInt64 { lastNumber }
-    /// How many sendings have not been acknowledged.
+    /// The number of unacknowledged sendings.
     var underWayCount: Int { underWay.count }
 
     var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
 
-    /// When ``tick(now:silents:)`` has something to do; nil where nothing waits for a time.
+    /// The next time at which ``tick(now:silents:)`` has work to do; nil if nothing waits for a time.
     var deadline: Uptime? {
         var first = policy.burstAt
         for opens in waiting.values.lazy.compactMap(\.opens) { first = min(first ?? opens, opens) }
         return first
     }
 
-    /// Whether it waits for this reading of its mailboxes.
+    /// Returns whether the line waits for this reading of its mailboxes.
     func isReading(epoch: UInt64) -> Bool {
         if case .reading = phase { epoch == self.epoch } else { false }
     }
@@ -172,7 +176,7 @@ struct DeviceLine: ~Copyable {
 // MARK: - Acknowledgements, times and the end
 
 extension DeviceLine {
-    /// The device has taken these sendings; numbers that are not under way, as those of an older stream, mean nothing.
+    /// Handles acknowledgements. Numbers that are not under way, such as those of an older stream, are ignored.
     mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
@@ -182,7 +186,7 @@ extension DeviceLine {
         return actions
     }
 
-    /// These are not sent after all. What a mailbox holds stays there, for the store to remove.
+    /// Gives up these sendings. Mailbox contents stay, and the store removes them.
     mutating func givenUp(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
@@ -197,17 +201,17 @@ extension DeviceLine {
         return actions
     }
 
-    /// Reads what waits in the mailboxes once half the room is free: a device that acknowledges one at a time does not
-    /// cost a reading each.
+    /// Reads the notifications that wait in the mailboxes when half of the room is free, so that a device that
+    /// acknowledges one at a time does not cause a reading for each.
     mutating func readForRoom() -> Action? {
-        // What is deferred takes room as well: without any there is nothing to read for.
+        // Deferred notifications take room as well. If there is no room, reading is useless.
         guard case .open = phase, hasRoom, underWay.count <= limit / 2,
             waiting.values.contains(where: { $0.reason == .room })
         else { return nil }
         return readAgain(releases: false)
     }
 
-    /// Something may have been stored of which nobody told this line: it reads the mailboxes again.
+    /// Reads the mailboxes again, because something may have been stored that was not announced to this line.
     mutating func mayHaveMissed() -> [Action] {
         guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [$0] } ?? [] }
         reading.isStale = true
@@ -215,7 +219,7 @@ extension DeviceLine {
         return []
     }
 
-    /// The device says how it stands.
+    /// Handles a new power state of the device.
     mutating func changed(_ power: DevicePower, now: Moment, silents: inout Silents) -> [Action] {
         policy.power = power
         guard power.takesEverything else { return [] }
@@ -224,7 +228,7 @@ extension DeviceLine {
         return actions
     }
 
-    /// Sends what has waited long enough.
+    /// Sends the notifications whose waiting time has passed.
     mutating func tick(now: Moment, silents: inout Silents) -> [Action] {
         let isBurst = policy.burstAt.map { $0 <= now.uptime } ?? false
         let isOpen = waiting.values.contains { $0.opens.map { $0 <= now.uptime } ?? false }
@@ -239,8 +243,8 @@ extension DeviceLine {
         return actions
     }
 
-    /// The stream is gone: what was offered and not acknowledged goes back, in the order in which it came. What the
-    /// mailboxes hold stays there, and what was to be tried once is given up.
+    /// Ends the line. Offers that were not acknowledged are returned, in the order in which they came. Mailbox
+    /// contents stay, and a notification with a single attempt is given up.
     mutating func end() -> [Action] {
         var actions: [Action] = []
         underWay.forEach { sending in
@@ -250,7 +254,7 @@ extension DeviceLine {
                 actions.append(.note(.discarded(.oneAttempt), sending.subject))
             }
         }
-        // What came from a mailbox is there still.
+        // A notification that came from a mailbox is still there.
         for waiting in deferred {
             if let offer = waiting.offer { actions.append(.returned(offer, waiting.destination)) }
         }
@@ -283,6 +287,8 @@ extension DeviceLine {
             version: version)
         underWay.append(sending, number: lastNumber)
         if let version { versions[destination.app] = version }
-        return Sending(number: lastNumber, destination: destination, notification: notification)
+        let isDuplicate = recent.note(notification.id, of: destination.app)
+        return Sending(
+            number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }
 }

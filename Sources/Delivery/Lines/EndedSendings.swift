@@ -1,9 +1,9 @@
 import Notifications
 
-/// What was under way on a stream that has ended, kept for a moment: an acknowledgement that was on its way when the
-/// stream ended, or that a device sends just after it, still counts.
+/// The unacknowledged sendings of a stream that has ended, kept for a short time. An acknowledgement that was under
+/// way when the stream ended, or that the device sends just afterwards, still counts.
 struct EndedSendings {
-    /// How long. A device that ends in good order acknowledges at once.
+    /// The time for which they are kept. A device that closes in good order acknowledges at once.
     static let life = Duration.seconds(10)
 
     private var sendings: Numbered<DeviceLine.UnderWay>
@@ -14,13 +14,13 @@ struct EndedSendings {
         expires = now.advanced(by: Self.life)
     }
 
-    /// What came back from the stream has been stored.
+    /// Records that a sending that came back from the stream was stored.
     mutating func stored(_ reference: MailboxReference, offer: OfferID) {
         guard let number = sendings.firstNumber(where: { $0.offer == offer }) else { return }
         sendings[number]?.version = reference.version
     }
 
-    /// The device has taken these after all: their offers hear of it, and their mailboxes are emptied.
+    /// Handles late acknowledgements: the offers are reported as acknowledged, and the mailboxes are emptied.
     mutating func acknowledged(_ numbers: [UInt64], _ actions: inout [DeviceLine.Action]) {
         for number in numbers {
             if let sending = sendings.remove(number) { actions.append(.acknowledged(sending)) }

@@ -2,7 +2,7 @@ import Notifications
 package import Rates
 import Synchronization
 
-/// The switchboard of a service in one process: it answers at once, and truthfully.
+/// The switchboard of a service in one process. It answers at once, and its answers are always right.
 package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let log: any DeliveryLog
@@ -14,9 +14,10 @@ package final class LocalSwitchboard: Switchboard {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
+    /// Creates a switchboard.
     /// - Parameters:
-    ///   - struck: told of devices that have more under way than they may, on any thread.
-    ///   - clock: tells the time.
+    ///   - struck: is called for a device that has more under way than allowed, on any thread.
+    ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -43,7 +44,7 @@ package final class LocalSwitchboard: Switchboard {
         weak var receiver: (any OfferOutcomes)?
     }
 
-    /// How many devices are connected.
+    /// The number of connected devices.
     package var connectedDevices: Int {
         shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.attached.count } }
     }
@@ -57,7 +58,7 @@ package final class LocalSwitchboard: Switchboard {
         let (offered, isFirstDue) = shard(device).lines.withLock { lines -> (DeviceLine.Offered, Bool) in
             guard let attached = lines.attached[device] else { return (.returned, false) }
             let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
-            // Sent under the lock, so that two senders' notifications keep the order of their numbers.
+            // Send under the lock, so that the notifications of two senders keep the order of their numbers.
             for case .send(let sending) in offered.first { send(sending, on: attached, now) }
             if let sending = offered.sending { send(sending, on: attached, now) }
             return (offered, lines.schedule(attached, of: device))
@@ -101,8 +102,9 @@ package final class LocalSwitchboard: Switchboard {
         attach(stream, of: device, power: power, after: 0)
     }
 
-    /// - Parameter previous: above which the stream's sendings are numbered: more than any that another node has given the
-    ///   device, whose clock may be ahead.
+    /// Attaches a stream.
+    /// - Parameter previous: the stream's sendings get numbers above this one. It is greater than all that another
+    ///   node, whose clock may be ahead, has given the device.
     package func attach(
         _ stream: any NotificationStream,
         of device: DeviceKey,
@@ -131,7 +133,8 @@ package final class LocalSwitchboard: Switchboard {
         self.end(device, because: end) { _ in true }
     }
 
-    /// Has every line read its mailboxes again: a node that is gone may have stored something and told nobody.
+    /// Makes every line read its mailboxes again, because a failed node may have stored something without announcing
+    /// it.
     package func readMailboxesAgain() {
         for shard in shards {
             for device in shard.lines.withLock({ Array($0.attached.keys) }) {
@@ -140,14 +143,14 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// Ends every stream, so that what devices have not acknowledged goes to their mailboxes.
+    /// Ends every stream, so that unacknowledged notifications go to their mailboxes.
     package func disconnectAll(because end: StreamEnd) {
         for shard in shards {
             for device in shard.lines.withLock({ Array($0.attached.keys) }) { disconnect(device, because: end) }
         }
     }
 
-    /// Sends what has waited long enough.
+    /// Sends the notifications whose waiting time has passed.
     package func tick() {
         let now = clock()
         for shard in shards {
@@ -157,7 +160,7 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// Does what time demands until the task is cancelled. Wakes up only while something waits for a time.
+    /// Works until the task is cancelled. Wakes only while something waits for a time.
     package func run() async {
         for await _ in wakeUps {
             while shards.contains(where: { $0.lines.withLock { $0.firstDue != nil } }) {
@@ -171,14 +174,14 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// How exactly bursts keep their time; they are half a minute apart.
+    /// The accuracy of bursts, which are half a minute apart.
     private static let tickInterval = Duration.milliseconds(250)
 
     private func shard(_ device: DeviceKey) -> Shard {
         shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
     }
 
-    /// Lets something happen to a device's line, if it has one, and does what the line then wants done.
+    /// Applies an event to a device's line, if it has one, and performs the resulting actions.
     private func advance(
         _ device: DeviceKey,
         _ event: (inout DeviceLine, inout DeviceLine.Silents, Moment) -> [DeviceLine.Action],
@@ -197,10 +200,11 @@ package final class LocalSwitchboard: Switchboard {
     private func send(_ sending: Sending, on attached: AttachedLine, _ now: Moment) {
         let subject = NotificationSubject(sending.notification, to: sending.destination)
         log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
+        if sending.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
         attached.stream.send(sending)
     }
 
-    /// Ends a device's stream if its line is such.
+    /// Ends a device's stream if its line meets the condition.
     private func end(_ device: DeviceKey, because end: StreamEnd, where condition: (borrowing DeviceLine) -> Bool) {
         let now = clock()
         let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
@@ -211,11 +215,11 @@ package final class LocalSwitchboard: Switchboard {
         perform(ended, for: device, now)
     }
 
-    /// Does what is left to do once the lock is given back: sendings are gone already.
+    /// Performs the actions that remain after the lock was released. Sendings have already been sent.
     private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
-        // Asked for once, and only where something became of an offer: all lines ask the same lock.
+        // Read it once, and only if there is an outcome to report, because all lines use the same lock.
         lazy var receiver = outcomes.withLock { $0.receiver }
         for action in actions {
             switch action {
@@ -240,8 +244,9 @@ package final class LocalSwitchboard: Switchboard {
             do {
                 entries = try await mailboxes.entries(of: device)
             } catch {
-                // What cannot be read stays where it is; without it the line would be out of order, so it ends, and
-                // the device connects again. If it has done so already, the reading is not the new line's.
+                // If the mailboxes cannot be read, their contents stay. Without them the line would be out of order,
+                // so it ends, and the device connects again. If it has already done so, the reading does not belong
+                // to the new line.
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
@@ -251,30 +256,31 @@ package final class LocalSwitchboard: Switchboard {
 
     private func remove(_ references: [MailboxReference]) {
         Task {
-            // A removal that fails leaves a notification that was delivered: it is delivered again, which at least
-            // once allows.
+            // If a removal fails, a delivered notification stays and is delivered again, which "at least once"
+            // allows.
             _ = await mailboxes.remove(references)
         }
     }
 }
 
-/// The lines of the devices of one shard.
+/// The lines of one shard's devices.
 private struct Lines {
     private(set) var attached: [DeviceKey: AttachedLine] = [:]
-    /// How many silent notifications each app on each device has had, whatever became of its connections.
+    /// The rates of silent notifications of each app on each device. They are kept when a connection ends.
     var silents: DeviceLine.Silents
-    /// When the lines that wait for a time have something to do.
+    /// The times at which lines have something to do.
     private var due: [DeviceKey: Uptime] = [:]
-    /// Not after the first of them.
+    /// A time that is not later than the first of them.
     private(set) var firstDue: Uptime?
-    /// The highest number of any line that has ended. Each line begins above it, even within the same millisecond or
-    /// after the clock was set back: a late acknowledgement must not mean a sending of the device's next stream.
+    /// The highest number of any line that has ended. Each line begins above it, even in the same millisecond or
+    /// after the clock was set back, so that a late acknowledgement never means a sending of the device's next
+    /// stream.
     private var newestNumber: UInt64 = 0
-    /// What each device's last stream left unacknowledged.
+    /// The unacknowledged sendings of each device's last stream.
     private var ended: [DeviceKey: EndedSendings] = [:]
     private let limits: DeliveryLimits
 
-    /// How many are kept before those that are over are looked for.
+    /// The number of kept entries at which outdated ones are removed.
     private static let sweepAt = 1024
 
     init(limits: DeliveryLimits) {
@@ -282,7 +288,7 @@ private struct Lines {
         silents = RateTable(limits.silentsPerApp)
     }
 
-    /// - Returns: What the new line does first.
+    /// - Returns: The first action of the new line.
     mutating func begin(
         _ device: DeviceKey,
         _ stream: any NotificationStream,
@@ -297,7 +303,7 @@ private struct Lines {
         return new.line.firstAction
     }
 
-    /// - Returns: What comes back from the line, if there was one.
+    /// - Returns: The actions at the end of the line, if there was one.
     mutating func end(_ device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
         guard let gone = attached.removeValue(forKey: device) else { return [] }
         due[device] = nil
@@ -307,7 +313,7 @@ private struct Lines {
         return gone.line.end()
     }
 
-    /// Notes when the line has something to do next.
+    /// Records when the line has something to do next.
     /// - Returns: Whether nothing waited for a time before.
     mutating func schedule(_ line: AttachedLine, of device: DeviceKey) -> Bool {
         let deadline = line.line.deadline
@@ -319,7 +325,7 @@ private struct Lines {
         return firstDue == nil
     }
 
-    /// The devices whose lines have something to do now.
+    /// Returns the devices whose lines have something to do now.
     mutating func takeDue(now: Uptime) -> [DeviceKey] {
         guard let firstDue, firstDue <= now else { return [] }
         let devices = due.filter { $0.value <= now }.keys
@@ -335,7 +341,7 @@ private struct Lines {
         ended[device]?.stored(reference, offer: offer)
     }
 
-    /// - Returns: What follows, and whether nothing waited for a time before.
+    /// - Returns: The resulting actions, and whether nothing waited for a time before.
     mutating func acknowledged(
         _ numbers: [UInt64],
         by device: DeviceKey,
@@ -345,17 +351,17 @@ private struct Lines {
             actions = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)
         }
-        // Those of the device's last stream. Hardly any device has one that ended lately.
+        // Sendings of the device's last stream. Few devices have one that ended recently.
         if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
         return (actions, isFirstDue)
     }
 }
 
-/// A device's stream and what is known of it.
+/// A device's stream and its line.
 private final class AttachedLine {
     let stream: any NotificationStream
     var line: DeviceLine
-    /// What was last heard of when the line has something to do.
+    /// The time at which the line has something to do, as recorded last.
     var deadline: Uptime?
 
     init(stream: any NotificationStream, line: consuming DeviceLine) {

@@ -1,9 +1,10 @@
-/// Names an offer, in the whole cluster and for good: a late acknowledgement must never mean another offer.
+/// Identifies an offer in the whole cluster and for all time, so that a late acknowledgement never means another
+/// offer.
 package struct OfferID: Sendable, Hashable {
-    /// Who made it.
+    /// The node that made the offer, at its current start.
     package let origin: OfferOrigin
-    /// Unique to its origin. An origin's offers to the same device have growing numbers, in the order of acceptance;
-    /// numbers of different origins have no order.
+    /// The number, unique for the origin. Offers of one origin to the same device have growing numbers, in the order
+    /// of acceptance. Numbers of different origins have no order.
     package let number: UInt64
 
     package init(origin: OfferOrigin, number: UInt64) {
@@ -12,34 +13,35 @@ package struct OfferID: Sendable, Hashable {
     }
 }
 
-/// One start of one node: whoever makes offers. After a restart it is another one.
+/// One start of one node that makes offers. After a restart it is different.
 package struct OfferOrigin: Sendable, Hashable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// A new one. Of a thousand nodes that start a thousand times each, two have the same one with a chance of 1 in 37
-    /// million.
+    /// Returns a new, random origin. If a thousand nodes start a thousand times each, the probability that two have
+    /// the same origin is 1 in 37 million.
     package static func random(using generator: inout some RandomNumberGenerator) -> OfferOrigin {
         OfferOrigin(rawValue: generator.next())
     }
 }
 
-/// Gives out the names of the offers of one part of a process.
+/// Generates the identifiers of the offers of one part of a process.
 struct OfferNames {
     let origin: OfferOrigin
     private var last: UInt64
     private let parts: UInt64
 
+    /// Creates a generator.
     /// - Parameters:
-    ///   - part: counted from 0; the parts of a process never give out the same number.
-    ///   - parts: how many there are.
+    ///   - part: the part's number, from 0. The parts of a process never generate the same number.
+    ///   - parts: the number of parts.
     init(origin: OfferOrigin, part: Int = 0, of parts: Int = 1) {
         self.origin = origin
         last = UInt64(part)
         self.parts = UInt64(parts)
     }
 
-    /// The next one, whose number is greater than that of any before.
+    /// Returns the next identifier. Its number is greater than all before.
     mutating func next() -> OfferID {
         last &+= parts
         return OfferID(origin: origin, number: last)

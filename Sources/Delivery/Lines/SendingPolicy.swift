@@ -1,31 +1,31 @@
 import Notifications
 import Rates
 
-/// Decides when a device may be sent a notification: with regard to its power (Guide, Table 8-2), and to how many silent
-/// notifications the app has had (2.2.2). It knows nothing of what is under way or comes first: that is ``DeviceLine``. A
+/// Decides when a notification may be sent to a device, by the device's power (Guide, Table 8-2) and by the number
+/// of silent notifications that the app has had (2.2.2). ``DeviceLine`` decides the order and what is under way. A
 /// pure value.
 struct SendingPolicy: Sendable {
     var power: DevicePower
-    /// When what waits for a burst is sent; nil while nothing does.
+    /// The time of the next burst; nil if nothing waits for one.
     private(set) var burstAt: Uptime?
     private let burstInterval: Duration
 
-    /// How many silent notifications each app on each device has had.
+    /// The rates of silent notifications for each app on each device.
     typealias Silents = RateTable<Destination>
 
-    /// What a notification has to wait for.
+    /// The event that a notification waits for.
     enum Wait: Equatable {
-        /// The next burst, or something that is sent at once.
+        /// The next burst, or a notification that is sent at once.
         case burst
-        /// Anything else that is sent.
+        /// Any other notification that is sent.
         case company
-        /// The app has had too many silent notifications.
+        /// The app has had too many silent notifications, so it waits until this time.
         case rate(until: Uptime)
 
-        /// Whether it goes along with the next burst.
+        /// Whether the notification is sent with the next burst.
         var isDeferred: Bool { self == .burst || self == .company }
 
-        /// What the delivery log is told.
+        /// The step to record in the delivery log.
         var step: DeliveryStep { isDeferred ? .deferred : .throttled }
     }
 
@@ -34,8 +34,8 @@ struct SendingPolicy: Sendable {
         self.burstInterval = burstInterval
     }
 
-    /// What the device's power makes a notification wait for; nil if it may be sent now.
-    /// - Parameter isBurst: whether what waits is being sent.
+    /// Returns what a notification waits for because of the device's power; nil if it may be sent now.
+    /// - Parameter isBurst: whether a burst is being sent.
     func wait(for notification: Notification, isBurst: Bool) -> Wait? {
         guard !isBurst, !power.takesEverything else { return nil }
         switch notification.urgency {
@@ -46,7 +46,7 @@ struct SendingPolicy: Sendable {
     }
 
     /// Counts a silent notification that is about to be sent.
-    /// - Returns: what it has to wait for if it is one too many; nil if it may be sent now, as any that is not silent.
+    /// - Returns: What it waits for if there were too many; nil if it may be sent now or is not silent.
     static func throttle(
         _ notification: Notification,
         to destination: Destination,
@@ -57,17 +57,17 @@ struct SendingPolicy: Sendable {
         return .rate(until: Uptime(nanoseconds: silents.opens(destination)))
     }
 
-    /// Whether a notification that may not be stored has its one attempt now, though it is not urgent: a notification that
-    /// may not wake the device has none.
+    /// Returns whether a notification that must not be stored is sent now in its single attempt, although it is not
+    /// urgent. A notification that must not wake the device is not sent.
     func tries(_ notification: Notification, isBurst: Bool) -> Bool {
         wait(for: notification, isBurst: isBurst) == nil || notification.urgency != .low && !notification.isSilent
     }
 
-    /// Something waits from now on.
+    /// Records that a notification waits.
     mutating func began(_ wait: Wait, now: Moment) {
         if wait == .burst { burstAt = burstAt ?? now.uptime.advanced(by: burstInterval) }
     }
 
-    /// What waited for a burst is sent, or nothing waits any more.
+    /// Records that the burst was sent, or that nothing waits any more.
     mutating func endBurst() { burstAt = nil }
 }

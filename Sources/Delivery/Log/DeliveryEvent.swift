@@ -1,6 +1,6 @@
 package import Notifications
 
-/// One step in the life of a notification.
+/// A step in the life of a notification.
 package struct DeliveryEvent: Sendable, Hashable {
     package var time: Timestamp
     package var step: DeliveryStep
@@ -13,34 +13,37 @@ package struct DeliveryEvent: Sendable, Hashable {
     }
 }
 
-/// What happens to notifications, from the request to the end.
+/// The steps of a notification from the request to its end.
 package enum DeliveryStep: Sendable, Hashable {
-    /// The request passed every check, and the notification is under way. Its 200 follows once it is safe.
+    /// The request passed all checks, and the notification is under way. The answer 200 follows when it is safe.
     case accepted
     /// The request was answered with this reason.
     case rejected(Rejection.Reason)
-    /// It is on disk, in its mailbox. Microseconds since it was accepted.
+    /// The notification is on disk in its mailbox. Microseconds since it was accepted.
     case stored(after: UInt32)
-    /// A newer notification to the same app on the same device took its place (Guide, 2.1.3).
+    /// A newer notification to the same app on the same device has replaced it (Guide, 2.1.3).
     case replaced(by: NotificationID)
-    /// Likewise, by one with the same collapse identifier.
+    /// A newer notification with the same collapse identifier has replaced it.
     case coalesced(into: NotificationID)
-    /// It waits in its mailbox until the device can take it without being woken for it (Guide, Table 8-2).
+    /// It waits in its mailbox until it can be sent without waking the device (Guide, Table 8-2).
     case deferred
-    /// It waits in its mailbox, or is dropped, because the app had too many silent notifications (Guide, 2.2.2).
+    /// It waits in its mailbox or is dropped, because the app had too many silent notifications (Guide, 2.2.2).
     case throttled
     /// It was handed to the device's connection.
     case sent
     /// The device has taken it. Microseconds since it was sent.
     case acknowledged(after: UInt32)
-    /// Its time was over before a device took it.
+    /// It expired before a device took it.
     case expired
-    /// It was given up.
+    /// It was given up, for this reason.
     case discarded(DiscardReason)
+    /// It was sent, and another one with its identifier before it on the same stream: the device shows that one only.
+    case duplicate
 }
 
 extension DeliveryStep {
-    /// A step without what it carries. The numbers stand in the delivery log's files: none is ever used for another.
+    /// A step without its values. The numbers are in the delivery log's files, so a number is never used for another
+    /// step.
     package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
         case accepted = 1
         case rejected = 2
@@ -53,8 +56,10 @@ extension DeliveryStep {
         case acknowledged = 9
         case expired = 10
         case discarded = 11
+        // 12 is the files' mark of losses.
+        case duplicate = 13
 
-        /// As `carillon log` and the metrics have it.
+        /// The name in `carillon log` and in the metrics.
         package var name: String {
             switch self {
             case .accepted: "accepted"
@@ -68,6 +73,7 @@ extension DeliveryStep {
             case .acknowledged: "acknowledged"
             case .expired: "expired"
             case .discarded: "discarded"
+            case .duplicate: "duplicate"
             }
         }
     }
@@ -85,29 +91,31 @@ extension DeliveryStep {
         case .acknowledged: .acknowledged
         case .expired: .expired
         case .discarded: .discarded
+        case .duplicate: .duplicate
         }
     }
 }
 
-/// Why a notification was given up.
+/// The reason why a notification was given up.
 package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
-    /// It was to be tried once and never stored (expiration 0, or past), and the one attempt did not reach the device.
+    /// It had a single attempt and was never to be stored (expiration 0, or past), and the attempt did not reach the
+    /// device.
     case oneAttempt
     /// The app was removed from the device or deleted from the accounts, or the device's tokens were renewed.
     case unregistered
 }
 
-/// Which notification an event is about, and to whom it was addressed.
+/// The notification of an event, with its address.
 package struct NotificationSubject: Sendable, Hashable {
     package var id: NotificationID
     package var address: Address
-    /// As the provider wrote it; empty where that is not known.
+    /// The topic that the provider used; empty if it is not known.
     package var topic: String
 
     package enum Address: Sendable, Hashable {
-        /// - Parameter generation: that of the device token that was used; 0 for the present one.
+        /// - Parameter generation: the generation of the device token that was used; 0 for the current one.
         case destination(Destination, generation: UInt32)
-        /// The bytes of a device token that leads nowhere.
+        /// The bytes of a device token that belongs to no destination.
         case deviceToken([UInt8])
         case unknown
     }
@@ -126,7 +134,7 @@ package struct NotificationSubject: Sendable, Hashable {
 }
 
 extension Notification {
-    /// What becomes of this one when a newer one takes its place.
+    /// Returns the step to record when a newer notification replaces this one.
     package func step(onReplacementBy newer: Notification) -> DeliveryStep {
         collapseID != nil && collapseID == newer.collapseID
             ? .coalesced(into: newer.id) : .replaced(by: newer.id)

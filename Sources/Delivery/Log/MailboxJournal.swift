@@ -1,6 +1,6 @@
 package import Notifications
 
-/// Tells the delivery log what left a store's mailboxes otherwise than by a removal that was asked for.
+/// Records in the delivery log when a notification leaves a store's mailboxes other than by a requested removal.
 package struct MailboxJournal: Sendable {
     private let log: any DeliveryLog
     private let clock: @Sendable () -> Timestamp
@@ -12,7 +12,8 @@ package struct MailboxJournal: Sendable {
 
     package var now: Timestamp { clock() }
 
-    /// Not to be called under a lock that ``KnownRegistrations/known(_:)`` takes: the log asks that.
+    /// Records these events. Do not call it under a lock that ``KnownRegistrations/known(_:)`` takes, because the
+    /// log calls that.
     package func record(_ ended: [EndedNotification]) {
         guard !ended.isEmpty else { return }
         let time = clock()
@@ -22,7 +23,7 @@ package struct MailboxJournal: Sendable {
     }
 }
 
-/// A notification that is stored no more.
+/// A notification that is no longer stored.
 package struct EndedNotification: Sendable {
     package let subject: NotificationSubject
     package let step: DeliveryStep

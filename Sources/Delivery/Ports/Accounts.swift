@@ -1,24 +1,25 @@
-/// Teams, their apps, keys and certificates, and who is trusted no more: a snapshot in memory, which requests read
-/// without waiting. What a change may do is decided by ``AccountsSnapshot/applying(_:nextAppID:)``.
+/// Teams with their apps, keys and certificates, and revoked devices, as a snapshot in memory that requests read
+/// without waiting. ``AccountsSnapshot/applying(_:nextAppID:)`` decides which changes are allowed.
 ///
-/// A deleted app is unreachable from the change on. Its number is never used again, so no device token that was given out
-/// for it can name another app. ``Registrations/removeOrphaned(limit:)`` removes what it leaves behind.
+/// A deleted app is unreachable as soon as the change is applied. Its number is never used again, so none of its
+/// device tokens can ever name another app. ``Registrations/removeOrphaned(limit:)`` removes its data.
 package protocol Accounts: Sendable {
     /// The accounts as this node knows them.
     var current: AccountsSnapshot { get }
 
-    /// Whether ``current`` may be relied upon. False once this node has been cut off from the changes for
-    /// ``AccountsLimits/maximumSilence``: what it trusts may have been revoked, so the gateways and the courier refuse
-    /// everybody until it hears from the store again. Always true for a store that only this process can change.
+    /// Whether ``current`` can be relied on. It is false if this node has not received changes for
+    /// ``AccountsLimits/maximumSilence``: an identity that it trusts may have been revoked, so the gateways and the
+    /// courier refuse everybody until the node hears from the store again. It is always true for a store that only
+    /// this process can change.
     var isCurrent: Bool { get }
 
-    /// Applies a change to the given version of the accounts; nil for whichever is the newest.
-    /// - Throws: ``StoreError/Code/conflict`` when the accounts have moved on, ``StoreError/Code/exists`` and
-    ///   ``StoreError/Code/missing`` as the change demands.
-    /// - Returns: The accounts after the change, which ``current`` shows as well from then on.
+    /// Applies a change to this version of the accounts, or to the newest one if the version is nil.
+    /// - Throws: ``StoreError/Code/conflict`` if the accounts have a newer version; ``StoreError/Code/exists`` or
+    ///   ``StoreError/Code/missing``, depending on the change.
+    /// - Returns: The accounts after the change. ``current`` returns them as well from now on.
     func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot
 
-    /// Every snapshot from now on, the present one first; a reader that is slow sees the newest only.
+    /// Returns a stream of all snapshots, beginning with the current one. A slow reader gets only the newest.
     func changes() -> AsyncStream<AccountsSnapshot>
 }
 
@@ -30,14 +31,14 @@ extension Accounts {
 }
 
 package enum AccountsLimits {
-    /// How long a node goes on with the accounts as it last knew them. A store of a cluster is asked, or says, several
-    /// times in that time whether there is anything new, so that a network's hiccup or a store's failover refuses nobody;
-    /// and nobody wants to wait for longer until a revocation is in effect.
+    /// The time for which a node uses the accounts that it last knew. A cluster's store exchanges messages several
+    /// times within it, so that a short network failure or a failover of the store does not refuse anybody. A longer
+    /// time would delay revocations too much.
     package static let maximumSilence = Duration.seconds(30)
 }
 
 extension StoreError {
-    /// A change was to be applied to a version of the accounts that is no longer the newest.
+    /// The change was meant for an older version of the accounts.
     package static let accountsHaveChanged = StoreError(
         .conflict, "The accounts were changed meanwhile: look at them and try again.")
 }

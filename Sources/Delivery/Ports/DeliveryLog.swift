@@ -1,15 +1,15 @@
-/// Where the life of each notification is written down.
+/// Records the life of each notification.
 ///
-/// `Delivery` and the switchboard record what they decide, gateways what they reject themselves, and a store what leaves
-/// its mailboxes otherwise than by a removal it was asked for: what is replaced, has expired, or was an app's that is
-/// gone.
+/// `Delivery` and the switchboard record their decisions, and gateways record what they reject. A store records what
+/// leaves its mailboxes other than by a requested removal: notifications that are replaced, expire, or belong to a
+/// removed app.
 package protocol DeliveryLog: Sendable {
-    /// Takes an event. Called on any thread, under locks too; it never waits. Under overload it may lose events, which
-    /// it counts.
+    /// Records an event. Called on any thread, also under locks, so it never waits. Under overload it may lose
+    /// events, which it counts.
     func record(_ event: DeliveryEvent)
 }
 
-/// A log that keeps nothing.
+/// A log that records nothing.
 package struct NoDeliveryLog: DeliveryLog {
     package init() {}
     package func record(_ event: DeliveryEvent) {}

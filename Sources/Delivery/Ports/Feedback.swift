@@ -1,24 +1,25 @@
 package import Notifications
 
-/// The lists of device tokens whose app is gone (Guide, 3.1.3): one for each app in each environment, and in it one entry
-/// for each device token.
+/// The lists of device tokens whose app was removed (Guide, 3.1.3): one list for each app in each environment, with
+/// one entry for each device token.
 ///
-/// An entry stands for a registration that has ended. It goes when its list was read, when the app registers again, and
-/// when the store is full of newer ones.
+/// An entry belongs to a registration that has ended. It is removed when its list was read, when the app registers
+/// again, or when the store is full of newer entries.
 package protocol Feedback: Sendable {
-    /// Lists device tokens. Harmless for those that are listed already, and for those whose registration is active or
-    /// has ended at another moment than the entry's, which changes nothing: each entry is listed at once with that look at
-    /// the registration, so no app that is back stays on its list.
+    /// Adds device tokens to their lists. An entry that is already listed changes nothing, and neither does one
+    /// whose registration is active or ended at another time than the entry's. The registration is checked in the
+    /// same step, so that no app that has registered again stays on its list.
     func note(_ entries: [FeedbackEntry]) async throws(StoreError)
 
-    /// What a list holds after the mark, oldest first. It stays there until it is confirmed.
+    /// Returns the entries of a list after the mark, the oldest first. They stay in the list until they are
+    /// confirmed.
     func take(_ list: FeedbackList, after mark: FeedbackMark?, limit: Int) async throws(StoreError) -> [TakenFeedback]
 
-    /// Removes what a list held up to the mark, but for what was noted since it was taken.
+    /// Removes the entries of a list up to the mark, except those that were added again since they were taken.
     func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError)
 }
 
-/// Names a list.
+/// Identifies a list.
 package struct FeedbackList: Sendable, Hashable {
     package let environment: Environment
     package let app: AppID
@@ -29,13 +30,13 @@ package struct FeedbackList: Sendable, Hashable {
     }
 }
 
-/// A device token that reaches no app any more.
+/// A device token that no longer reaches an app.
 package struct FeedbackEntry: Sendable, Hashable {
     package let destination: Destination
     /// The generation of the device token.
     package let generation: UInt32
     package let token: DeviceToken
-    /// Since when, as far as the service knows.
+    /// The time since when the token is inactive, as far as the service knows.
     package let moment: Timestamp
 
     package init(destination: Destination, generation: UInt32, token: DeviceToken, moment: Timestamp) {
@@ -45,13 +46,13 @@ package struct FeedbackEntry: Sendable, Hashable {
         self.moment = moment
     }
 
-    /// Whether the registration says the same as the entry: that this generation of its token has ended, and when.
+    /// Returns whether the registration agrees with the entry: this generation of its token has ended, at this time.
     package func agrees(with registration: Registration?) -> Bool {
         registration?.rejection(ofGeneration: generation)?.timestamp == moment.milliseconds
     }
 }
 
-/// A place in a list. Opaque, grows, is never used again.
+/// A position in a list. It is opaque, grows, and is never used again.
 package struct FeedbackMark: Sendable, Hashable, Comparable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -59,7 +60,7 @@ package struct FeedbackMark: Sendable, Hashable, Comparable {
     package static func < (lhs: FeedbackMark, rhs: FeedbackMark) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// An entry as it stands in its list.
+/// An entry that was read from a list.
 package struct TakenFeedback: Sendable, Hashable {
     package let mark: FeedbackMark
     package let token: DeviceToken

@@ -1,18 +1,19 @@
 package import Notifications
 
-/// The one-time codes that let devices in. A store sees their digests alone, so that whoever reads it can use none.
+/// The one-time codes that admit new devices. A store has only their digests, so that nobody who reads it can use a
+/// code.
 package protocol Invitations: Sendable {
-    /// Keeps an invitation, and forgets those that are out of date.
-    /// - Throws: ``StoreError/Code/conflict`` when ``InvitationLimits/maximumCount`` are waiting.
+    /// Stores an invitation and removes expired ones.
+    /// - Throws: ``StoreError/Code/conflict`` if there are already ``InvitationLimits/maximumCount`` invitations.
     func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError)
 
-    /// Whether there is such an invitation, not used and not out of date.
+    /// Returns whether there is an invitation with this digest that was not used and has not expired.
     func isInvited(
         _ digest: [UInt8], to environment: Environment, at moment: Timestamp
     ) async throws(StoreError) -> Bool
 
-    /// Uses an invitation up, at once with the look whether it is good.
-    /// - Returns: Whether it was this call that did: of several with the same code one.
+    /// Checks an invitation and marks it as used in one step.
+    /// - Returns: Whether this call has used it. Of several calls with the same code, one returns true.
     func useInvitation(
         _ digest: [UInt8],
         to environment: Environment,
@@ -20,12 +21,12 @@ package protocol Invitations: Sendable {
     ) async throws(StoreError) -> Bool
 }
 
-/// Lets one device in, once.
+/// Admits one device, once.
 package struct Invitation: Sendable, Hashable {
     /// SHA-256 of the code, 32 bytes.
     package var digest: [UInt8]
     package var environment: Environment
-    /// From this moment on it lets nobody in.
+    /// The time from which it is no longer valid.
     package var expires: Timestamp
 
     package init(digest: [UInt8], environment: Environment, expires: Timestamp) {
@@ -36,14 +37,16 @@ package struct Invitation: Sendable, Hashable {
 }
 
 package enum InvitationLimits {
-    /// How long an invitation is good: long enough to carry its code to the device, too short to be found lying about.
+    /// The time for which an invitation is valid: long enough to bring its code to the device, and short enough that
+    /// a lost code is worthless.
     package static let life = Duration.seconds(24 * 60 * 60)
-    /// How many may be waiting for their devices: an order of devices fits, and the store stays bounded.
+    /// The largest number of unused invitations. It suffices for a large order of devices and limits the store's
+    /// size.
     package static let maximumCount = 100_000
 }
 
 extension StoreError {
-    /// No more invitations are kept.
+    /// There are too many unused invitations.
     package static let tooManyInvitations = StoreError(
         .conflict,
         "\(InvitationLimits.maximumCount) invitations are waiting; let some be used or run out first.",

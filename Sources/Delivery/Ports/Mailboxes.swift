@@ -2,36 +2,37 @@ package import Notifications
 
 /// The stored notifications: at most one for each app on each device, the newest (Guide, 2.1.3).
 ///
-/// Items of one batch are independent of each other: each has its own result, in the order of the request. There is
-/// no order between different destinations; of one destination's items the last in the batch is stored last, and a
-/// batch handed in after another was handed in comes after it.
+/// The items of a batch are independent. Each has its own result, in the order of the request. Different
+/// destinations have no order. Of several items for one destination, the last one is stored last; a batch comes
+/// after all batches that were handed in before it.
 package protocol Mailboxes: Sendable {
-    /// Whether other nodes store in them too.
+    /// Whether other nodes store in these mailboxes too.
     var isShared: Bool { get }
 
-    /// Stores each notification in the place of what its mailbox held, and answers once it would survive a crash.
+    /// Stores each notification in place of the mailbox's contents. Returns when it would survive a crash.
     ///
-    /// Each item does at once what it does: it looks whether the registration is active, and replaces what the mailbox held.
-    /// So a mailbox holds nothing for an app that is not on its device, whoever ends the registration meanwhile: the item
-    /// that comes first is emptied out with the mailbox, the one that comes later fails with
-    /// ``StoreError/Code/ended(at:)``.
+    /// For each item, one step checks that the registration is active and replaces the contents. So a mailbox never
+    /// holds anything for an app that is not on its device, whoever ends the registration at the same time: an
+    /// earlier item is removed with the mailbox, a later one fails with ``StoreError/Code/ended(at:)``.
     ///
-    /// Storing the same again is harmless, which is what to do after ``StoreError/Code/unknown``.
+    /// Storing the same notification again does no harm. Do so after ``StoreError/Code/unknown``.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
-    /// Empties a mailbox that still holds the named version, which is looked at at once with emptying it: a newer one stays.
+    /// Empties a mailbox if it still holds this version. Checking and emptying are one step, so a newer version
+    /// stays.
     func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>]
 
-    /// What the mailboxes of one device hold, oldest version first. What has expired may be among it.
+    /// Returns the contents of a device's mailboxes, the oldest version first. Expired notifications may be among
+    /// them.
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry]
 
-    /// Removes what expired before the given moment, at most `limit` entries.
-    /// - Returns: How many were removed; fewer than `limit` when there is no more.
+    /// Removes at most `limit` notifications that expired before this time.
+    /// - Returns: The number of removed notifications; less than `limit` if there are no more.
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int
 }
 
-/// Names one content of a mailbox. Unique to its destination, never used again, and greater than that of anything the
-/// mailbox held before.
+/// Identifies one content of a mailbox. It is unique for the destination, never used again, and greater than all
+/// earlier versions of the mailbox.
 package struct MailboxVersion: Sendable, Hashable, Comparable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -39,11 +40,11 @@ package struct MailboxVersion: Sendable, Hashable, Comparable {
     package static func < (lhs: MailboxVersion, rhs: MailboxVersion) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// A notification to be stored.
+/// A notification to store.
 package struct MailboxEntry: Sendable, Hashable {
     package var destination: Destination
     package var notification: Notification
-    /// From this moment on it is not delivered any more.
+    /// The time from which it is no longer delivered.
     package var expires: Timestamp
 
     package init(destination: Destination, notification: Notification, expires: Timestamp) {
@@ -53,7 +54,7 @@ package struct MailboxEntry: Sendable, Hashable {
     }
 }
 
-/// A notification as it is stored.
+/// A stored notification.
 package struct StoredMailboxEntry: Sendable, Hashable {
     package var entry: MailboxEntry
     package var version: MailboxVersion
@@ -75,7 +76,7 @@ package struct MailboxReference: Sendable, Hashable {
     }
 }
 
-/// What became of a removal.
+/// The result of a removal.
 package enum MailboxRemoval: Sendable, Hashable {
     /// The mailbox held that version and is now empty.
     case removed

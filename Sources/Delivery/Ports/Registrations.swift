@@ -1,16 +1,17 @@
 package import Notifications
 
-/// What can be said of registrations without waiting. The delivery log asks it under locks of its callers.
+/// The registrations that can be read without waiting. The delivery log reads them under its callers' locks.
 ///
-/// What is said is right, or was a moment ago: whoever stores for a registration is told by the store whether it is still
-/// active (``Mailboxes/store(_:)``). Where every registration is known, as in a store that one process has for itself,
-/// nothing waits; elsewhere `Delivery` keeps a connection's notifications in their order while it looks one up.
+/// An answer is right, or was right a moment ago. When a notification is stored, the store checks again whether the
+/// registration is active (``Mailboxes/store(_:)``). If all registrations are known, as in a store that belongs to
+/// one process, nothing waits. Otherwise `Delivery` keeps a connection's notifications in order while it looks one
+/// up.
 package protocol KnownRegistrations: Sendable {
-    /// Nil where the store has to be asked with ``Registrations/lookUp(_:)``.
+    /// Returns what is known of a registration; nil if the store has to be asked with ``Registrations/lookUp(_:)``.
     func known(_ destination: Destination) -> KnownRegistration?
 
-    /// The same of several, in their order: where many are registered, looking for one is mostly waiting for memory, and
-    /// the waits for several can pass together.
+    /// Returns the same for several destinations, in their order. With many registrations a look-up mostly waits for
+    /// memory, and the waits for several can overlap.
     func known(_ destinations: [Destination]) -> [KnownRegistration?]
 }
 
@@ -18,58 +19,59 @@ extension KnownRegistrations {
     package func known(_ destinations: [Destination]) -> [KnownRegistration?] { destinations.map(known) }
 }
 
-/// Which apps are on which devices, and with which device token.
+/// The registrations of apps on devices, with their device tokens.
 ///
-/// Each call that changes something does all that it says at once: whoever asks sees all of it or nothing, and so does the
-/// next start after a crash.
+/// Each call that changes something is atomic: readers see all of its effects or none, and so does the next start
+/// after a crash.
 package protocol Registrations: KnownRegistrations {
-    /// The registrations of the given destinations, in their order; nil where there never was one.
+    /// Returns the registrations of these destinations, in their order; nil for a destination that never had one.
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?]
 
-    /// Makes the registration active: the one that is there, its token unchanged, or a first one of generation 1. At once
-    /// with it the device token leaves its feedback list.
-    /// - Parameter tokenKeyID: seals the token of a first registration.
-    /// - Throws: ``StoreError/Code/revoked`` when the accounts say, at the moment of writing, that the device was revoked. So
-    ///   whoever revokes a device and then ends its registrations leaves none behind.
+    /// Makes the registration active: the existing one with its token unchanged, or a first one of generation 1. In
+    /// the same step the device token is removed from its feedback list.
+    /// - Parameter tokenKeyID: the token key that seals the token of a first registration.
+    /// - Throws: ``StoreError/Code/revoked`` if the device is revoked in the accounts at the time of writing. So if
+    ///   a device is revoked and its registrations are then ended, none is left.
     func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) -> Registration
 
-    /// Ends the registration and empties its mailbox at once: nothing that is being stored meanwhile stays behind
-    /// (``Mailboxes/store(_:)``). Harmless where it has ended already.
-    /// - Returns: The registration as it now is; nil where there never was one.
+    /// Ends the registration and empties its mailbox in one step. A notification that is being stored at the same
+    /// time does not stay behind (``Mailboxes/store(_:)``). Ending it again does no harm.
+    /// - Returns: The registration afterwards; nil if there never was one.
     func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration?
 
-    /// Gives each of the device's registrations a new generation, sealed with the named key, inactive until the app
-    /// registers again, and empties their mailboxes: all of them at once, or none.
+    /// Gives each of the device's registrations a new generation, sealed with this key and inactive until the app
+    /// registers again, and empties their mailboxes. Either all of them change or none.
     func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError)
 
-    /// Removes the registrations of apps that are not in the accounts, with their mailboxes and feedback entries; an app
-    /// that is deleted meanwhile may be left for the next call. It is of no use to anybody any more: the gateways refuse
-    /// its device tokens.
-    /// - Parameter limit: how many registrations at most; what is left is removed by the next call, also after a restart.
-    /// - Returns: How many were removed; fewer than `limit` when there is no more.
+    /// Removes the registrations of apps that are not in the accounts, with their mailboxes and feedback entries. If
+    /// an app is deleted at the same time, it may be left for the next call. Nobody can use this data any more,
+    /// because the gateways refuse its device tokens.
+    /// - Parameter limit: the largest number of registrations to remove. The next call removes the rest, also after
+    ///   a restart.
+    /// - Returns: The number of removed registrations; less than `limit` if there are no more.
     func removeOrphaned(limit: Int) async throws(StoreError) -> Int
 
-    /// The device's apps that have or had a registration.
+    /// Returns the registrations of the device's apps, including ended ones.
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration]
 }
 
-/// What ``KnownRegistrations/known(_:)`` can say at once.
+/// An answer of ``KnownRegistrations/known(_:)``.
 package enum KnownRegistration: Sendable, Hashable {
     case registered(Registration)
     case neverRegistered
 
-    /// Nil where there never was one.
+    /// The registration; nil if there never was one.
     package var registration: Registration? {
         if case .registered(let registration) = self { registration } else { nil }
     }
 }
 
 extension StoreError {
-    /// One of the device's apps is at the last generation of device tokens, and none may ever come again.
+    /// One of the device's apps has used its last generation of device tokens, and no generation may be used again.
     package static func outOfTokens(_ device: DeviceID) -> StoreError {
         StoreError(.unavailable, "Device \(device) has used up its tokens: activate it again.")
     }

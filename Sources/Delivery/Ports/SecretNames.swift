@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The names of the secrets that there are, and everybody who wants to hear of more: what a store answers
-/// ``Secrets/names()`` with.
+/// The names of the existing secrets and the listeners for new ones. Stores implement ``Secrets/names()`` with it.
 package final class SecretNames: Sendable {
     private struct State {
         var names: Set<SecretName>
@@ -11,10 +10,11 @@ package final class SecretNames: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter names: those that there are.
+    /// Creates the collection.
+    /// - Parameter names: the names of the existing secrets.
     package init(_ names: Set<SecretName> = []) { state = Mutex(State(names: names)) }
 
-    /// There is a secret of this name. Harmless for one that is known.
+    /// Adds the name of a secret. Adding a known name does no harm.
     package func insert(_ name: SecretName) {
         state.withLock { state in
             guard state.names.insert(name).inserted else { return }
@@ -22,8 +22,8 @@ package final class SecretNames: Sendable {
         }
     }
 
-    /// Those that there are, and then each that comes. None is left out for a slow reader: there are a few in a service's
-    /// life.
+    /// Returns a stream of the existing names and then of each new one. A slow reader gets all of them, because a
+    /// service has only a few in its life.
     package func stream() -> AsyncStream<SecretName> {
         let (stream, continuation) = AsyncStream.makeStream(of: SecretName.self)
         let listener = state.withLock { state in

@@ -1,27 +1,28 @@
-/// What all nodes must share and nobody else may know: the token keys and the certificate authority.
+/// The secrets that all nodes share: the token keys and the certificate authority.
 package protocol Secrets: Sendable {
-    /// The secret of that name; nil where there is none.
+    /// Returns the secret with this name; nil if there is none.
     func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]?
 
-    /// Keeps the value unless a secret of that name is there already.
-    /// - Returns: The one that is kept, so that nodes which start together agree.
+    /// Stores the value unless a secret with this name already exists.
+    /// - Returns: The stored value, so that nodes that start at the same time agree.
     func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8]
 
-    /// The names of all secrets that there are, and then of each that is added, by whichever node. A node that is cut off
-    /// hears of them later.
+    /// Returns a stream of the names of all secrets, and then of each that any node adds. A node that is cut off
+    /// gets them later.
     func names() -> AsyncStream<SecretName>
 
-    /// Whether another node may add secrets too. Then one that is not known here may be there all the same, and has to be
-    /// asked for.
+    /// Whether another node may add secrets too. If so, a secret that is unknown here may exist, and the store has
+    /// to be asked.
     var isShared: Bool { get }
 }
 
-/// Names a secret.
+/// Identifies a secret.
 package struct SecretName: RawRepresentable, Sendable, Hashable {
-    /// Lower-case letters, digits, hyphens and periods; it may become a file's name.
+    /// The name: lower-case letters, digits, hyphens and periods. It may become a file's name.
     package let rawValue: String
 
-    /// - Returns: nil when `rawValue` is empty, longer than 64 bytes, begins with a period or holds another character.
+    /// - Returns: nil if `rawValue` is empty, longer than 64 bytes, begins with a period or contains another
+    ///   character.
     package init?(rawValue: String) {
         let allowed = rawValue.utf8.allSatisfy { byte in
             switch byte {
@@ -39,6 +40,6 @@ package struct SecretName: RawRepresentable, Sendable, Hashable {
 }
 
 extension SecretName {
-    /// A name that stands in the source.
+    /// Creates a name that is a constant in the source code.
     package init(known name: StaticString) { rawValue = name.description }
 }

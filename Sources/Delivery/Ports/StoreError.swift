@@ -1,29 +1,30 @@
 package import Notifications
 
-/// Why a port could not do what was asked.
+/// The reason why a port's operation failed.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// It may or may not have been done: doing it again is harmless.
+        /// It is unknown whether the operation was done. Repeating it does no harm.
         case unknown
-        /// It was not done; it may work later (a full disk, a store that cannot be reached).
+        /// The operation was not done, and may succeed later (a full disk, a store that cannot be reached).
         case unavailable
-        /// Somebody else changed it first: read again and decide again.
+        /// Somebody else has changed the data first. Read it again and decide again.
         case conflict
-        /// What was to be made is there already.
+        /// The object to create already exists.
         case exists
-        /// What was named is not there.
+        /// The object does not exist.
         case missing
-        /// The registration that it was for has ended at that moment. One that the store does not know, because it never was
-        /// or its app was deleted, counts as ended now.
+        /// The registration ended at this time. A registration that the store does not know, because it never
+        /// existed or its app was deleted, counts as ended now.
         case ended(at: Timestamp)
-        /// The device that it was for is trusted no more.
+        /// The device was revoked.
         case revoked
-        /// What is stored cannot be read: damaged, made by a newer version, or not ours.
+        /// The stored data cannot be read: it is damaged, was written by a newer version, or belongs to another
+        /// program.
         case unreadable
     }
 
     package let code: Code
-    /// What happened and what to do, in one sentence for a person; holds no secret.
+    /// A sentence for a person that says what happened and what to do. It contains no secrets.
     package let cause: String
 
     package init(_ code: Code, _ cause: String) {
@@ -35,7 +36,7 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// There is no active registration.
+    /// The registration is not active.
     package static func ended(at moment: Timestamp) -> StoreError {
         StoreError(.ended(at: moment), "The app was removed from the device.")
     }

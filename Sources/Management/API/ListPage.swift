@@ -3,7 +3,41 @@ import HTTPTypes
 import Hummingbird
 
 /// A part of a list, by the parameters `limit` and `after`.
-enum ListPage {
+struct ListPage {
+    /// The names of the items on the page.
+    let names: ArraySlice<String>
+    /// The address of the next page; nil if this one is the last.
+    private let next: String?
+
+    /// - Parameter names: of all items, in any order.
+    init(sorting names: some Sequence<String>, _ call: ManagementCall) {
+        let all = names.sorted()
+        let start = call.query("after").map { after in all.firstIndex { $0 > after } ?? all.endIndex }
+        self.init(all[(start ?? 0)...], call)
+    }
+
+    /// - Parameter names: of all items, in the order in which they are listed. The list begins anew after an unknown name.
+    init(inOrder names: [String], _ call: ManagementCall) {
+        let last = call.query("after").flatMap(names.firstIndex(of:))
+        self.init(names[(last.map { $0 + 1 } ?? 0)...], call)
+    }
+
+    private init(_ rest: ArraySlice<String>, _ call: ManagementCall) {
+        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
+        names = rest.prefix(limit)
+        // RFC 8288. Names are made of letters, digits, hyphens and periods.
+        next =
+            rest.count > limit
+            ? names.last.map { "\(call.request.uri.path)?limit=\(limit)&after=\($0)" } : nil
+    }
+
+    /// - Parameter items: what is shown of the items on the page.
+    func answer(_ items: some Encodable) throws -> Response {
+        var response = try JSONAnswer.make(items)
+        if let next { response.headers[.link] = "<\(next)>; rel=\"next\"" }
+        return response
+    }
+
     /// - Parameters:
     ///   - names: of all items, in any order.
     ///   - message: makes what is shown of the item with that name; nil if it went meanwhile.
@@ -12,16 +46,8 @@ enum ListPage {
         _ call: ManagementCall,
         _ message: (String) -> Message?,
     ) throws -> Response {
-        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
-        var names = names.sorted()
-        if let after = call.query("after") { names.removeAll { $0 <= after } }
-        var response = try JSONAnswer.make(names.prefix(limit).compactMap(message))
-        if names.count > limit, limit > 0 {
-            // RFC 8288. Names are made of letters, digits, hyphens and periods.
-            let next = "\(call.request.uri.path)?limit=\(limit)&after=\(names[limit - 1])"
-            response.headers[.link] = "<\(next)>; rel=\"next\""
-        }
-        return response
+        let page = ListPage(sorting: names, call)
+        return try page.answer(page.names.compactMap(message))
     }
 }
 

@@ -98,6 +98,7 @@ enum OpenAPI {
         case 400: "The request cannot be read, or a value in it is not allowed."
         case 401: "The key is missing or wrong."
         case 403: "The host, the origin or the certificate may not do this."
+        case 408: "The time was over first."
         case 404: "There is no such thing."
         case 409: "It exists already, or something that it needs does not."
         case 413: "The body is too large."

@@ -82,7 +82,7 @@ extension Schema {
     }
 
     /// As a part of a JSON pointer (RFC 6901, 3).
-    private static func escaped(_ name: String) -> String {
+    static func escaped(_ name: String) -> String {
         name.replacing("~", with: "~0").replacing("/", with: "~1")
     }
 

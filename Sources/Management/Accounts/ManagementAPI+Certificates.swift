@@ -9,6 +9,16 @@ extension ManagementAPI {
     func createCertificate(
         _ request: ManagementMessages.NewCertificate
     ) async throws -> ManagementMessages.CertificateMade {
+        let issued = try issueCertificate(request)
+        // Kept before it is handed out: a certificate that nobody knows could not be revoked.
+        _ = try await accounts.apply(.createCertificate(issued.certificate))
+        return issued.made
+    }
+
+    /// Issues a certificate that nobody knows yet: it is good once the accounts have it.
+    func issueCertificate(
+        _ request: ManagementMessages.NewCertificate
+    ) throws -> (made: ManagementMessages.CertificateMade, certificate: TeamCertificate) {
         let (team, bundleID) = (try teamID(request.team), try bundleID(request.bundleID))
         let environments: [Environment] =
             request.environment == ManagementSchemas.universal
@@ -25,7 +35,6 @@ extension ManagementAPI {
             now: Double(now.milliseconds) / 1000,
             using: &random,
         )
-        // Kept before it is handed out: a certificate that nobody knows could not be revoked.
         let certificate = TeamCertificate(
             serial: issued.serial,
             team: team,
@@ -33,13 +42,13 @@ extension ManagementAPI {
             environments: Set(environments),
             validUntil: Timestamp(milliseconds: UInt64(issued.validUntil * 1000)),
         )
-        _ = try await accounts.apply(.createCertificate(certificate))
         let topics = choice.topics(of: bundleID).map(\.topic)
-        return ManagementMessages.CertificateMade(
+        let made = ManagementMessages.CertificateMade(
             serial: issued.serial.description,
             topics: topics.isEmpty ? [bundleID.rawValue] : topics,
             chain: issued.chainPEM,
             privateKey: key?.pemRepresentation)
+        return (made, certificate)
     }
 
     func revokeCertificate(_ name: String) async throws -> ManagementMessages.CertificateRevoked {

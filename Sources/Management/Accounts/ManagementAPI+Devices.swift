@@ -1,6 +1,7 @@
 import Delivery
 import Notifications
 import Trust
+import VirtualDevices
 
 // Who may be a device, and who may not any more.
 extension ManagementAPI {
@@ -24,6 +25,11 @@ extension ManagementAPI {
         let revocation = DeviceRevocation(
             accounts: accounts, registrations: parts.registrations, switchboard: parts.switchboard)
         var registrations = 0
+        // A virtual device is gone for good: there is nobody whom the accounts would have to refuse.
+        if environments.contains(.development), let ended = try await removeVirtualDevice(device) {
+            return ManagementMessages.RevokedDevice(
+                deviceID: device.description, environments: [Environment.development.rawValue], registrations: ended)
+        }
         for environment in environments {
             registrations += try await revocation.revoke(
                 DeviceKey(environment: environment, device: device), at: now, serviceTime: parts.clock.time)

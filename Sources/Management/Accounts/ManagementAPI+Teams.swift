@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import VirtualDevices
 
 // Teams and their apps.
 extension ManagementAPI {
@@ -25,7 +26,13 @@ extension ManagementAPI {
     /// - Returns: the team and what belonged to it.
     func deleteTeam(_ name: String) async throws -> ManagementMessages.Team {
         let team = try team(name)
-        _ = try await accounts.apply(.deleteTeam(try teamID(name), at: now))
+        let id = try teamID(name)
+        guard let devices = parts.testing?.devices else {
+            _ = try await accounts.apply(.deleteTeam(id, at: now))
+            return team
+        }
+        // A fixture that is being made is not met half way.
+        try await devices.inTurn { [self] in try await remove(id) }
         return team
     }
 
@@ -36,7 +43,9 @@ extension ManagementAPI {
 
     func deleteApp(_ name: String) async throws -> ManagementMessages.App {
         let app = try app(name)
+        let id = accounts.current.apps[try bundleID(name)]?.id
         _ = try await accounts.apply(.deleteApp(try bundleID(name), at: now))
+        if let id { parts.testing?.devices.removeApp(id) }
         return app
     }
 

@@ -18,14 +18,8 @@ extension ManagementOperation {
             parameters: listParameters(after: "rehearsal"), answer: .json(.array(ManagementSchemas.rehearsal))
         ) { api, call in
             let shown = try api.director.all.map(ManagementMessages.Rehearsal.init)
-            let after = call.query("after").flatMap { after in shown.firstIndex { $0.rehearsal == after } }
-            let page = shown[(after.map { $0 + 1 } ?? 0)...]
-            let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
-            var response = try JSONAnswer.make(Array(page.prefix(limit)))
-            if page.count > limit, let last = page.prefix(limit).last {
-                response.headers[.link] = "</v1/rehearsals?limit=\(limit)&after=\(last.rehearsal)>; rel=\"next\""
-            }
-            return response
+            let page = ListPage(inOrder: shown.map(\.rehearsal), call)
+            return try page.answer(Array(shown[page.names.indices]))
         },
         ManagementOperation(
             method: .get, path: "/v1/rehearsals/{id}", summary: "What a rehearsal has come to",

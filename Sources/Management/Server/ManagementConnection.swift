@@ -28,6 +28,9 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     /// Since when the client has not read what was written; nil while it reads.
     private var unread: NIODeadline?
     private var isDraining = false
+    /// The client has offered another protocol, as Java's and curl's clients do. RFC 9110, 7.8 allows to ignore that; but
+    /// SwiftNIO reads nothing after such a request, so the connection ends with its answer.
+    private var hasOfferedUpgrade = false
 
     /// - Returns: nil if there are too many connections, and all of them are busy.
     init?(_ channel: any Channel, in table: ConnectionTable, _ installation: @escaping Installation) {
@@ -58,6 +61,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
+            if head.headerFields[.upgrade] != nil { hasOfferedUpgrade = true }
             arriving = .now()
             entry.setIdle(since: nil)
         case .body: break
@@ -67,8 +71,20 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        context.write(data, promise: promise)
-        guard case .end = unwrapOutboundIn(data) else { return }
+        let part = unwrapOutboundIn(data)
+        switch part {
+        case .head(var head) where hasOfferedUpgrade && head.status.kind != .informational:
+            head.headerFields[.connection] = "close"
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end where hasOfferedUpgrade:
+            // Not before all of it is written.
+            let written = promise ?? context.eventLoop.makePromise()
+            context.write(data, promise: written)
+            written.futureResult.assumeIsolated().whenComplete { _ in self.close() }
+        default:
+            context.write(data, promise: promise)
+        }
+        guard case .end = part else { return }
         unanswered = max(0, unanswered - 1)
         guard unanswered == 0 else { return }
         hasAnswered = true

@@ -1,4 +1,5 @@
 import Configuration
+import Journal
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
@@ -20,6 +21,9 @@ extension Settings {
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }
 
+    /// How many requests of providers are kept at the start.
+    var keptRequests: Int { journal ?? (store == .memory ? JournalLimits.requestsInMemory : 0) }
+
     /// Where the management API listens on TCP; nil for nowhere.
     var managementAddress: ListenAddress? {
         switch management {
@@ -32,6 +36,16 @@ extension Settings {
 
     /// - Parameter text: `sqlite` or `memory`.
     package mutating func setStore(_ text: String) throws(ServiceError) { store = try StoreChoice(text) }
+
+    /// - Parameter count: how many requests of providers to keep.
+    package mutating func setJournal(_ count: Int) throws(ServiceError) {
+        guard (0...JournalLimits.requests).contains(count) else {
+            throw ServiceError(
+                .badSetting,
+                "The setting journal is \(count); it takes a whole number from 0 to \(JournalLimits.requests).")
+        }
+        journal = count
+    }
 
     /// - Parameter text: `ADDRESS:PORT`, or `off`.
     package mutating func setManagement(_ text: String) throws(ServiceError) {

@@ -4,6 +4,7 @@ package import Connections
 package import Courier
 package import Delivery
 package import DeliveryLogFiles
+import Journal
 package import NIOCore
 package import Notifications
 package import ProviderGateway
@@ -18,6 +19,9 @@ package struct Settings: Sendable {
     package var dataFolder: String?
     package static let defaultDataFolder = "./carillon-data"
     package var store = StoreChoice.sqlite
+    /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
+    /// memory for ``JournalLimits/requestsInMemory``.
+    package var journal: Int?
     /// The address to listen on. Loopback unless somebody asks for more.
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
@@ -32,6 +36,8 @@ package struct Settings: Sendable {
     package var environmentKeyReason = EnvironmentKeyReason.documented
     /// Whether the provider API's answers in development have the key `detail`.
     package var answerDetail = true
+    /// How many bytes a device token has.
+    package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
     /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
     /// option of the command sets it: nobody should have it set for every start.
@@ -75,6 +81,7 @@ package struct Settings: Sendable {
         try Self.refuseReplaced(reader)
         dataFolder = reader.string(forKey: "data") ?? dataFolder
         if let text = reader.string(forKey: "store") { try setStore(text) }
+        journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
         hostnames = reader.stringArray(forKey: "hostname", default: hostnames)
         if let names = reader.stringArray(forKey: "environment") {
@@ -89,6 +96,7 @@ package struct Settings: Sendable {
             environmentKeyReason = try Self.value(
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
+        deviceTokenBytes = try Self.number(reader, "device-token-bytes", in: DeviceToken.lengths) ?? deviceTokenBytes
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)

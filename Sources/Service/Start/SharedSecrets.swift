@@ -10,12 +10,14 @@ package struct SharedSecrets: Sendable {
     /// Reads them from the store, or makes them at the first start.
     /// - Parameters:
     ///   - brought: a root to make the authority under; the kept one has to be under it.
+    ///   - tokenByteCount: how long device tokens are.
     ///   - isFirstStart: whether there may be none yet. Where there are accounts already, a secret that is missing is
     ///     lost, and making another would make every certificate or device token worthless without a word.
     package static func load(
         from secrets: any Secrets,
         under brought: BroughtRoot? = nil,
         isFirstStart: Bool = true,
+        tokenByteCount: Int = DeviceToken.byteCount,
         now: Timestamp,
     ) async throws(ServiceError) -> SharedSecrets {
         do {
@@ -32,7 +34,8 @@ package struct SharedSecrets: Sendable {
             }
             return SharedSecrets(
                 authority: authority,
-                tokenKeys: try await TokenKeyRotation.load(from: secrets, isFirstStart: isFirstStart))
+                tokenKeys: try await TokenKeyRotation.load(
+                    from: secrets, isFirstStart: isFirstStart, tokenByteCount: tokenByteCount))
         } catch {
             if let error = error as? ServiceError { throw error }
             throw ServiceError(.trust, "The keys of this service cannot be read: \(DataFolder.reason(error))")

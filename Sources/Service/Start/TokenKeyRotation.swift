@@ -1,4 +1,5 @@
 import Delivery
+import Notifications
 package import Trust
 
 /// The keys that seal device tokens, and how another one joins them.
@@ -7,16 +8,23 @@ package struct TokenKeyRotation: Sendable {
     package let keys: SharedTokenKeys
 
     /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
-    /// - Parameter isFirstStart: whether there may be none.
-    static func load(from secrets: any Secrets, isFirstStart: Bool) async throws -> TokenKeyRotation {
-        if let keys = try await read(from: secrets) {
+    /// - Parameters:
+    ///   - isFirstStart: whether there may be none.
+    ///   - tokenByteCount: how long the tokens are that they seal.
+    static func load(
+        from secrets: any Secrets,
+        isFirstStart: Bool,
+        tokenByteCount: Int = DeviceToken.byteCount,
+    ) async throws -> TokenKeyRotation {
+        if let keys = try await read(from: secrets, tokenByteCount: tokenByteCount) {
             return TokenKeyRotation(keys, from: secrets)
         }
         let first = TokenKeyID(rawValue: 1)
         guard let name = name(of: first) else { throw StoreError(.unavailable, "A token key has no name.") }
         guard isFirstStart else { throw SharedSecrets.lost(name) }
         let key = try await secrets.keep(TokenKeys.makeKey(), as: name)
-        return TokenKeyRotation(try TokenKeys(keys: [first: key], current: first), from: secrets)
+        return TokenKeyRotation(
+            try TokenKeys(keys: [first: key], current: first, tokenByteCount: tokenByteCount), from: secrets)
     }
 
     private init(_ known: TokenKeys, from secrets: any Secrets) {
@@ -56,7 +64,10 @@ package struct TokenKeyRotation: Sendable {
     }
 
     /// The keys that there are; nil where there is none.
-    static func read(from secrets: any Secrets) async throws -> TokenKeys? {
+    static func read(
+        from secrets: any Secrets,
+        tokenByteCount: Int = DeviceToken.byteCount,
+    ) async throws -> TokenKeys? {
         var keys: [TokenKeyID: [UInt8]] = [:]
         var newest = TokenKeyID(rawValue: 1)
         for number in 1...UInt32(TokenKeys.maximumCount) {
@@ -69,7 +80,7 @@ package struct TokenKeyRotation: Sendable {
         for number in 1..<newest.rawValue where keys[TokenKeyID(rawValue: number)] == nil {
             if let name = name(of: TokenKeyID(rawValue: number)) { throw SharedSecrets.lost(name) }
         }
-        return keys.isEmpty ? nil : try TokenKeys(keys: keys, current: newest)
+        return keys.isEmpty ? nil : try TokenKeys(keys: keys, current: newest, tokenByteCount: tokenByteCount)
     }
 
     /// Makes a new key, which seals the tokens of new registrations from now on. Tokens given out stay as they are.

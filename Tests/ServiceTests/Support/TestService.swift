@@ -1,6 +1,5 @@
 import APNSDevice
 import APNSProvider
-import Crypto
 import Delivery
 import Foundation
 import Logging
@@ -103,14 +102,7 @@ struct TestService: Sendable {
     func providerToken(issuedAt written: String) throws -> String {
         let record = try required(description.key)
         let pem = try String(contentsOfFile: record.path, encoding: .utf8)
-        let parts = [#"{"alg":"ES256","kid":"\#(record.keyID)"}"#, #"{"iss":"\#(record.teamID)","iat":\#(written)}"#]
-        let signed = parts.map { Self.base64URL(Array($0.utf8)) }.joined(separator: ".")
-        let signature = try P256.Signing.PrivateKey(pemRepresentation: pem).signature(for: Array(signed.utf8))
-        return signed + "." + Self.base64URL(signature.rawRepresentation)
-    }
-
-    private static func base64URL(_ bytes: some DataProtocol) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return try SignedToken.make(key: pem, keyID: record.keyID, teamID: record.teamID, issuedAt: written)
     }
 
     /// A connection to the provider API.

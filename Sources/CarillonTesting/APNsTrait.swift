@@ -1,0 +1,28 @@
+public import Testing
+
+/// Runs a ``TestAPNs`` for each test; the test finds it as ``TestAPNs/current``.
+public struct APNsTrait: TestTrait, SuiteTrait, TestScoping {
+    let configuration: TestAPNs.Configuration
+
+    /// Each test of a suite has a service of its own.
+    public var isRecursive: Bool { true }
+
+    @concurrent public func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable @concurrent () async throws -> Void,
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        try await TestAPNs.run(configuration) { apns in
+            try await TestAPNs.$running.withValue(apns) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == APNsTrait {
+    /// A push notification service for the test.
+    public static var apns: Self { APNsTrait(configuration: TestAPNs.Configuration()) }
+
+    /// The same, configured.
+    public static func apns(_ configuration: TestAPNs.Configuration) -> Self { APNsTrait(configuration: configuration) }
+}

@@ -1,0 +1,38 @@
+import Matching
+
+/// What a virtual device does with notifications.
+public enum DeviceBehaviour: Sendable, Hashable, Encodable {
+    /// Connected: acknowledges each at once.
+    case online
+    /// Connected: acknowledges each after a delay.
+    case slow(Duration)
+    /// Not connected: the service stores the newest notification of each app.
+    case offline
+    /// Connected, and never acknowledges.
+    case silent
+    /// The app was removed from it: 410 `Unregistered`.
+    /// - Parameter since: in milliseconds since 1970; nil for now.
+    case removed(since: Int64? = nil)
+    /// Its device token has expired: 410 `ExpiredToken`.
+    case expired
+
+    private enum Keys: String, CodingKey {
+        case kind, delay, since
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        switch self {
+        case .online: try container.encode("online", forKey: .kind)
+        case .slow(let delay):
+            try container.encode("slow", forKey: .kind)
+            try container.encode(delay.iso8601, forKey: .delay)
+        case .offline: try container.encode("offline", forKey: .kind)
+        case .silent: try container.encode("silent", forKey: .kind)
+        case .removed(let since):
+            try container.encode("removed", forKey: .kind)
+            try container.encodeIfPresent(since, forKey: .since)
+        case .expired: try container.encode("expired", forKey: .kind)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+public import APNSProvider
+import Foundation
+import Logging
+import Matching
+import NIOCore
+import Notifications
+import Service
+
+/// A push notification service for a test, in the test's own process.
+///
+/// It keeps everything in memory, listens on ports of 127.0.0.1 that the system chooses, and leaves nothing behind. Several
+/// run side by side. Your client library connects to it as it connects to APNs: give it ``host``, ``port`` and
+/// ``authorityPEM``.
+///
+/// ```swift
+/// try await TestAPNs.run { apns in
+///     let team = try await apns.makeTeam()
+///     let phone = team.devices[0]
+///     // … have your provider send to phone.token(for: team.bundleID)
+///     let requests = try await team.wait(for: RequestPattern(outcome: .delivered))
+///     #expect(requests[0].payload == ["aps": ["alert": "Your order is ready"]])
+/// }
+/// ```
+public final class TestAPNs: Sendable {
+    /// How the service works. The defaults suit most tests.
+    public struct Configuration: Sendable {
+        /// Whether the service refuses what the documents forbid and Apple's service lets pass.
+        public var isStrict = false
+        /// Whether ``TestAPNs/advance(by:)`` can advance the service's time.
+        public var hasVirtualClock = false
+        /// More names for the server's certificate, for a client that insists on Apple's host names.
+        public var hostnames: [String] = []
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The address that providers connect to.
+    public let host: String
+    /// The port of the HTTP/2 provider API, development environment.
+    public let port: Int
+    /// The port of the legacy binary API, development environment.
+    public let binaryPort: Int
+    /// The certificate that the server's certificate comes from, PEM.
+    public let authorityPEM: String
+    let management: ManagementCalls
+    private let serving: Task<Void, Never>
+
+    /// Starts a service. It ends with ``shutDown()``; ``run(_:_:)`` does both.
+    /// - Throws: ``TestAPNsError/Code/notStarted`` if it cannot start.
+    public init(_ configuration: Configuration = Configuration()) async throws(TestAPNsError) {
+        var settings = Settings()
+        settings.store = .memory
+        settings.ports = .ephemeral
+        settings.hostnames = configuration.hostnames
+        settings.conformance = configuration.isStrict ? .strict : .apple
+        settings.clock = configuration.hasVirtualClock ? .virtual : .system
+        settings.shutdownTimeout = .seconds(1)
+        let service: CarillonService
+        do {
+            service = try await CarillonService.start(
+                settings, logger: Logger(label: "carillon") { _ in SwiftLogNoOpLogHandler() })
+        } catch {
+            throw TestAPNsError(.notStarted, error.description)
+        }
+        serving = Task { await service.run() }
+        let description = service.description
+        guard let addresses = description.development, let provider = Self.parts(of: addresses.provider),
+            let binary = Self.parts(of: addresses.binary), let place = description.management, let key = place.key,
+            let authority = FileManager.default.contents(atPath: description.ca)
+        else {
+            serving.cancel()
+            await serving.value
+            throw TestAPNsError(.notStarted, "The service did not say where it listens.")
+        }
+        (host, port) = provider
+        binaryPort = binary.port
+        authorityPEM = String(decoding: authority, as: UTF8.self)
+        management = ManagementCalls(url: place.url, key: key)
+    }
+
+    private static func parts(of address: String) -> (host: String, port: Int)? {
+        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...])
+        else { return nil }
+        return (String(address[..<colon]), port)
+    }
+
+    /// Ends the service: connections are closed, and nothing is left of it.
+    public func shutDown() async {
+        serving.cancel()
+        await serving.value
+    }
+
+    /// Runs a service for as long as `body` takes.
+    /// - Throws: What `body` throws, or ``TestAPNsError/Code/notStarted``.
+    public static func run<Result>(
+        _ configuration: Configuration = Configuration(),
+        _ body: (TestAPNs) async throws -> Result,
+    ) async throws -> Result {
+        let apns = try await TestAPNs(configuration)
+        do {
+            let result = try await body(apns)
+            await apns.shutDown()
+            return result
+        } catch {
+            await apns.shutDown()
+            throw error
+        }
+    }
+
+    /// The service of the test that runs now, if the test has the trait ``Testing/Trait/apns``.
+    public static var current: TestAPNs {
+        get throws(TestAPNsError) {
+            guard let apns = running else {
+                throw TestAPNsError(.noCurrent, "No service runs for this test; give it the trait .apns.")
+            }
+            return apns
+        }
+    }
+
+    @TaskLocal static var running: TestAPNs?
+
+    /// The service as an ``APNSEnvironment``, for `APNSProvider`.
+    public var environment: APNSEnvironment {
+        get throws { try .custom(url: "https://\(host):\(port)", authority: .pem(authorityPEM)) }
+    }
+
+    /// Makes a team with an app, a signing key and devices.
+    /// - Parameters:
+    ///   - bundleIDs: of its apps, each on each device. A bundle ID belongs to one team; nil for one that no other team has.
+    ///   - devices: what they do with notifications, one device each.
+    /// - Throws: ``TestAPNsError/Code/refused`` if such a bundle ID exists.
+    public func makeTeam(
+        name: String = "Test",
+        bundleIDs: [String]? = nil,
+        devices: [DeviceBehaviour] = [.online],
+    ) async throws(TestAPNsError) -> TestTeam {
+        struct Document: Encodable {
+            struct Team: Encodable {
+                let name: String
+                let apps: [String]
+                let devices: [Device]
+            }
+            struct Device: Encodable {
+                let name: String
+                let behaviour: DeviceBehaviour
+            }
+            let teams: [Team]
+        }
+        struct Made: Decodable { let teams: [TestTeam.Description] }
+        let phones = devices.enumerated().map {
+            Document.Device(name: "device \($0.offset + 1)", behaviour: $0.element)
+        }
+        let apps = bundleIDs ?? ["com.example.test-\(UUID().uuidString.prefix(8).lowercased())"]
+        let team = Document.Team(name: name, apps: apps, devices: phones)
+        let made: Made = try await management.ask("POST", "/v1/fixtures", Document(teams: [team]))
+        guard let description = made.teams.first else {
+            throw TestAPNsError(.refused, "The service answered with no team.")
+        }
+        return TestTeam(description, in: self)
+    }
+
+    /// Advances the service's time. What is due by then has happened when this returns: tokens are old, notifications have
+    /// expired, and what was held back is sent.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or the duration is negative.
+    public func advance(by duration: Duration) async throws(TestAPNsError) {
+        let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
+    }
+
+    /// Ends every rehearsal.
+    public func endRehearsals() async throws(TestAPNsError) {
+        let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals")
+    }
+}
+
+/// An answer that says nothing more.
+struct Ignored: Decodable {}

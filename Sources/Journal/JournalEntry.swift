@@ -1,0 +1,98 @@
+package import Matching
+import Notifications
+
+/// One request of the journal.
+package struct JournalEntry: Sendable {
+    /// What came, and what became of it; its status and reason are those of the answer once there is one.
+    package internal(set) var facts: RequestFacts
+    /// The rehearsal's rule that fired; nil if none did.
+    package internal(set) var rule: String?
+    /// Whether the status and the reason are those of the answer.
+    package internal(set) var isAnswered = false
+    /// Whether it was answered, or no answer comes.
+    package internal(set) var isSettled = false
+
+    init(_ facts: RequestFacts) {
+        self.facts = facts
+        // What the gateway decided is not yet what the provider was told: a rehearsal may do something else.
+        self.facts.status = 0
+        self.facts.reason = nil
+        self.facts.outcome = .pending
+    }
+
+    /// What it takes in memory.
+    var bytes: Int {
+        facts.headers.reduce(JournalLimits.entryBytes + facts.body.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count
+        }
+    }
+
+    mutating func answer(_ answer: RequestAnswer) {
+        isAnswered = true
+        isSettled = true
+        facts.status = answer.status
+        facts.reason = answer.reason
+        if answer.status != 200, facts.outcome == .pending { facts.outcome = .rejected }
+    }
+
+    /// - Returns: whether that is news.
+    mutating func become(_ outcome: RequestOutcome) -> Bool {
+        guard facts.outcome != outcome, mayBecome(outcome) else { return false }
+        facts.outcome = outcome
+        return true
+    }
+
+    /// Events of one notification may come from several threads, the later ones first: an end is not taken back.
+    private func mayBecome(_ outcome: RequestOutcome) -> Bool {
+        switch facts.outcome {
+        case .pending: true
+        case .stored: outcome != .pending
+        // A rehearsal may refuse what it lets through all the same.
+        case .rejected: outcome == .delivered || outcome == .stored
+        // It may have arrived although the acknowledgement was late.
+        case .replaced, .expired, .dropped: outcome == .delivered
+        case .delivered, .lost: false
+        }
+    }
+}
+
+extension JournalEntry {
+    /// The entry as docs/testing.md describes it, on one line.
+    package var json: String {
+        var text =
+            #"{"number":\#(facts.number),"time":\#(facts.time.milliseconds),"connection":"c\#(facts.connection)""#
+        text += #","environment":"\#(facts.environment.rawValue)","protocol":"\#(facts.interface.rawValue)""#
+        func add(_ name: String, _ value: String?) {
+            if let value { text += #","\#(name)":"# + JSONString.quoted(value) }
+        }
+        add("team", facts.team?.rawValue)
+        switch facts.sender {
+        case .key(let id): add("keyID", id.rawValue)
+        case .certificate(let serial): add("certificate", serial.description)
+        case nil: break
+        }
+        text += #","headers":"# + headers
+        add("token", facts.token)
+        add("device", facts.device?.description)
+        add("topic", facts.topic)
+        if let payload = facts.payload { text += #","payload":"# + payload.text }
+        if isAnswered { text += #","status":\#(facts.status)"# }
+        add("reason", facts.reason)
+        add("apnsID", facts.apnsID.description)
+        add("outcome", facts.outcome.rawValue)
+        add("rule", rule)
+        return text + "}"
+    }
+
+    /// By their names; the values of a name that stands twice behind each other (RFC 9110, 5.3).
+    private var headers: String {
+        var values: [String: String] = [:]
+        for header in facts.headers {
+            values[header.name] = values[header.name].map { $0 + ", " + header.value } ?? header.value
+        }
+        let members = values.sorted { $0.key < $1.key }.map {
+            JSONString.quoted($0.key) + ":" + JSONString.quoted($0.value)
+        }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+}

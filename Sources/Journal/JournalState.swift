@@ -1,0 +1,188 @@
+import DequeModule
+import Matching
+import Notifications
+
+/// What the journal holds, and who waits for something to come into it. Without locks and clocks.
+struct JournalState {
+    /// How many requests are kept; 0 if the journal is off.
+    private(set) var keep = 0
+    private(set) var bytes = 0
+    /// In the order of their numbers.
+    private var entries = Deque<JournalEntry>()
+    /// The newest entry of a notification to a device.
+    private var numbers: [Subject: UInt64] = [:]
+    private var watchers: [UInt64: Watcher] = [:]
+    private var lastNumber: UInt64 = 0
+    private var lastWatcher: UInt64 = 0
+    private var hasEnded = false
+
+    /// What the delivery log knows a notification by.
+    struct Subject: Hashable {
+        let id: NotificationID
+        let device: DeviceID
+    }
+
+    /// Looks at each entry once it is settled, and then as it changes: who waits for a request wants to see its answer.
+    struct Watcher {
+        let match: RequestMatch
+        /// Called once for each entry; nil if only their number counts.
+        let onEntry: (@Sendable (JournalEntry) -> Void)?
+        let count: Int
+        let onCount: @Sendable () -> Void
+        let onEnd: @Sendable () -> Void
+        /// The entries that it means now.
+        var matched: Set<UInt64> = []
+    }
+
+    var isOn: Bool { keep > 0 }
+    var count: Int { entries.count }
+
+    /// - Returns: the number of the next request.
+    mutating func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    mutating func setKeep(_ keep: Int) {
+        self.keep = keep
+        trim()
+    }
+
+    /// Takes a request, which has the greatest number so far.
+    mutating func append(_ entry: JournalEntry) {
+        guard isOn else { return }
+        entries.append(entry)
+        bytes += entry.bytes
+        if let device = entry.facts.device {
+            numbers[Subject(id: entry.facts.apnsID, device: device)] = entry.facts.number
+        }
+        tellWatchers(of: entry)
+        trim()
+    }
+
+    private mutating func trim() {
+        while entries.count > keep || bytes > JournalLimits.bytes, let oldest = entries.popFirst() { forget(oldest) }
+    }
+
+    private mutating func forget(_ entry: JournalEntry) {
+        bytes -= entry.bytes
+        if let device = entry.facts.device {
+            let subject = Subject(id: entry.facts.apnsID, device: device)
+            if numbers[subject] == entry.facts.number { numbers[subject] = nil }
+        }
+        for watcher in watchers.keys { watchers[watcher]?.matched.remove(entry.facts.number) }
+    }
+
+    /// Changes the entry with this number, if it is still there.
+    /// - Parameter change: says whether it changed anything.
+    mutating func update(_ number: UInt64, _ change: (inout JournalEntry) -> Bool) {
+        guard let index = index(of: number), change(&entries[index]) else { return }
+        tellWatchers(of: entries[index])
+    }
+
+    /// The same for the newest entry of a notification to a device.
+    mutating func update(_ subject: Subject, _ change: (inout JournalEntry) -> Bool) {
+        guard let number = numbers[subject] else { return }
+        update(number, change)
+    }
+
+    /// - Returns: where the entry stands; nil if there is none with this number.
+    private func index(of number: UInt64) -> Int? {
+        // Nearly always one of the newest.
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].facts.number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].facts.number == number ? low : nil
+    }
+
+    /// Removes what a match means.
+    /// - Returns: how many entries that were.
+    mutating func remove(_ match: RequestMatch) -> Int {
+        let before = entries.count
+        var kept = Deque<JournalEntry>()
+        for entry in entries {
+            if match.matches(entry.facts) { forget(entry) } else { kept.append(entry) }
+        }
+        entries = kept
+        return before - kept.count
+    }
+
+    /// What a match means, oldest first.
+    /// - Parameter limit: how many at most.
+    func entries(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
+        Array(entries.lazy.filter { match.matches($0.facts) }.prefix(limit))
+    }
+
+    /// How many settled entries a match means.
+    func settledCount(_ match: RequestMatch) -> Int {
+        entries.reduce(0) { $0 + ($1.isSettled && match.matches($1.facts) ? 1 : 0) }
+    }
+
+    /// The entries that differ least, the newest of them first.
+    func nearest(_ match: RequestMatch) -> [(entry: JournalEntry, differs: [String])] {
+        var best: [(entry: JournalEntry, differs: [String])] = []
+        for entry in entries.reversed() {
+            let differs = match.differences(from: entry.facts)
+            let place = best.firstIndex { $0.differs.count > differs.count } ?? best.count
+            guard place < JournalLimits.nearest else { continue }
+            best.insert((entry, differs), at: place)
+            if best.count > JournalLimits.nearest { best.removeLast() }
+        }
+        return best
+    }
+}
+
+// MARK: - Watchers
+
+extension JournalState {
+    /// Adds a watcher, which sees at once what there is.
+    /// - Returns: its name.
+    mutating func add(_ watcher: Watcher) -> UInt64 {
+        lastWatcher += 1
+        var watcher = watcher
+        for entry in entries { Self.show(entry, to: &watcher) }
+        watchers[lastWatcher] = watcher
+        if hasEnded { watcher.onEnd() }
+        // Nothing has to come where there is enough already.
+        if watcher.onEntry == nil, watcher.matched.count >= watcher.count, watcher.count > 0 { watcher.onCount() }
+        return lastWatcher
+    }
+
+    mutating func end() {
+        hasEnded = true
+        for watcher in watchers.values { watcher.onEnd() }
+    }
+
+    mutating func removeWatcher(_ name: UInt64) { watchers[name] = nil }
+
+    private mutating func tellWatchers(of entry: JournalEntry) {
+        guard !watchers.isEmpty else { return }
+        for name in watchers.keys {
+            guard var watcher = watchers[name] else { continue }
+            watchers[name] = nil
+            let before = watcher.matched.count
+            Self.show(entry, to: &watcher)
+            watchers[name] = watcher
+            if watcher.onEntry == nil, watcher.matched.count > before, watcher.count > 0,
+                watcher.matched.count >= watcher.count
+            {
+                watcher.onCount()
+            }
+        }
+    }
+
+    private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
+        guard entry.isSettled, watcher.match.matches(entry.facts) else {
+            if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
+            return
+        }
+        guard let onEntry = watcher.onEntry else {
+            watcher.matched.insert(entry.facts.number)
+            return
+        }
+        guard watcher.matched.insert(entry.facts.number).inserted else { return }
+        onEntry(entry)
+    }
+}

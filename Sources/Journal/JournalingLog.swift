@@ -1,0 +1,17 @@
+package import Delivery
+
+/// A delivery log that shows each event to the journal first: what became of a request stands there when its answer goes out.
+package struct JournalingLog: DeliveryLog {
+    private let journal: RequestJournal
+    private let log: any DeliveryLog
+
+    package init(_ journal: RequestJournal, _ log: any DeliveryLog) {
+        self.journal = journal
+        self.log = log
+    }
+
+    package func record(_ event: DeliveryEvent) {
+        journal.note(event)
+        log.record(event)
+    }
+}

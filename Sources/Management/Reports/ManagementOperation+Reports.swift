@@ -1,0 +1,98 @@
+import Hummingbird
+import Journal
+import Matching
+import Notifications
+import Rehearsals
+import Reports
+
+// What clients did, judged.
+extension ManagementOperation {
+    static let reports = [
+        ManagementOperation(
+            method: .get, path: "/v1/reports", summary: "What providers' clients did, judged by the Guide",
+            parameters: [
+                Parameter(
+                    place: .query, name: "team", schema: .string(.tenCharacters), meaning: "Only this team's requests.")
+            ],
+            answer: .json(ManagementSchemas.report), problems: [409]
+        ) { api, call in
+            try JSONAnswer.make(try api.report(team: call.query("team")))
+        }
+    ]
+}
+
+extension ManagementAPI {
+    fileprivate func report(team: String?) throws(Problem) -> ManagementMessages.Report {
+        let testing = try testing("The report")
+        guard testing.journal.keep > 0 else {
+            throw Problem(409, "The report needs the journal, which is off; switch it on with PUT /v1/journal.")
+        }
+        var match = RequestMatch()
+        match.team = team.flatMap(TeamID.init)
+        let requests = testing.journal.requests(match, limit: JournalLimits.requests).map {
+            RecordedRequest($0.facts, isAnswered: $0.isAnswered)
+        }
+        let findings = ClientReport.findings(requests).map(ManagementMessages.Finding.init) + silentRules(match.team)
+        return ManagementMessages.Report(findings: findings)
+    }
+
+    /// A rule that never fired tested nothing.
+    private func silentRules(_ team: TeamID?) -> [ManagementMessages.Finding] {
+        (parts.rehearsals?.all ?? []).flatMap { shown in
+            zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).compactMap { rule, counts in
+                guard counts.fired == 0, team == nil || rule.match.team == nil || rule.match.team == team else {
+                    return nil
+                }
+                return ManagementMessages.Finding(
+                    id: "rule-never-fired", severity: "note", section: "",
+                    text: "The rule \(rule.name) of the rehearsal \(shown.id) matched \(counts.matched) times and "
+                        + "never fired.",
+                    advice: "Let the test send what the rule is about, or correct its match and its when.",
+                    requests: [])
+            }
+        }
+    }
+}
+
+extension ManagementMessages {
+    package struct Report: Codable, Sendable {
+        package var findings: [Finding]
+    }
+
+    package struct Finding: Codable, Sendable, Hashable {
+        package var id: String
+        /// `error`, `warning` or `note`.
+        package var severity: String
+        package var section: String
+        package var text: String
+        package var advice: String
+        /// The journal's numbers.
+        package var requests: [UInt64]
+    }
+}
+
+extension ManagementMessages.Finding {
+    fileprivate init(_ finding: Reports.Finding) {
+        self.init(
+            id: finding.id, severity: finding.severity.rawValue, section: finding.section, text: finding.text,
+            advice: finding.advice, requests: finding.requests)
+    }
+}
+
+extension ManagementSchemas {
+    static let report = Schema.named(
+        "Report",
+        .object([
+            .required(
+                "findings",
+                .array(
+                    .object([
+                        .required("id", .string(.any), "Always the same for the same kind of finding."),
+                        .required("severity", .string(.oneOf(["error", "warning", "note"]))),
+                        .required("section", .string(.any), "Of the Guide; empty for what is not about the client."),
+                        .required("text", .string(.any), "What the client did."),
+                        .required("advice", .string(.any), "What to change."),
+                        .required("requests", .array(.integer(0...Int64.max)), "Numbers of the journal that show it."),
+                    ])))
+        ]))
+}

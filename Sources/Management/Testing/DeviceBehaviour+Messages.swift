@@ -1,0 +1,41 @@
+import Matching
+import VirtualDevices
+
+extension DeviceBehaviour {
+    /// - Parameter pointer: where the behaviour stands in the request's document.
+    init(_ message: ManagementMessages.Behaviour, at pointer: String) throws(Problem) {
+        guard let kind = Kind(rawValue: message.kind) else {
+            throw .invalid(pointer + "/kind", "There is no such behaviour.")
+        }
+        guard message.delay == nil || kind == .slow else {
+            throw .invalid(pointer + "/delay", "A delay goes with the behaviour slow.")
+        }
+        guard message.since == nil || kind == .removed else {
+            throw .invalid(pointer + "/since", "A moment goes with the behaviour removed.")
+        }
+        switch kind {
+        case .online: self = .online
+        case .offline: self = .offline
+        case .silent: self = .silent
+        case .expired: self = .expired
+        case .removed: self = .removed(since: message.since)
+        case .slow:
+            let text = message.delay ?? "PT1S"
+            guard let delay = Duration(iso8601: text), delay <= VirtualDeviceLimits.delay else {
+                throw .invalid(pointer + "/delay", "The value has to be a duration like PT0.5S, at most an hour.")
+            }
+            self = .slow(delay)
+        }
+    }
+}
+
+extension ManagementMessages.Behaviour {
+    init(_ behaviour: DeviceBehaviour) {
+        self.init(kind: behaviour.kind.rawValue)
+        switch behaviour {
+        case .slow(let delay): self.delay = delay.iso8601
+        case .removed(let since): self.since = since
+        case .online, .offline, .silent, .expired: break
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import Crypto
+import Delivery
+import Foundation
+import Notifications
+import Trust
+import VirtualDevices
+
+/// What a fixture makes, checked whole before any of it is made.
+///
+/// The accounts' own rules are applied to a copy of the accounts, so that what they would refuse is refused here, with the
+/// place in the document.
+struct FixturePlan: Sendable {
+    /// The teams that are there already and are deleted first.
+    private(set) var replaced: [TeamID] = []
+    private(set) var teams: [PlannedTeam] = []
+    /// The document, completed as far as it can be without the store.
+    private(set) var document = ManagementMessages.Fixture(teams: [])
+
+    struct PlannedTeam: Sendable {
+        let id: TeamID
+        /// In the order in which they are to be applied.
+        var changes: [AccountChange] = []
+        var devices: [PlannedDevice] = []
+    }
+
+    struct PlannedDevice: Sendable {
+        let name: String?
+        let apps: [BundleID]
+        let tokens: [BundleID: [UInt8]]
+        let behaviour: DeviceBehaviour
+    }
+
+    private let api: ManagementAPI
+    private let testing: ManagementTesting
+    /// The accounts as they would be.
+    private var accounts: AccountsSnapshot
+    private var nextAppID = AppID(rawValue: .max)
+    /// The named tokens of the document.
+    private var tokens: [BundleID: Set<[UInt8]>] = [:]
+    private var random = SystemRandomNumberGenerator()
+
+    /// - Parameter replaces: whether teams that are there are deleted first.
+    /// - Throws: a ``Problem`` with the place of the first fault.
+    init(
+        _ fixture: ManagementMessages.Fixture,
+        replaces: Bool,
+        _ api: ManagementAPI,
+        _ testing: ManagementTesting,
+    ) throws {
+        self.api = api
+        self.testing = testing
+        accounts = api.accounts.current
+        let teams = fixture.teams ?? []
+        if replaces { try replace(teams) }
+        for (index, team) in teams.enumerated() { try add(team, at: "/teams/\(index)") }
+        let devices = self.teams.reduce(0) { $0 + $1.devices.count }
+        let kept = testing.devices.all.filter { !replaced.contains($0.team) }.count
+        guard kept + devices <= VirtualDeviceLimits.devices else {
+            throw Problem(
+                409, "There may be \(VirtualDeviceLimits.devices) virtual devices, and there are \(kept).",
+                pointer: "/teams")
+        }
+    }
+
+    private mutating func replace(_ teams: [ManagementMessages.FixtureTeam]) throws {
+        for name in teams.compactMap(\.teamID) {
+            let id = try api.teamID(name)
+            guard accounts.teams[id] != nil, !replaced.contains(id) else { continue }
+            try apply(.deleteTeam(id, at: api.now), at: "/teams")
+            replaced.append(id)
+        }
+    }
+
+    private mutating func add(_ written: ManagementMessages.FixtureTeam, at pointer: String) throws {
+        var written = written
+        let id = try written.teamID.map(api.teamID) ?? .random(using: &random)
+        written.teamID = id.rawValue
+        written.name = written.name ?? id.rawValue
+        written.apps = written.apps ?? []
+        teams.append(PlannedTeam(id: id))
+        let team = Team(id: id, name: written.name ?? id.rawValue)
+        try change(.createTeam(team), at: pointer + "/teamID")
+        for (index, name) in (written.apps ?? []).enumerated() {
+            try change(
+                .createApp(bundleID: try api.bundleID(name), team: id), at: "\(pointer)/apps/\(index)")
+        }
+        written.keys = try (written.keys ?? [ManagementMessages.FixtureKey()]).enumerated().map { index, key in
+            try self.key(key, of: id, at: "\(pointer)/keys/\(index)")
+        }
+        written.certificates = try written.certificates?.enumerated().map { index, certificate in
+            try self.certificate(certificate, written.apps ?? [], of: id, at: "\(pointer)/certificates/\(index)")
+        }
+        written.devices = try written.devices?.enumerated().map { index, device in
+            let (completed, planned) = try self.device(
+                device, apps: written.apps ?? [], at: "\(pointer)/devices/\(index)")
+            teams[teams.count - 1].devices.append(planned)
+            return completed
+        }
+        document.teams?.append(written)
+    }
+
+    /// Applies a change to the copy of the accounts, and plans it.
+    private mutating func change(_ change: AccountChange, at pointer: String) throws {
+        try apply(change, at: pointer)
+        teams[teams.count - 1].changes.append(change)
+    }
+
+    private mutating func apply(_ change: AccountChange, at pointer: String) throws {
+        do throws(StoreError) {
+            accounts = try accounts.applying(change, nextAppID: nextAppID) ?? accounts
+            if case .createApp = change { nextAppID = AppID(rawValue: nextAppID.rawValue - 1) }
+        } catch {
+            throw Problem(409, error.cause, pointer: pointer)
+        }
+    }
+}
+
+// MARK: - Keys and certificates
+
+extension FixturePlan {
+    private mutating func key(
+        _ written: ManagementMessages.FixtureKey,
+        of team: TeamID,
+        at pointer: String,
+    ) throws -> ManagementMessages.FixtureKey {
+        var written = written
+        let id = try written.keyID.map(api.keyID) ?? .random(using: &random)
+        let key: P256.Signing.PrivateKey
+        if let pem = written.privateKey {
+            // The error does not say why the key is invalid: it could quote it.
+            guard let read = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
+                throw Problem.invalid(
+                    pointer + "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
+            }
+            key = read
+        } else {
+            key = P256.Signing.PrivateKey()
+            written.privateKey = key.pemRepresentation
+        }
+        let environments = try written.environment.map { [try api.environment($0)] } ?? Environment.allCases
+        written.keyID = id.rawValue
+        try change(
+            .createKey(
+                TeamKey(
+                    id: id, team: team, publicKey: Array(key.publicKey.x963Representation),
+                    environments: Set(environments))), at: pointer + "/keyID")
+        return written
+    }
+
+    private mutating func certificate(
+        _ written: ManagementMessages.FixtureCertificate,
+        _ apps: [String],
+        of team: TeamID,
+        at pointer: String,
+    ) throws -> ManagementMessages.FixtureCertificate {
+        var written = written
+        guard let bundleID = written.bundleID ?? (apps.count == 1 ? apps.first : nil) else {
+            throw Problem.invalid(pointer, "The key bundleID is missing; only a team with one app can leave it out.")
+        }
+        let environment = written.environment ?? ManagementSchemas.universal
+        let format = CertificateFormat(rawValue: written.format ?? CertificateFormat.pem.rawValue) ?? .pem
+        guard format == .p12 || written.passphrase == nil else {
+            throw Problem.invalid(pointer + "/passphrase", "A passphrase goes with the format p12.")
+        }
+        let issued = try api.issueCertificate(
+            ManagementMessages.NewCertificate(team: team.rawValue, bundleID: bundleID, environment: environment))
+        try change(.createCertificate(issued.certificate), at: pointer + "/bundleID")
+        written.bundleID = bundleID
+        written.environment = environment
+        written.serial = issued.made.serial
+        written.topics = issued.made.topics
+        written.chain = issued.made.chain
+        written.privateKey = issued.made.privateKey
+        if format == .p12 {
+            written.p12 = try PKCS12.base64(issued.made, passphrase: written.passphrase ?? "", pointer: pointer)
+        }
+        return written
+    }
+}
+
+// MARK: - Devices
+
+extension FixturePlan {
+    private mutating func device(
+        _ written: ManagementMessages.FixtureDevice,
+        apps teamApps: [String],
+        at pointer: String,
+    ) throws -> (ManagementMessages.FixtureDevice, PlannedDevice) {
+        var written = written
+        let behaviour = try DeviceBehaviour(
+            written.behaviour ?? ManagementMessages.Behaviour(kind: DeviceBehaviour.Kind.online.rawValue),
+            at: pointer + "/behaviour")
+        let apps = try (written.apps ?? teamApps).enumerated().map { index, name in
+            guard teamApps.contains(name) else {
+                throw Problem.invalid("\(pointer)/apps/\(index)", "The team has no app \(name).")
+            }
+            return try api.bundleID(name)
+        }
+        guard Set(apps).count == apps.count else {
+            throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
+        }
+        var named: [BundleID: [UInt8]] = [:]
+        for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let place = "\(pointer)/tokens/\(Schema.escaped(name))"
+            guard let bundleID = apps.first(where: { $0.rawValue == name }) else {
+                throw Problem.invalid(place, "The device has no app \(name).")
+            }
+            named[bundleID] = try token(text, of: bundleID, at: place)
+        }
+        written.apps = apps.map(\.rawValue)
+        written.environment = Environment.development.rawValue
+        written.behaviour = ManagementMessages.Behaviour(behaviour)
+        return (written, PlannedDevice(name: written.name, apps: apps, tokens: named, behaviour: behaviour))
+    }
+
+    private mutating func token(_ text: String, of bundleID: BundleID, at pointer: String) throws -> [UInt8] {
+        guard let bytes = Hexadecimal.bytes(text), NamedTokens.byteCounts.contains(bytes.count) else {
+            let counts = NamedTokens.byteCounts
+            throw Problem.invalid(
+                pointer,
+                "The value has to be \(counts.lowerBound) to \(counts.upperBound) bytes in hexadecimal digits.")
+        }
+        // An app that is deleted first takes its tokens with it.
+        let app = api.accounts.current.apps[bundleID].flatMap { replaced.contains($0.team) ? nil : $0 }
+        let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id) } ?? false
+        guard !isTaken, tokens[bundleID, default: []].insert(bytes).inserted else {
+            throw Problem(409, "Another device has this token for \(bundleID).", pointer: pointer)
+        }
+        return bytes
+    }
+
+    /// A device that joins a team that is there.
+    static func joining(
+        _ written: ManagementMessages.FixtureDevice,
+        _ team: TeamID,
+        _ api: ManagementAPI,
+        _ testing: ManagementTesting,
+    ) throws -> PlannedDevice {
+        var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, api, testing)
+        let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
+        guard testing.devices.count < VirtualDeviceLimits.devices else {
+            throw Problem(409, "There are \(VirtualDeviceLimits.devices) virtual devices, and no more may be.")
+        }
+        return try plan.device(written, apps: apps, at: "").1
+    }
+}

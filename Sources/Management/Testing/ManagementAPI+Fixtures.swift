@@ -1,0 +1,157 @@
+import Delivery
+import Journal
+import Matching
+import Notifications
+import VirtualDevices
+
+// Fixtures: everything that a test needs, in one request.
+extension ManagementAPI {
+    /// Makes all of a fixture, or nothing.
+    func createFixture(
+        _ fixture: ManagementMessages.Fixture,
+        replaces: Bool,
+    ) async throws -> ManagementMessages.Fixture {
+        let testing = try testing("A fixture")
+        return try await testing.devices.inTurn { [self] in
+            let plan = try FixturePlan(fixture, replaces: replaces, self, testing)
+            for team in plan.replaced { try await remove(team) }
+            var begun: [TeamID] = []
+            do {
+                var document = plan.document
+                for (index, team) in plan.teams.enumerated() {
+                    begun.append(team.id)
+                    for change in team.changes { _ = try await accounts.apply(change) }
+                    let written = document.teams?[index].devices
+                    document.teams?[index].devices = try await create(team.devices, of: team.id, written, testing)
+                }
+                document.service = testing.service()
+                return document
+            } catch {
+                // What could not be removed is still there for who looks: the first error is the one to tell.
+                for team in begun { try? await remove(team) }
+                throw error
+            }
+        }
+    }
+
+    private func create(
+        _ planned: [FixturePlan.PlannedDevice],
+        of team: TeamID,
+        _ written: [ManagementMessages.FixtureDevice]?,
+        _ testing: ManagementTesting,
+    ) async throws -> [ManagementMessages.FixtureDevice]? {
+        guard var written else { return nil }
+        let apps = accounts.current.apps
+        // Together: a store that writes to disk takes them in one go.
+        try await withThrowingTaskGroup(of: (Int, VirtualDevice).self) { group in
+            for (index, device) in planned.enumerated() {
+                group.addTask { (index, try await Self.create(device, of: team, apps, testing)) }
+            }
+            for try await (index, device) in group {
+                written[index].deviceID = device.key.device.description
+                written[index].tokens = Dictionary(
+                    uniqueKeysWithValues: device.apps.map { ($0.app.bundleID.rawValue, $0.token) })
+            }
+        }
+        return written
+    }
+
+    private static func create(
+        _ device: FixturePlan.PlannedDevice,
+        of team: TeamID,
+        _ apps: [BundleID: App],
+        _ testing: ManagementTesting,
+    ) async throws -> VirtualDevice {
+        let virtualApps = try device.apps.map { bundleID in
+            guard let app = apps[bundleID], app.team == team else {
+                throw StoreError(.conflict, "The accounts were changed meanwhile: try again.")
+            }
+            return VirtualApp(app, named: device.tokens[bundleID])
+        }
+        return try await testing.devices.create(
+            name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour)
+    }
+
+    /// Removes a team with everything below it, what tests have of it among that.
+    func remove(_ team: TeamID) async throws {
+        _ = try await accounts.apply(.deleteTeam(team, at: now))
+        await forget(team)
+    }
+
+    /// Forgets what tests have of a team that was deleted.
+    func forget(_ team: TeamID) async {
+        guard let testing = parts.testing else { return }
+        await testing.devices.removeAll(of: team)
+        var match = RequestMatch()
+        match.team = team
+        _ = testing.journal.clear(match)
+    }
+}
+
+// Virtual devices.
+extension ManagementAPI {
+    func createDevice(_ written: ManagementMessages.FixtureDevice) async throws -> ManagementMessages.Device {
+        let testing = try testing("A virtual device")
+        let device = try await testing.devices.inTurn { [self] in
+            let team = try teamID(written.team ?? "")
+            _ = try present(accounts.current.teams[team], "team", team)
+            let planned = try FixturePlan.joining(written, team, self, testing)
+            return try await Self.create(planned, of: team, accounts.current.apps, testing)
+        }
+        return try await message(device, testing)
+    }
+
+    func changeDevice(
+        _ name: String,
+        _ change: ManagementMessages.ChangedDevice,
+    ) async throws -> ManagementMessages.Device {
+        let testing = try testing("A virtual device")
+        let id = try deviceID(name)
+        let behaviour = try DeviceBehaviour(change.behaviour, at: "/behaviour")
+        let device = try await testing.devices.inTurn {
+            try await testing.devices.change(id, to: behaviour)
+        }
+        guard let device else { throw Problem.notFound("There is no virtual device \(id).") }
+        return try await message(device, testing)
+    }
+
+    func message(_ device: VirtualDevice, _ testing: ManagementTesting) async throws -> ManagementMessages.Device {
+        let waiting = try await testing.mailboxes.entries(of: device.key).map(\.entry.destination.app)
+        return ManagementMessages.Device(
+            deviceID: device.key.device.description,
+            name: device.name,
+            environment: device.key.environment.rawValue,
+            virtual: true,
+            connected: device.behaviour.isConnected,
+            since: device.since.milliseconds,
+            power: device.behaviour.isConnected ? "charging" : nil,
+            behaviour: ManagementMessages.Behaviour(device.behaviour),
+            apps: device.apps.map { app in
+                ManagementMessages.DeviceApp(
+                    bundleID: app.app.bundleID.rawValue, token: app.token,
+                    waiting: waiting.count { $0 == app.app.id })
+            },
+        )
+    }
+
+    /// Removes a virtual device.
+    /// - Returns: how many registrations ended; nil if there is no virtual device with this ID.
+    func removeVirtualDevice(_ id: DeviceID) async throws -> Int? {
+        guard let devices = parts.testing?.devices, devices[id] != nil else { return nil }
+        return try await devices.inTurn { await devices.remove(id) }
+    }
+}
+
+// Notifications without a provider.
+extension ManagementAPI {
+    func send(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
+        let (id, outcome) = try await testing("Sending without a provider").send(notification)
+        var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.description)
+        guard case .rejected(let rejection) = outcome else { return message }
+        message.status = rejection.reason.status
+        message.reason = rejection.reason.rawValue
+        message.timestamp = rejection.timestamp
+        message.detail = rejection.detail
+        return message
+    }
+}

@@ -1,0 +1,133 @@
+package import Notifications
+
+// What tests send and get, documented in docs/testing.md.
+extension ManagementMessages {
+    package struct Journal: Codable, Sendable {
+        package var keep: Int
+        package init(keep: Int) { self.keep = keep }
+    }
+
+    package struct DeletedRequests: Codable, Sendable {
+        package var deleted: Int
+    }
+
+    package struct Wait: Codable, Sendable {
+        package var match: JSONValue?
+        package var count: Int?
+        /// ISO 8601.
+        package var timeout: String?
+        package init(match: JSONValue? = nil, count: Int? = nil, timeout: String? = nil) {
+            self.match = match
+            self.count = count
+            self.timeout = timeout
+        }
+    }
+
+    /// The keys of a line of `carillon send --batch`.
+    package struct NewNotification: Codable, Sendable {
+        package var token: String
+        package var topic: String
+        package var payload: JSONValue
+        package var id: String?
+        package var expiration: Int64?
+        package var priority: Int?
+        package var collapseID: String?
+        package var pushType: String?
+    }
+
+    /// What a provider would have been answered.
+    package struct NotificationSent: Codable, Sendable {
+        package var status: Int
+        package var apnsID: String
+        package var reason: String?
+        package var timestamp: UInt64?
+        package var detail: String?
+    }
+
+    // MARK: Devices
+
+    package struct Behaviour: Codable, Sendable, Hashable {
+        package var kind: String
+        /// ISO 8601, for `slow`.
+        package var delay: String?
+        /// Milliseconds since 1970, for `removed`.
+        package var since: UInt64?
+        package init(kind: String, delay: String? = nil, since: UInt64? = nil) {
+            self.kind = kind
+            self.delay = delay
+            self.since = since
+        }
+    }
+
+    package struct ChangedDevice: Codable, Sendable {
+        package var behaviour: Behaviour
+        package init(behaviour: Behaviour) { self.behaviour = behaviour }
+    }
+
+    package struct Device: Codable, Sendable {
+        package var deviceID: String
+        package var name: String?
+        package var environment: String
+        package var virtual: Bool
+        package var connected: Bool
+        /// Since when it is as it is, in milliseconds since 1970.
+        package var since: UInt64
+        package var power: String?
+        package var behaviour: Behaviour?
+        package var apps: [DeviceApp]
+    }
+
+    package struct DeviceApp: Codable, Sendable {
+        package var bundleID: String
+        package var token: String
+        /// How many notifications are in the app's mailbox.
+        package var waiting: Int
+    }
+
+    // MARK: Fixtures
+
+    package struct Fixture: Codable, Sendable {
+        package var teams: [FixtureTeam]?
+        package var service: JSONValue?
+    }
+
+    package struct FixtureTeam: Codable, Sendable {
+        package var teamID: String?
+        package var name: String?
+        package var apps: [String]?
+        package var keys: [FixtureKey]?
+        package var certificates: [FixtureCertificate]?
+        package var devices: [FixtureDevice]?
+    }
+
+    package struct FixtureKey: Codable, Sendable {
+        package var keyID: String?
+        /// In PEM.
+        package var privateKey: String?
+        package var environment: String?
+        package init() {}
+    }
+
+    package struct FixtureCertificate: Codable, Sendable {
+        package var bundleID: String?
+        package var environment: String?
+        package var format: String?
+        package var passphrase: String?
+        package var serial: String?
+        package var topics: [String]?
+        package var chain: String?
+        package var privateKey: String?
+        /// PKCS#12 in Base64.
+        package var p12: String?
+    }
+
+    package struct FixtureDevice: Codable, Sendable {
+        package var team: String?
+        package var deviceID: String?
+        package var name: String?
+        package var environment: String?
+        package var apps: [String]?
+        package var behaviour: Behaviour?
+        package var tokens: [String: String]?
+    }
+}

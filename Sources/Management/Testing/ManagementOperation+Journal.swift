@@ -1,0 +1,196 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Journal
+import Matching
+import NIOCore
+import Notifications
+
+// The journal of what providers sent.
+extension ManagementOperation {
+    static let journal = [
+        ManagementOperation(
+            method: .put, path: "/v1/journal", summary: "Switch the journal on or off",
+            body: Body(schema: ManagementSchemas.journal), answer: .json(ManagementSchemas.journal),
+            problems: [413, 415]
+        ) { api, call in
+            let message: ManagementMessages.Journal = try call.message()
+            return try JSONAnswer.make(try api.setJournal(message))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/requests", summary: "What providers sent, oldest request first",
+            parameters: matchParameters + [
+                query("follow", .boolean, "Whether the answer goes on with what comes, a line for each request."),
+                query("limit", .integer(1...Int64(ManagementLimits.listItems)), "How many at most."),
+            ],
+            answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType])
+        ) { api, call in
+            try api.requests(call)
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/requests", summary: "Forget what providers sent",
+            parameters: matchParameters, answer: .json(ManagementSchemas.deletedRequests)
+        ) { api, call in
+            let count = try api.testing("The journal").journal.clear(call.match())
+            return try JSONAnswer.make(ManagementMessages.DeletedRequests(deleted: count))
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
+            body: Body(schema: ManagementSchemas.wait, isOptional: true), answer: .json(ManagementSchemas.waited),
+            problems: [408, 413, 415]
+        ) { api, call in
+            try await api.wait(call)
+        },
+    ]
+
+    private static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
+        Parameter(place: .query, name: name, schema: schema, meaning: meaning)
+    }
+
+    /// The keys of a match as parameters.
+    private static let matchParameters = RequestMatch.Key.allCases.map { key in
+        let schema: Schema
+        switch key {
+        case .status: schema = .integer(0...599)
+        case .after: schema = .integer(0...Int64.max)
+        default: schema = .string(.any)
+        }
+        let meaning = key == .payload ? "A JSON object; a payload has to have all of it." : "As in a match."
+        return query(key.rawValue, schema, meaning)
+    }
+}
+
+extension ManagementCall {
+    /// The match that the parameters of the query make.
+    fileprivate func match() throws(Problem) -> RequestMatch {
+        var members: [String: JSONValue] = [:]
+        for key in RequestMatch.Key.allCases {
+            guard let text = query(key.rawValue) else { continue }
+            switch key {
+            case .status, .after: members[key.rawValue] = Int64(text).map(JSONValue.integer)
+            case .payload:
+                guard let payload = JSONValue(Array(text.utf8)) else {
+                    throw Problem(400, "payload is \(text.debugDescription). The value has to be a JSON object.")
+                }
+                members[key.rawValue] = payload
+            default: members[key.rawValue] = .string(text)
+            }
+        }
+        do throws(MatchError) {
+            return try RequestMatch(.object(members)).checked()
+        } catch {
+            throw Problem(400, "\(error.pointer.dropFirst()): \(error.detail)")
+        }
+    }
+}
+
+extension RequestMatch {
+    /// - Throws: if it can match nothing, because there is nothing of production in the journal.
+    fileprivate func checked(at pointer: String = "") throws(MatchError) -> RequestMatch {
+        guard environment != .production else {
+            throw MatchError(pointer + "/environment", "The journal is of the development environment only.")
+        }
+        return self
+    }
+}
+
+extension ManagementAPI {
+    fileprivate func setJournal(_ message: ManagementMessages.Journal) throws -> ManagementMessages.Journal {
+        let testing = try testing("The journal")
+        // Off: nothing new first; on: there is room before anything comes.
+        if message.keep == 0 { testing.watch.set(.journal, false) }
+        testing.journal.setKeep(message.keep)
+        if message.keep > 0 { testing.watch.set(.journal, true) }
+        return ManagementMessages.Journal(keep: testing.journal.keep)
+    }
+
+    fileprivate func requests(_ call: ManagementCall) throws -> Response {
+        let journal = try testing("The journal").journal
+        let match = try call.match()
+        let limit = call.query("limit").flatMap(Int.init)
+        guard call.query("follow") == "true" else {
+            return page(journal.requests(match, limit: (limit ?? ManagementLimits.listItems) + 1), limit, call)
+        }
+        let permit = try streams.take()
+        let connectionEnd = call.connectionEnd
+        let stream = journal.follow(match) { finish in connectionEnd.whenComplete { _ in finish() } }
+        var headers = HTTPFields()
+        headers[.contentType] = LogStream.Form.lines.mediaType
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                defer { withExtendedLifetime(permit) {} }
+                try await Self.write(stream, limit ?? .max, to: &writer)
+            })
+    }
+
+    private func page(_ entries: [JournalEntry], _ limit: Int?, _ call: ManagementCall) -> Response {
+        let limit = limit ?? ManagementLimits.listItems
+        let shown = entries.prefix(limit)
+        let text = "[" + shown.map(\.json).joined(separator: ",") + "]"
+        var response = JSONAnswer.response(.ok, JSONAnswer.mediaType, Data(text.utf8))
+        if entries.count > limit, let last = shown.last {
+            let others =
+                call.request.uri.query?.split(separator: "&")
+                .filter { !$0.hasPrefix("after=") && !$0.hasPrefix("limit=") } ?? []
+            let query = others.map(String.init) + ["limit=\(limit)", "after=\(last.facts.number)"]
+            response.headers[.link] =
+                "<\(call.request.uri.path)?\(query.joined(separator: "&"))>; rel=\"next\""
+        }
+        return response
+    }
+
+    /// Waits until enough has come, and no longer than the request allows.
+    fileprivate func wait(_ call: ManagementCall) async throws -> Response {
+        let journal = try testing("The journal").journal
+        let message: ManagementMessages.Wait = try call.message()
+        let match: RequestMatch
+        do throws(MatchError) {
+            match = try RequestMatch(message.match ?? [:], at: "/match").checked(at: "/match")
+        } catch {
+            throw Problem.invalid(error.pointer, error.detail)
+        }
+        guard let timeout = Duration(iso8601: message.timeout ?? "PT5S"), timeout <= ManagementLimits.wait else {
+            throw Problem.invalid(
+                "/timeout", "The value has to be a duration like PT5S, at most \(ManagementLimits.wait).")
+        }
+        let permit = try streams.take()
+        defer { withExtendedLifetime(permit) {} }
+        let connectionEnd = call.connectionEnd
+        let result = await journal.wait(
+            for: match, count: message.count ?? 1, limit: ManagementLimits.listItems, timeout: timeout
+        ) { finish in
+            connectionEnd.whenComplete { _ in finish() }
+        }
+        return Self.answer(result)
+    }
+
+    private static func answer(_ result: WaitResult) -> Response {
+        switch result {
+        case .done(let entries):
+            let text = #"{"requests":["# + entries.map(\.json).joined(separator: ",") + "]}"
+            return JSONAnswer.response(.ok, JSONAnswer.mediaType, Data(text.utf8))
+        case .timedOut(let matched, let nearest):
+            let requests = nearest.map { entry, differs in
+                #"{"request":\#(entry.json),"differs":["# + differs.map(JSONString.quoted).joined(separator: ",") + "]}"
+            }
+            let text = #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + "]}"
+            return JSONAnswer.response(.requestTimeout, JSONAnswer.mediaType, Data(text.utf8))
+        }
+    }
+
+    /// Writes a line for each request, until the stream ends or the client does.
+    @concurrent private static func write(
+        _ stream: AsyncStream<JournalEntry>,
+        _ limit: Int,
+        to writer: inout any ResponseBodyWriter,
+    ) async throws {
+        var left = limit
+        for await entry in stream {
+            try await writer.write(ByteBuffer(string: entry.json + "\n"))
+            left -= 1
+            if left == 0 { break }
+        }
+        try await writer.finish(nil)
+    }
+}

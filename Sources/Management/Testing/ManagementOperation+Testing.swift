@@ -1,0 +1,67 @@
+import Delivery
+import HTTPTypes
+import Hummingbird
+import Notifications
+import VirtualDevices
+
+// Fixtures, virtual devices, and notifications without a provider.
+extension ManagementOperation {
+    static let fixtures = [
+        ManagementOperation(
+            method: .post, path: "/v1/fixtures", summary: "Make everything that a test needs, or nothing",
+            parameters: [
+                Parameter(
+                    place: .query, name: "replace", schema: .boolean,
+                    meaning: "Whether teams that are there already are deleted first.")
+            ],
+            body: Body(schema: ManagementSchemas.fixture, maximumBytes: ManagementLimits.fixtureBytes),
+            answer: .json(ManagementSchemas.completedFixture), problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(
+                try await api.createFixture(call.message(), replaces: call.query("replace") == "true"))
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/notifications",
+            summary: "Send a notification by the gateway's rules, without provider trust",
+            body: Body(schema: ManagementSchemas.newNotification),
+            answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.send(call.message()))
+        },
+    ]
+
+    static let virtualDevices = [
+        ManagementOperation(
+            method: .get, path: "/v1/devices", summary: "All virtual devices",
+            parameters: listParameters(after: "device ID"), answer: .json(.array(ManagementSchemas.device))
+        ) { api, call in
+            try await api.listDevices(call)
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/devices", summary: "Make a virtual device of a team",
+            body: Body(schema: ManagementSchemas.newDevice), answer: .json(ManagementSchemas.device),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createDevice(call.message()))
+        },
+        ManagementOperation(
+            method: .patch, path: "/v1/devices/{deviceID}", summary: "Give a virtual device another behaviour",
+            parameters: [path("deviceID", .deviceID, "The device's ID.")],
+            body: Body(schema: ManagementSchemas.changedDevice), answer: .json(ManagementSchemas.device),
+            problems: [404, 409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.changeDevice(call.parameter("deviceID"), call.message()))
+        },
+    ]
+}
+
+extension ManagementAPI {
+    fileprivate func listDevices(_ call: ManagementCall) async throws -> Response {
+        let testing = try testing("The list of virtual devices")
+        let devices = testing.devices.all.sorted { $0.key.device.description < $1.key.device.description }
+        let page = ListPage(sorting: devices.map(\.key.device.description), call)
+        var messages: [ManagementMessages.Device] = []
+        for device in devices[page.names.indices] { messages.append(try await message(device, testing)) }
+        return try page.answer(messages)
+    }
+}

@@ -1,0 +1,143 @@
+import Delivery
+import Journal
+import Notifications
+import Trust
+import VirtualDevices
+
+// What tests send and get.
+extension ManagementSchemas {
+    private static let text = Schema.string(.any)
+    private static let moment = Schema.integer(0...Int64.max)
+    private static let name = Schema.string(.line(maximumBytes: Team.maximumNameBytes))
+    private static let development = Schema.string(.oneOf([Environment.development.rawValue]))
+
+    private static func named(_ name: String, _ members: [Schema.Member]) -> Schema { .named(name, .object(members)) }
+
+    // MARK: The journal
+
+    static let journal = named(
+        "Journal",
+        [
+            .required(
+                "keep", .integer(0...Int64(JournalLimits.requests)), "How many requests are kept; 0 switches it off.")
+        ])
+    static let deletedRequests = named("DeletedRequests", [.required("deleted", moment)])
+    static let wait = named(
+        "Wait",
+        [
+            .optional("match", .openObject, "Which requests; all without it."),
+            .optional(
+                "count", .integer(0...Int64(JournalLimits.requests)),
+                "How many at least, 1 without it; 0 waits to the end and wants none."),
+            .optional("timeout", text, "How long at most, as in PT5S, which it is without it."),
+        ])
+    static let waited = named("Waited", [.required("requests", .array(.openObject))])
+
+    // MARK: Notifications
+
+    static let newNotification = named(
+        "NewNotification",
+        [
+            .required("token", text), .required("topic", text), .required("payload", .openObject),
+            .optional("id", text), .optional("expiration", moment), .optional("priority", .integer(0...255)),
+            .optional("collapseID", text), .optional("pushType", text),
+        ])
+    static let notificationSent = named(
+        "NotificationSent",
+        [
+            .required("status", .integer(200...599), "What a provider would have been answered."),
+            .required("apnsID", text), .optional("reason", text), .optional("timestamp", moment),
+            .optional("detail", text),
+        ])
+
+    // MARK: Devices
+
+    static let behaviour = named(
+        "Behaviour",
+        [
+            .required("kind", .string(.oneOf(DeviceBehaviour.Kind.allCases.map(\.rawValue)))),
+            .optional("delay", text, "For slow: how long it takes, as in PT0.5S."),
+            .optional("since", moment, "For removed: since when; since now without it."),
+        ])
+    static let changedDevice = named("ChangedDevice", [.required("behaviour", behaviour)])
+    static let device = named(
+        "Device",
+        [
+            .required("deviceID", .string(.deviceID)), .optional("name", text),
+            .required("environment", .string(.environment)), .required("virtual", .boolean),
+            .required("connected", .boolean), .required("since", moment), .optional("power", text),
+            .optional("behaviour", behaviour),
+            .required(
+                "apps",
+                .array(
+                    named(
+                        "DeviceApp",
+                        [
+                            .required("bundleID", .string(.bundleID)), .required("token", text),
+                            .required("waiting", moment, "How many notifications are in its mailbox."),
+                        ]))),
+        ])
+    private static let deviceMembers: [Schema.Member] = [
+        .optional("name", name), .optional("environment", development),
+        .optional(
+            "apps", .array(.string(.bundleID), count: 0...VirtualDeviceLimits.apps), "All of the team's without it."),
+        .optional("behaviour", behaviour, "online without it."),
+        .optional(
+            "tokens", .openObject, "The device tokens of its apps, by their bundle IDs, in hexadecimal digits."),
+    ]
+    static let newDevice = named(
+        "NewDevice", [.required("team", .string(.tenCharacters))] + deviceMembers)
+
+    // MARK: Fixtures
+
+    static let fixture = named(
+        "Fixture", [.optional("teams", .array(fixtureTeam, count: 0...FixtureLimits.teams))])
+    static let completedFixture = named(
+        "CompletedFixture",
+        [
+            .required("teams", .array(.openObject), "With every identifier, key, certificate and token."),
+            .required("service", .openObject, "The addresses, and the authority in PEM."),
+        ])
+    private static let fixtureTeam = named(
+        "FixtureTeam",
+        [
+            .optional("teamID", .string(.tenCharacters)), .optional("name", name),
+            .optional("apps", .array(.string(.bundleID), count: 0...FixtureLimits.apps)),
+            .optional("keys", .array(fixtureKey, count: 0...FixtureLimits.keys), "Without it the team gets one."),
+            .optional("certificates", .array(fixtureCertificate, count: 0...FixtureLimits.certificates)),
+            .optional(
+                "devices", .array(named("FixtureDevice", deviceMembers), count: 0...VirtualDeviceLimits.devices)),
+        ])
+    private static let fixtureKey = named(
+        "FixtureKey",
+        [
+            .optional("keyID", .string(.tenCharacters)), .optional("privateKey", .string(.pem), "P-256, in PEM."),
+            .optional("environment", .string(.environment), "Both without it."),
+        ])
+    private static let fixtureCertificate = named(
+        "FixtureCertificate",
+        [
+            .optional("bundleID", .string(.bundleID), "May be left out if the team has one app."),
+            .optional(
+                "environment", .string(.oneOf(Environment.allCases.map(\.rawValue) + [universal])),
+                "universal without it."),
+            .optional("format", .string(.oneOf(CertificateFormat.allCases.map(\.rawValue))), "p12 adds PKCS#12."),
+            .optional("passphrase", .string(.any), "Of the PKCS#12."),
+        ])
+}
+
+/// How a certificate is handed out.
+enum CertificateFormat: String, CaseIterable {
+    case pem
+    /// PKCS#12 (RFC 7292), as many client libraries want it.
+    case p12
+}
+
+/// The bounds of one fixture, each more than a test suite has.
+package enum FixtureLimits {
+    package static let teams = 100
+    package static let apps = 100
+    package static let keys = 100
+    /// Each takes a signature of the authority.
+    package static let certificates = 100
+}

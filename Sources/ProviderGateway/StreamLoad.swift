@@ -1,0 +1,44 @@
+import Delivery
+import NIOCore
+import Synchronization
+
+/// The allowance of streams of all connections of a gateway: the load is looked at once a second, whatever their number.
+final class StreamLoad: Sendable {
+    private struct State {
+        var allowance: StreamAllowance
+        var looked = NIODeadline.uptimeNanoseconds(0)
+    }
+
+    private static let interval = TimeAmount.seconds(1)
+
+    private let delivery: Delivery
+    private let state: Mutex<State>
+    /// What holds now: asked for with each request that has a provider token.
+    private let current: Atomic<Int>
+
+    init(full: Int, delivery: Delivery) {
+        self.delivery = delivery
+        let allowance = StreamAllowance(full: full)
+        state = Mutex(State(allowance: allowance))
+        current = Atomic(allowance.streams)
+    }
+
+    var streams: Int { current.load(ordering: .relaxed) }
+
+    /// Looks at the load if nobody has done so lately.
+    func look(at now: NIODeadline) -> Int {
+        let isDue = state.withLock { state in
+            guard state.looked + Self.interval <= now else { return false }
+            state.looked = now
+            return true
+        }
+        guard isDue else { return streams }
+        let load = delivery.storeLoad
+        let streams = state.withLock { state in
+            state.allowance.look(at: load)
+            return state.allowance.streams
+        }
+        current.store(streams, ordering: .relaxed)
+        return streams
+    }
+}

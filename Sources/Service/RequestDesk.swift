@@ -1,0 +1,25 @@
+import Journal
+import Matching
+
+/// Where the gateways of the development environment show the requests of providers.
+final class RequestDesk: RequestObserver {
+    let journal: RequestJournal
+
+    init(journal: RequestJournal) { self.journal = journal }
+
+    func connectionOpened() -> UInt64 { journal.nextConnection() }
+
+    func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
+
+    func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
+        journal.note(rule: rule, of: number)
+        // To the gateway it is accepted; nothing else would say that it never arrives.
+        if case .lose = fault.kind { journal.end(number, as: .lost) }
+    }
+
+    func answered(_ number: UInt64, _ answer: RequestAnswer) { journal.answered(number, answer) }
+
+    func unanswered(_ number: UInt64, isDiscarded: Bool) {
+        journal.unanswered(number, isDiscarded: isDiscarded)
+    }
+}

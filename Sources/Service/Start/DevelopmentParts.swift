@@ -1,0 +1,92 @@
+import Delivery
+import Dispatch
+import Foundation
+import Journal
+import Management
+import Matching
+import Notifications
+import ProviderGateway
+import Rehearsals
+import Synchronization
+import Trust
+import VirtualDevices
+
+/// What there is for tests: only where the development environment is served.
+final class DevelopmentParts: Sendable {
+    let journal: RequestJournal
+    let rehearsals: RehearsalDirector
+    let watch: RequestWatch
+    let names = NamedTokens()
+    let devices: VirtualDevices
+    private let store: any Store
+    /// What fixtures say of the service; known once all of its listeners are.
+    private let announcement = Mutex<JSONValue>([:])
+    private let gateway = Mutex<ProviderGateway?>(nil)
+
+    init(
+        journal: RequestJournal,
+        keep: Int,
+        store: any Store,
+        switchboard: any Switchboard,
+        tokenKeys: SharedTokenKeys,
+        clock: ServiceClock,
+    ) {
+        self.journal = journal
+        self.store = store
+        // Machine time, which no virtual clock advances.
+        rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
+            .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
+        }
+        watch = RequestWatch(rehearsals)
+        rehearsals.direct(watch)
+        devices = VirtualDevices(
+            registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
+            clock: { clock.time })
+        journal.setKeep(keep)
+        watch.set(.journal, keep > 0)
+    }
+
+    /// The gateway of the development environment, by whose rules notifications without a provider are sent.
+    func setGateway(_ gateway: ProviderGateway?) { self.gateway.withLock { $0 = gateway } }
+
+    func announce(_ description: ServiceDescription) {
+        let encoder = JSONEncoder()
+        var members: [String: JSONValue] = ["ca": .string(description.ca)]
+        // What is only text can always be encoded and read.
+        func add(_ name: String, _ value: (some Encodable)?) {
+            guard let value, let data = try? encoder.encode(value) else { return }
+            members[name] = try? JSONDecoder().decode(JSONValue.self, from: data)
+        }
+        add("development", description.development)
+        add("production", description.production)
+        if let management = description.management { members["management"] = ["url": .string(management.url)] }
+        if let pem = FileManager.default.contents(atPath: description.ca) {
+            members["caPEM"] = .string(String(decoding: pem, as: UTF8.self))
+        }
+        let announced = JSONValue.object(members)
+        announcement.withLock { $0 = announced }
+    }
+
+    var forManagement: ManagementTesting {
+        ManagementTesting(
+            journal: journal, watch: watch, devices: devices, mailboxes: store,
+            send: { [self] in await send($0) }, service: { [self] in announcement.withLock { $0 } })
+    }
+
+    private func send(
+        _ message: ManagementMessages.NewNotification
+    ) async -> (id: NotificationID, outcome: Outcome) {
+        guard let gateway = gateway.withLock({ $0 }) else {
+            var random = SystemRandomNumberGenerator()
+            return (.random(using: &random), .rejected(Rejection(.serviceUnavailable)))
+        }
+        var notification = DirectNotification(
+            token: message.token, topic: message.topic, payload: Array(message.payload.text.utf8))
+        notification.id = message.id
+        notification.expiration = message.expiration.map { UInt64(clamping: $0) }
+        notification.priority = message.priority
+        notification.collapseID = message.collapseID
+        notification.pushType = message.pushType
+        return await gateway.submit(notification)
+    }
+}

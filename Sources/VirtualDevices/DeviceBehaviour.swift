@@ -1,0 +1,51 @@
+/// What a virtual device does with notifications.
+package enum DeviceBehaviour: Sendable, Hashable {
+    /// Connected, and acknowledges at once.
+    case online
+    /// Connected, and acknowledges after a while.
+    case slow(Duration)
+    /// Not connected: notifications are stored.
+    case offline
+    /// Connected, and never acknowledges.
+    case silent
+    /// The app is gone since a moment, in milliseconds since 1970: 410 Unregistered.
+    case removed(since: UInt64?)
+    /// The device token has expired: 410 ExpiredToken.
+    case expired
+
+    package var isConnected: Bool {
+        switch self {
+        case .online, .slow, .silent: true
+        case .offline, .removed, .expired: false
+        }
+    }
+
+    /// Whether its apps are registered.
+    var hasApps: Bool {
+        switch self {
+        case .online, .slow, .offline, .silent: true
+        case .removed, .expired: false
+        }
+    }
+
+    /// As documents write it.
+    package enum Kind: String, Sendable, CaseIterable {
+        case online
+        case slow
+        case offline
+        case silent
+        case removed
+        case expired
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .online: .online
+        case .slow: .slow
+        case .offline: .offline
+        case .silent: .silent
+        case .removed: .removed
+        case .expired: .expired
+        }
+    }
+}

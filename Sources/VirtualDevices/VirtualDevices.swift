@@ -1,0 +1,220 @@
+package import Delivery
+package import Notifications
+import Synchronization
+package import Trust
+
+/// The devices that live in the service, for tests. From the switchboard on they are devices like all others, so what is
+/// stored, coalesced, ordered and expired is so by the real rules.
+///
+/// Whoever creates, changes or removes one does so within ``inTurn(_:)``, one after the other.
+package final class VirtualDevices: Sendable {
+    private struct Entry {
+        var device: VirtualDevice
+        var stream: VirtualStream?
+    }
+
+    private let registrations: any Registrations
+    private let switchboard: any Switchboard
+    private let tokenKeys: SharedTokenKeys
+    private let clock: @Sendable () -> Timestamp
+    package let names: NamedTokens
+    private let entries = Mutex<[DeviceKey: Entry]>([:])
+    private let expired = Mutex<Set<Destination>>([])
+    private let acknowledgements = VirtualAcknowledgements()
+    private let turns = Turns()
+
+    package init(
+        registrations: any Registrations,
+        switchboard: any Switchboard,
+        tokenKeys: SharedTokenKeys,
+        names: NamedTokens,
+        clock: @escaping @Sendable () -> Timestamp,
+    ) {
+        self.registrations = registrations
+        self.switchboard = switchboard
+        self.tokenKeys = tokenKeys
+        self.names = names
+        self.clock = clock
+    }
+
+    /// Lets the devices acknowledge until the task is cancelled.
+    package func run() async {
+        await acknowledgements.run(switchboard) { [self] device in
+            entries.withLock { entries in
+                if let entry = entries[device], entry.stream != nil { attach(&entries, device) }
+            }
+        }
+    }
+
+    /// Runs an operation after all that came before it: what is to be all or nothing must not meet another half way.
+    package func inTurn<Result: Sendable>(
+        _ operation: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await turns.take(operation)
+    }
+
+    package var all: [VirtualDevice] { entries.withLock { $0.values.map(\.device) } }
+    package var count: Int { entries.withLock { $0.count } }
+
+    package subscript(_ device: DeviceID) -> VirtualDevice? {
+        entries.withLock { $0[DeviceKey(environment: .development, device: device)]?.device }
+    }
+
+    /// Whether a device token counts as expired.
+    package func isExpired(_ destination: Destination) -> Bool { expired.withLock { $0.contains(destination) } }
+}
+
+// MARK: - Changes
+
+extension VirtualDevices {
+    /// Makes a device: all of it, or nothing.
+    /// - Throws: ``StoreError`` if the store cannot take it now, or a named token is taken.
+    package func create(
+        name: String?,
+        team: TeamID,
+        apps: [VirtualApp],
+        behaviour: DeviceBehaviour,
+    ) async throws -> VirtualDevice {
+        var random = SystemRandomNumberGenerator()
+        let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
+        var device = VirtualDevice(
+            key: key, name: name, team: team, behaviour: behaviour, since: clock(), apps: apps)
+        do {
+            for index in apps.indices { try await register(&device.apps[index], of: key) }
+            let made = device
+            entries.withLock { $0[key] = Entry(device: made) }
+            return try await change(key.device, to: behaviour) ?? made
+        } catch {
+            entries.withLock { $0[key] = Entry(device: device) }
+            await remove(key.device)
+            throw error
+        }
+    }
+
+    private func register(_ app: inout VirtualApp, of key: DeviceKey) async throws {
+        let destination = Destination(environment: key.environment, device: key.device, app: app.app.id)
+        let registration = try await registrations.register(
+            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock())
+        let contents = DeviceTokenContents(
+            device: key.device, app: app.app.id, generation: registration.generation)
+        let sealed = try await tokenKeys.seal(
+            contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
+        if let named = app.named {
+            guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
+                throw StoreError(
+                    .exists, "Another device has the token \(Hexadecimal.string(named)) for \(app.app.bundleID).")
+            }
+        }
+        app.sealed = sealed
+    }
+
+    /// Gives a device another behaviour.
+    /// - Returns: the device; nil if there is none.
+    package func change(_ id: DeviceID, to behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
+        let key = DeviceKey(environment: .development, device: id)
+        guard let device = self[id] else { return nil }
+        let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
+        let now = clock()
+        // What ends is disconnected first, what begins connects last: nothing is delivered in between.
+        if !behaviour.isConnected { detach(key) }
+        for destination in destinations {
+            switch behaviour {
+            case .removed(let since):
+                // Only what is there can end, and at its own moment.
+                if !device.behaviour.hasApps { try await register(destination, at: now) }
+                _ = try await registrations.end(
+                    destination, at: since.map { Timestamp(milliseconds: $0) } ?? now)
+            case .expired:
+                if !device.behaviour.hasApps { try await register(destination, at: now) }
+                _ = expired.withLock { $0.insert(destination) }
+                _ = try await registrations.end(destination, at: now)
+                continue
+            case .online, .slow, .offline, .silent:
+                try await register(destination, at: now)
+            }
+            _ = expired.withLock { $0.remove(destination) }
+        }
+        return entries.withLock { entries in
+            guard entries[key] != nil else { return nil }
+            entries[key]?.device.behaviour = behaviour
+            entries[key]?.device.since = now
+            if behaviour.isConnected { attach(&entries, key) }
+            return entries[key]?.device
+        }
+    }
+
+    private func register(_ destination: Destination, at moment: Timestamp) async throws(StoreError) {
+        _ = try await registrations.register(
+            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: moment)
+    }
+
+    /// Removes a device and what the store has of it. Harmless if there is none.
+    /// - Returns: how many of its registrations were active.
+    @discardableResult
+    package func remove(_ id: DeviceID) async -> Int {
+        let key = DeviceKey(environment: .development, device: id)
+        detach(key)
+        guard let entry = entries.withLock({ $0.removeValue(forKey: key) }) else { return 0 }
+        for app in entry.device.apps {
+            let destination = Destination(environment: key.environment, device: id, app: app.app.id)
+            // Only what this device was given: a token that was taken is another's.
+            if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
+            _ = expired.withLock { $0.remove(destination) }
+            // What cannot be ended now is nobody's: the device does not come back.
+            _ = try? await registrations.end(destination, at: clock())
+        }
+        return entry.device.behaviour.hasApps ? entry.device.apps.count : 0
+    }
+
+    /// Removes the devices of a team that was deleted.
+    package func removeAll(of team: TeamID) async {
+        for device in all where device.team == team { await remove(device.key.device) }
+    }
+
+    /// Removes an app that was deleted from its devices.
+    package func removeApp(_ app: AppID) {
+        entries.withLock { entries in
+            for key in entries.keys {
+                for gone in entries[key]?.device.apps.filter({ $0.app.id == app }) ?? [] {
+                    if let named = gone.named { names.remove(named, app: app) }
+                }
+                entries[key]?.device.apps.removeAll { $0.app.id == app }
+            }
+        }
+        expired.withLock { expired in expired = expired.filter { $0.app != app } }
+    }
+
+    private func attach(_ entries: inout [DeviceKey: Entry], _ key: DeviceKey) {
+        guard let device = entries[key]?.device else { return }
+        let stream = VirtualStream(key, device.behaviour, acknowledgements)
+        entries[key]?.stream = stream
+        // It awakes no one and saves no power: it takes everything at once.
+        switchboard.attach(stream, of: key, power: .charging)
+    }
+
+    private func detach(_ key: DeviceKey) {
+        let stream = entries.withLock { entries in
+            defer { entries[key]?.stream = nil }
+            return entries[key]?.stream
+        }
+        if let stream { switchboard.detach(stream, of: key) }
+    }
+}
+
+/// Runs one operation after the other, in the order in which they came.
+private actor Turns {
+    private var last: Task<Void, Never>?
+
+    func take<Result: Sendable>(
+        _ operation: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let before = last
+        // A task of its own: an operation that has begun is not given up half way when its client goes.
+        let task = Task {
+            await before?.value
+            return try await operation()
+        }
+        last = Task { _ = await task.result }
+        return try await task.value
+    }
+}

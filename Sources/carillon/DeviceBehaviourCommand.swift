@@ -1,0 +1,64 @@
+import ArgumentParser
+import Management
+import Matching
+import VirtualDevices
+
+/// Lists the virtual devices of the service.
+struct DeviceListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all virtual devices.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let devices: [ManagementMessages.Device] = try await common.management().list(
+            "/v1/devices", name: \.deviceID)
+        for device in devices { Output(isJSON: common.json).print(device, device.line) }
+    }
+}
+
+/// Gives a virtual device another behaviour.
+struct DeviceBehaveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "behave", abstract: "Give a virtual device another behaviour.")
+
+    @OptionGroup var common: CommonOptions
+
+    @Argument(help: "The device's ID.")
+    var device: String
+
+    @Argument(help: "online, slow, offline, silent, removed or expired.")
+    var behaviour: String
+
+    @Option(help: "For slow: how many seconds it takes.")
+    var delay: Double?
+
+    @Option(help: "For removed: since when, in milliseconds since 1970.")
+    var since: UInt64?
+
+    func validate() throws {
+        guard DeviceBehaviour.Kind(rawValue: behaviour) != nil else {
+            let kinds = DeviceBehaviour.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("The behaviour is \(behaviour); it takes one of \(kinds).")
+        }
+        if let delay, !(0...Double(VirtualDeviceLimits.delay.components.seconds)).contains(delay) {
+            throw ValidationError("The delay is \(delay); it takes at most an hour.")
+        }
+    }
+
+    func run() async throws {
+        let delay = delay.map { Duration.milliseconds(Int64($0 * 1000)).iso8601 }
+        let change = ManagementMessages.ChangedDevice(
+            behaviour: ManagementMessages.Behaviour(kind: behaviour, delay: delay, since: since))
+        let unreserved = try ManagementMessages.Team.path(of: device).dropFirst(ManagementMessages.Team.path.count)
+        let changed: ManagementMessages.Device = try await common.management().ask(
+            .patch, "/v1/devices" + unreserved, change)
+        Output(isJSON: common.json).print(changed, changed.line)
+    }
+}
+
+extension ManagementMessages.Device {
+    fileprivate var line: String {
+        let apps = apps.map { "\($0.bundleID) \($0.token)" }.joined(separator: ", ")
+        return "\(deviceID)  \(name ?? "")  \(behaviour?.kind ?? "")  \(apps)"
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+import Management
+
+struct ReportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report", abstract: "Judge what providers' clients did, by the Guide.",
+        discussion: "It looks at the requests that the journal has.")
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: ArgumentHelp("Only the requests of this team.", valueName: "team-id"))
+    var team: String?
+
+    func run() async throws {
+        let query =
+            team.map { "?team=" + ($0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "") } ?? ""
+        let report: ManagementMessages.Report = try await common.management().ask(.get, "/v1/reports" + query)
+        let output = Output(isJSON: common.json)
+        for finding in report.findings {
+            let section = finding.section.isEmpty ? "" : " (Guide, \(finding.section))"
+            let requests =
+                finding.requests.isEmpty
+                ? "" : "\n  requests: " + finding.requests.map(String.init).joined(separator: ", ")
+            output.print(
+                finding,
+                "\(finding.severity): \(finding.id)\(section)\n  \(finding.text)\n  \(finding.advice)\(requests)")
+        }
+        if report.findings.isEmpty, !common.json { output.print(Never?.none, "Nothing was found.") }
+    }
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import Foundation
+import Management
+import Matching
+import Notifications
+
+/// What providers sent, from the service's journal.
+struct RequestsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "requests",
+        abstract: "Show what providers sent, and what became of it.",
+        subcommands: [List.self, Clear.self],
+        defaultSubcommand: List.self,
+    )
+
+    /// Which requests.
+    struct MatchOption: ParsableArguments {
+        @Option(help: ArgumentHelp(#"Only requests that match, as in {"topic":"com.example.app"}."#, valueName: "json"))
+        var match: String?
+
+        func validate() throws { _ = try value() }
+
+        /// - Returns: nil if none is given.
+        func value() throws -> JSONValue? {
+            guard let match else { return nil }
+            let value = try JSONFile.read(text: Data(match.utf8), "The match")
+            do throws(MatchError) {
+                _ = try RequestMatch(value)
+            } catch {
+                throw ValidationError("The match is wrong at \(error.pointer.debugDescription): \(error.detail)")
+            }
+            return value
+        }
+
+        /// The same as the query of a request, in the order of the keys.
+        func query() throws -> [String] {
+            guard case .object(let members) = try value() else { return [] }
+            return members.sorted { $0.key < $1.key }.map { key, value in
+                let text = if case .string(let text) = value { text } else { value.text }
+                let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+                return "\(key)=\(text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "")"
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what providers sent, oldest request first.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var match: MatchOption
+
+        @Flag(help: "Continue with what comes, until interrupted.")
+        var follow = false
+
+        func run() async throws {
+            let (client, output) = (try common.management(), Output(isJSON: common.json))
+            let query = try match.query()
+            if follow {
+                let path = "/v1/requests?" + (query + ["follow=true"]).joined(separator: "&")
+                return try await client.lines(path) { line in
+                    output.printRaw(String(line), RequestLine(String(line)).text)
+                }
+            }
+            var after: [String] = []
+            while true {
+                let path =
+                    "/v1/requests?"
+                    + (query.filter { after.isEmpty || !$0.hasPrefix("after=") } + after)
+                    .joined(separator: "&")
+                let page: [JSONValue] = try await client.ask(.get, path)
+                for request in page { output.print(request, RequestLine(request).text) }
+                guard page.count == ManagementLimits.listItems, let number = page.last.flatMap(RequestLine.number)
+                else { return }
+                after = ["after=\(number)"]
+            }
+        }
+    }
+
+    struct Clear: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Forget what providers sent.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var match: MatchOption
+
+        func run() async throws {
+            let query = try match.query().joined(separator: "&")
+            let deleted: ManagementMessages.DeletedRequests = try await common.management().ask(
+                .delete, "/v1/requests" + (query.isEmpty ? "" : "?" + query))
+            Output(isJSON: common.json).print(deleted, "Forgot \(deleted.deleted) requests.")
+        }
+    }
+}
+
+/// A request of the journal, for people.
+struct RequestLine {
+    private let members: [String: JSONValue]
+
+    init(_ request: JSONValue) {
+        if case .object(let members) = request { self.members = members } else { members = [:] }
+    }
+
+    init(_ json: String) { self.init(JSONValue(Array(json.utf8)) ?? [:]) }
+
+    static func number(_ request: JSONValue) -> Int64? {
+        guard case .object(let members) = request, case .integer(let number) = members["number"] else { return nil }
+        return number
+    }
+
+    var text: String {
+        let status = [shown("status"), shown("reason")].filter { !$0.isEmpty }.joined(separator: " ")
+        let parts = [
+            "#" + shown("number"), shown("connection"), shown("protocol"), shown("topic"),
+            String(shown("token").prefix(12)),
+            status.isEmpty ? "not answered" : status, shown("outcome"), shown("payload"),
+        ]
+        return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+
+    private func shown(_ key: String) -> String {
+        switch members[key] {
+        case nil: ""
+        case .string(let text): text
+        case let value?: value.text
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Delivery
+import Journal
+import Matching
+import Notifications
+import Testing
+
+/// What the journal keeps, and who is told of it.
+@Suite(.timeLimit(.minutes(1)))
+struct RequestJournalTests {
+    private static let team = TeamID(rawValue: "ABCDE12345")
+    private static let device = DeviceID(rawValue: 7)
+
+    private static func journal(keep: Int = 100) -> RequestJournal {
+        let journal = RequestJournal()
+        journal.setKeep(keep)
+        return journal
+    }
+
+    private static func facts(_ topic: String = "a.b", id: UInt64 = 1, body: Int = 0) -> RequestFacts {
+        RequestFacts(
+            time: Timestamp(milliseconds: 0), connection: 1, environment: .development, interface: .http2, team: team,
+            device: device, topic: topic, apnsID: NotificationID(high: 0, low: id),
+            body: [UInt8](repeating: 0, count: body))
+    }
+
+    private static func event(
+        _ step: DeliveryStep, id: UInt64 = 1, environment: Environment = .development
+    )
+        -> DeliveryEvent
+    {
+        let destination = Destination(environment: environment, device: device, app: AppID(rawValue: 1))
+        return DeliveryEvent(
+            time: Timestamp(milliseconds: 0), step: step,
+            subject: NotificationSubject(
+                id: NotificationID(high: 0, low: id), address: .destination(destination, generation: 1), topic: "a.b"))
+    }
+
+    private static func match(_ change: (inout RequestMatch) -> Void = { _ in }) -> RequestMatch {
+        var match = RequestMatch()
+        change(&match)
+        return match
+    }
+
+    @Test func `The oldest go first, by number and by bytes`() {
+        let journal = Self.journal(keep: 3)
+        for id in 1...5 { #expect(journal.append(Self.facts(id: UInt64(id))) == UInt64(id)) }
+        #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [3, 4, 5])
+        journal.setKeep(JournalLimits.requests)
+        let half = JournalLimits.bytes / 2
+        for id in 6...7 { _ = journal.append(Self.facts(id: UInt64(id), body: half - 1000)) }
+        _ = journal.append(Self.facts(id: 8, body: 1000))
+        #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [7, 8])
+        #expect(journal.clear() == 2)
+    }
+
+    @Test func `A journal that is off keeps nothing, and counts on`() {
+        let journal = Self.journal(keep: 0)
+        #expect(journal.append(Self.facts()) == 1)
+        #expect(journal.requests(RequestMatch(), limit: 10).isEmpty)
+        journal.setKeep(1)
+        #expect(journal.append(Self.facts()) == 2)
+        #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [2])
+    }
+
+    @Test(arguments: [
+        ([DeliveryStep.accepted, .sent], RequestOutcome.pending), ([.stored(after: 1)], .stored),
+        ([.deferred], .stored),
+        ([.throttled], .stored), ([.acknowledged(after: 1)], .delivered),
+        ([.stored(after: 1), .acknowledged(after: 1)], .delivered),
+        ([.acknowledged(after: 1), .stored(after: 1)], .delivered),
+        ([.stored(after: 1), .replaced(by: NotificationID(high: 0, low: 2))], .replaced),
+        ([.coalesced(into: NotificationID(high: 0, low: 2))], .replaced), ([.stored(after: 1), .expired], .expired),
+        ([.discarded(.oneAttempt)], .dropped), ([.rejected(.unregistered)], .rejected),
+        ([.expired, .stored(after: 1)], .expired),
+    ])
+    func `The delivery log's events say what became of a request`(steps: [DeliveryStep], outcome: RequestOutcome) {
+        let journal = Self.journal()
+        _ = journal.append(Self.facts())
+        for step in steps { journal.note(Self.event(step)) }
+        // Of the same notification elsewhere nothing is learnt.
+        journal.note(Self.event(.discarded(.oneAttempt), environment: .production))
+        journal.note(Self.event(.discarded(.oneAttempt), id: 2))
+        #expect(journal.requests(RequestMatch(), limit: 1).map(\.facts.outcome) == [outcome])
+    }
+
+    @Test func `An answer gives status and reason, which the decision alone does not`() {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        (facts.status, facts.reason, facts.outcome) = (400, "BadTopic", .rejected)
+        let number = journal.append(facts)
+        #expect(journal.requests(Self.match { $0.status = 400 }, limit: 1).isEmpty)
+        #expect(journal.requests(RequestMatch(), limit: 1).first?.json.contains(#""status""#) == false)
+        journal.answered(number, RequestAnswer(status: 400, reason: "BadTopic"))
+        let entry = journal.requests(Self.match { $0.reason = "BadTopic" }, limit: 1).first
+        #expect(entry?.facts.status == 400)
+        #expect(entry?.facts.outcome == .rejected)
+    }
+
+    @Test func `A team's requests are forgotten, and others stay`() {
+        let journal = Self.journal()
+        _ = journal.append(Self.facts())
+        var other = Self.facts()
+        other.team = TeamID(rawValue: "OTHER12345")
+        _ = journal.append(other)
+        #expect(journal.clear(Self.match { $0.team = Self.team }) == 1)
+        #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [2])
+        // Its outcome is nobody's now.
+        journal.note(Self.event(.expired))
+        #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.outcome) == [.expired])
+    }
+
+    @Test func `A wait ends with the last request that it wants`() async {
+        let journal = Self.journal()
+        let match = Self.match { $0.outcome = .delivered }
+        async let waiting = journal.wait(for: match, count: 2, limit: 10, timeout: .seconds(60)) { _ in }
+        for id in UInt64(1)...2 {
+            let number = journal.append(Self.facts(id: id))
+            journal.note(Self.event(.acknowledged(after: 1), id: id))
+            journal.answered(number, RequestAnswer(status: 200))
+        }
+        guard case .done(let entries) = await waiting else {
+            Issue.record("it timed out")
+            return
+        }
+        #expect(entries.map(\.facts.number) == [1, 2])
+    }
+
+    @Test func `A wait for none ends with its time, and one that is ended early says what there is`() async {
+        let journal = Self.journal()
+        guard
+            case .done(let none) = await journal.wait(
+                for: RequestMatch(), count: 0, limit: 10, timeout: .zero, watch: { _ in })
+        else {
+            Issue.record("something was there")
+            return
+        }
+        #expect(none.isEmpty)
+        for id in UInt64(1)...7 {
+            journal.answered(journal.append(Self.facts(id < 4 ? "a.b" : "c.d", id: id)), RequestAnswer(status: 200))
+        }
+        let match = Self.match {
+            $0.topic = "a.b"
+            $0.status = 400
+        }
+        let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
+        guard case .timedOut(let matched, let nearest) = result else {
+            Issue.record("it is content")
+            return
+        }
+        #expect(matched == 0)
+        #expect(nearest.map(\.entry.facts.number) == [3, 2, 1, 7, 6])
+        #expect(nearest.first?.differs == ["status"] && nearest.last?.differs == ["topic", "status"])
+    }
+
+    @Test func `Who follows gets each request once, when it is answered`() async {
+        let journal = Self.journal()
+        journal.answered(journal.append(Self.facts()), RequestAnswer(status: 200))
+        let stream = journal.follow(RequestMatch()) { _ in }
+        let number = journal.append(Self.facts(id: 2))
+        journal.note(Self.event(.stored(after: 1), id: 2))
+        journal.answered(number, RequestAnswer(status: 200))
+        journal.note(Self.event(.acknowledged(after: 1), id: 2))
+        journal.end()
+        var numbers: [UInt64] = []
+        for await entry in stream { numbers.append(entry.facts.number) }
+        #expect(numbers == [1, 2])
+    }
+
+    @Test func `Who does not read is not waited for`() async {
+        let journal = Self.journal(keep: JournalLimits.requests)
+        let stream = journal.follow(RequestMatch()) { _ in }
+        for id in 0...JournalLimits.followerBacklog {
+            journal.answered(journal.append(Self.facts(id: UInt64(id))), RequestAnswer(status: 200))
+        }
+        var count = 0
+        for await _ in stream { count += 1 }
+        #expect(count == JournalLimits.followerBacklog)
+    }
+
+    @Test func `An entry is one line of JSON, whatever it holds`() throws {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        facts.headers = [
+            RequestFacts.Header(name: "x", value: "a\"b"), RequestFacts.Header(name: "x", value: "\u{1}c"),
+        ]
+        facts.body = Array(#"{"aps" : {"alert":"ä\n"}}"#.utf8)
+        journal.answered(journal.append(facts), RequestAnswer(status: 200))
+        let entry = try #require(journal.requests(RequestMatch(), limit: 1).first)
+        guard case .object(let members) = try #require(JSONValue(Array(entry.json.utf8))) else { return }
+        #expect(members["headers"] == ["x": "a\"b, \u{1}c"])
+        #expect(members["payload"] == ["aps": ["alert": "ä\n"]])
+        #expect(!entry.json.contains("\n"))
+    }
+}

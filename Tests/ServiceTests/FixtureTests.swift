@@ -1,0 +1,227 @@
+import Foundation
+import NIOHTTP1
+import NIOSSL
+import Notifications
+import Service
+import Testing
+
+/// Fixtures and virtual devices, over the wire.
+@Suite(.timeLimit(.minutes(3)))
+struct FixtureTests {
+    static let named = "00fc13adff785122"
+
+    static let document = """
+        {"teams":[{"teamID":"ABCDE12345","name":"Shop","apps":["com.example.shop"],
+          "keys":[{"keyID":"KEY1234567"}],
+          "certificates":[{"bundleID":"com.example.shop","environment":"universal","format":"p12","passphrase":"s3"}],
+          "devices":[{"name":"phone","tokens":{"com.example.shop":"\(named)"}},
+                     {"name":"tablet","behaviour":{"kind":"offline"}},
+                     {"name":"gone","behaviour":{"kind":"removed","since":1700000000000}},
+                     {"name":"old","behaviour":{"kind":"expired"}},
+                     {"name":"mute","behaviour":{"kind":"silent"}},
+                     {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
+        """
+
+    /// What a test needs of a completed fixture.
+    struct Made {
+        let document: [String: Any]
+        let team: [String: Any]
+
+        init(_ answer: TestService.ManagementAnswer) throws {
+            #expect(answer.status == 200, "\(answer.text)")
+            document = try required(answer.problem)
+            team = try required((document["teams"] as? [[String: Any]])?.first)
+        }
+
+        func device(_ name: String) throws -> (id: String, token: String) {
+            let devices = try required(team["devices"] as? [[String: Any]])
+            let device = try required(devices.first { $0["name"] as? String == name })
+            let tokens = try required(device["tokens"] as? [String: String])
+            return (try required(device["deviceID"] as? String), try required(tokens["com.example.shop"]))
+        }
+
+        /// A provider token of the fixture's key.
+        func providerToken() throws -> String {
+            let key = try required((team["keys"] as? [[String: String]])?.first)
+            return try SignedToken.make(
+                key: required(key["privateKey"]), keyID: required(key["keyID"]),
+                teamID: required(team["teamID"] as? String))
+        }
+    }
+
+    private static func run(_ body: (TestService) async throws -> Void) async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: {
+            try await body($0)
+        }
+    }
+
+    private static func outcome(_ test: TestService, _ number: Int, _ outcome: String) async throws {
+        let answer = try await test.ask(
+            "POST", "/v1/requests/wait",
+            body: #"{"match":{"after":\#(number - 1),"outcome":"\#(outcome)"},"timeout":"PT60S"}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    @Test func `Every behaviour answers as a device of that kind`() async throws {
+        try await Self.run { test in
+            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            #expect(made.team["name"] as? String == "Shop")
+            let service = try required(made.document["service"] as? [String: Any])
+            #expect((service["caPEM"] as? String)?.hasPrefix("-----BEGIN CERTIFICATE") == true)
+            #expect(
+                (service["development"] as? [String: String])?["provider"] == test.description.development?.provider)
+            let client = try await test.connectProvider()
+            let jwt = try made.providerToken()
+            func send(_ name: String) async throws -> WireClient.Answer {
+                let headers = ProviderHeaders(try made.device(name).token, topic: "com.example.shop", token: jwt)
+                return try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#)
+            }
+            #expect(try made.device("phone").token == Self.named)
+            #expect(try await send("phone").status == 200)
+            try await Self.outcome(test, 1, "delivered")
+            #expect(try await send("tablet").status == 200)
+            try await Self.outcome(test, 2, "stored")
+            #expect(try await send("tablet").status == 200)
+            try await Self.outcome(test, 2, "replaced")
+            let gone = try await send("gone")
+            #expect(gone.status == 410 && gone.reason == "Unregistered")
+            #expect(gone.body.contains("1700000000000"))
+            let old = try await send("old")
+            #expect(old.status == 410 && old.reason == "ExpiredToken")
+            #expect(try await send("mute").status == 200)
+            try await Self.outcome(test, 6, "stored")
+            #expect(try await send("slow").status == 200)
+            try await Self.outcome(test, 7, "delivered")
+            await client.close()
+        }
+    }
+
+    @Test func `A behaviour changes while the service runs, and what was stored arrives`() async throws {
+        try await Self.run { test in
+            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let (id, token) = try made.device("tablet")
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, topic: "com.example.shop", token: try made.providerToken())
+            #expect(try await client.send(headers.fields).status == 200)
+            try await Self.outcome(test, 1, "stored")
+            func change(_ behaviour: String) async throws -> [String: Any] {
+                let answer = try await test.ask(
+                    "PATCH", "/v1/devices/\(id)", body: #"{"behaviour":\#(behaviour)}"#)
+                #expect(answer.status == 200, "\(answer.text)")
+                return answer.problem ?? [:]
+            }
+            let online = try await change(#"{"kind":"online"}"#)
+            #expect(online["connected"] as? Bool == true && online["virtual"] as? Bool == true)
+            try await Self.outcome(test, 1, "delivered")
+            _ = try await change(#"{"kind":"expired"}"#)
+            #expect(try await client.send(headers.fields).reason == "ExpiredToken")
+            _ = try await change(#"{"kind":"removed","since":1600000000000}"#)
+            let gone = try await client.send(headers.fields)
+            #expect(gone.reason == "Unregistered" && gone.body.contains("1600000000000"))
+            _ = try await change(#"{"kind":"online"}"#)
+            #expect(try await client.send(headers.fields).status == 200)
+            let listed = try await test.ask("GET", "/v1/devices?limit=1")
+            #expect(listed.headers["link"].count == 1)
+            await client.close()
+        }
+    }
+
+    @Test func `A team that is deleted takes its devices, tokens and requests along`() async throws {
+        try await Self.run { test in
+            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(
+                try made.device("phone").token, topic: "com.example.shop", token: try made.providerToken())
+            #expect(try await client.send(headers.fields).status == 200)
+            #expect(try await test.ask("POST", "/v1/fixtures", body: Self.document).status == 409)
+            let again = try Made(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.document))
+            #expect(try again.device("phone").id != made.device("phone").id)
+            #expect(try await test.ask("GET", "/v1/requests?team=ABCDE12345").text == "[]")
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await test.ask("GET", "/v1/devices").text == "[]")
+            // Once more, with the same tokens: nothing of the first is left.
+            _ = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"team":[]}"#, 400, "/team"), (#"{"teams":[{"teamID":"x"}]}"#, 400, "/teams/0/teamID"),
+        (#"{"teams":[{"apps":["a"]},{"apps":["a"]}]}"#, 409, "/teams/1/apps/0"),
+        (#"{"teams":[{"apps":["com.example.app"]}]}"#, 409, "/teams/0/apps/0"),
+        (#"{"teams":[{"keys":[{"privateKey":"-----BEGIN PRIVATE KEY-----"}]}]}"#, 400, "/teams/0/keys/0/privateKey"),
+        (#"{"teams":[{"certificates":[{}]}]}"#, 400, "/teams/0/certificates/0"),
+        (#"{"teams":[{"apps":["a"],"certificates":[{"passphrase":"x"}]}]}"#, 400, "/teams/0/certificates/0/passphrase"),
+        (#"{"teams":[{"apps":["a"],"certificates":[{"bundleID":"b"}]}]}"#, 409, "/teams/0/certificates/0/bundleID"),
+        (#"{"teams":[{"devices":[{"environment":"production"}]}]}"#, 400, "/teams/0/devices/0/environment"),
+        (#"{"teams":[{"devices":[{"apps":["a"]}]}]}"#, 400, "/teams/0/devices/0/apps/0"),
+        (#"{"teams":[{"devices":[{"behaviour":{"kind":"x"}}]}]}"#, 400, "/teams/0/devices/0/behaviour/kind"),
+        (
+            #"{"teams":[{"devices":[{"behaviour":{"kind":"slow","delay":"x"}}]}]}"#, 400,
+            "/teams/0/devices/0/behaviour/delay"
+        ),
+        (#"{"teams":[{"apps":["a"],"devices":[{"tokens":{"a":"00"}}]}]}"#, 400, "/teams/0/devices/0/tokens/a"),
+        (
+            #"{"teams":[{"apps":["a"],"devices":[{"tokens":{"a":"0011223344556677"}},{"tokens":{"a":"0011223344556677"}}]}]}"#,
+            409, "/teams/0/devices/1/tokens/a"
+        ),
+        (
+            #"{"teams":[{"apps":["a"],"devices":[{"tokens":{"b":"0011223344556677"}}]}]}"#, 400,
+            "/teams/0/devices/0/tokens/b"
+        ),
+    ])
+    func `A fixture that cannot be is refused whole, with the place of the fault`(
+        document: String,
+        status: Int,
+        pointer: String,
+    ) async throws {
+        try await Self.run { test in
+            let before = try await test.ask("GET", "/v1/teams").text
+            let answer = try await test.ask("POST", "/v1/fixtures", body: document)
+            #expect(answer.status == status, "\(answer.text)")
+            #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
+            #expect(try await test.ask("GET", "/v1/teams").text == before)
+        }
+    }
+
+    @Test func `A certificate comes as PKCS12 too`() async throws {
+        try await Self.run { test in
+            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
+            let p12 = try required(Data(base64Encoded: required(certificate["p12"] as? String)))
+            let bundle = try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("s3".utf8))
+            #expect(bundle.certificateChain.count == 2)
+            #expect(throws: (any Error).self) {
+                try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("other".utf8))
+            }
+        }
+    }
+
+    @Test func `A device joins a team, and a notification goes to it without a provider`() async throws {
+        try await Self.run { test in
+            let made = try await test.ask(
+                "POST", "/v1/fixtures", body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"]}]}"#)
+            #expect(made.status == 200)
+            let device = try await test.ask("POST", "/v1/devices", body: #"{"team":"ABCDE12345","name":"tv"}"#)
+            #expect(device.status == 200, "\(device.text)")
+            let app = try required((device.problem?["apps"] as? [[String: Any]])?.first)
+            let token = try required(app["token"] as? String)
+            let sent = try await test.ask(
+                "POST", "/v1/notifications",
+                body: #"{"token":"\#(token)","topic":"a.b","payload":{"aps":{"alert":"x"}},"priority":10}"#)
+            #expect(sent.problem?["status"] as? Int == 200, "\(sent.text)")
+            let refused = try await test.ask(
+                "POST", "/v1/notifications",
+                body: #"{"token":"\#(token)","topic":"a.b","payload":{"aps":{}},"priority":3}"#)
+            #expect(refused.status == 200)
+            #expect(refused.problem?["reason"] as? String == "BadPriority")
+            let id = try required(device.problem?["deviceID"] as? String)
+            #expect(try await test.ask("DELETE", "/v1/devices/\(id)").status == 200)
+            let gone = try await test.ask(
+                "POST", "/v1/notifications", body: #"{"token":"\#(token)","topic":"a.b","payload":{}}"#)
+            #expect(gone.problem?["reason"] as? String == "Unregistered")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import NIOHTTP1
+import Notifications
+import Service
+import Testing
+
+/// The journal of what providers sent, over the wire.
+@Suite(.timeLimit(.minutes(3)))
+struct JournalTests {
+    private static func run(_ body: (TestService) async throws -> Void) async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: {
+            try await body($0)
+        }
+    }
+
+    private static func requests(_ test: TestService, _ query: String = "") async throws -> [[String: Any]] {
+        let answer = try await test.ask("GET", "/v1/requests\(query)")
+        #expect(answer.status == 200)
+        return try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
+    }
+
+    @Test func `A request is kept with its headers, its payload, its answer and its outcome`() async throws {
+        try await Self.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let jwt = try test.providerToken()
+            let headers = ProviderHeaders(token, token: jwt).with("apns-push-type", "alert")
+                .with("apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab").with("x-mine", "yes")
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"hi"}}"#).status == 200)
+            let request = try required(try await Self.requests(test).first)
+            #expect(request["number"] as? Int == 1)
+            #expect(request["connection"] as? String == "c1")
+            #expect(request["protocol"] as? String == "h2")
+            #expect(request["team"] as? String == test.description.key?.teamID)
+            #expect(request["keyID"] as? String == test.description.key?.keyID)
+            #expect(request["token"] as? String == token)
+            #expect((request["device"] as? String)?.count == 16)
+            #expect(request["topic"] as? String == test.bundleID)
+            #expect(request["status"] as? Int == 200)
+            #expect(request["reason"] == nil)
+            #expect(request["apnsID"] as? String == "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+            #expect(request["outcome"] as? String == "stored")
+            let payload = try required(request["payload"] as? [String: [String: String]])
+            #expect(payload == ["aps": ["alert": "hi"]])
+            let kept = try required(request["headers"] as? [String: String])
+            #expect(kept["x-mine"] == "yes")
+            #expect(kept[":path"] == "/3/device/\(token)")
+            // The signature is the part that lets others send.
+            let parts = jwt.split(separator: ".")
+            #expect(kept["authorization"] == "bearer \(parts[0]).\(parts[1]).")
+            await client.close()
+        }
+    }
+
+    @Test func `A rejected request is kept with its reason, and with the payload that was refused unread`() async throws
+    {
+        try await Self.run { test in
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders("00", token: try test.providerToken())
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).reason == "BadDeviceToken")
+            let request = try required(try await Self.requests(test, "?reason=BadDeviceToken").first)
+            #expect(request["status"] as? Int == 400)
+            #expect(request["outcome"] as? String == "rejected")
+            #expect(request["token"] as? String == "00")
+            #expect(request["payload"] as? [String: [String: String]] == ["aps": ["alert": "x"]])
+            // Nobody was recognised: it counts for the team whose app it names.
+            let bad = ProviderHeaders("00", token: "not.a.token")
+            #expect(try await client.send(bad.fields).reason == "InvalidProviderToken")
+            let team = try required(test.description.key).teamID
+            let unknown = try required(
+                try await Self.requests(test, "?reason=InvalidProviderToken&team=\(team)").first)
+            #expect(unknown["keyID"] == nil)
+            await client.close()
+        }
+    }
+
+    @Test func `A wait ends with the last request, and a time-out names the nearest misses`() async throws {
+        try await Self.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken())
+            let body = #"{"match":{"topic":"com.example.app","status":200},"count":3,"timeout":"PT60S"}"#
+            async let waiting = test.ask("POST", "/v1/requests/wait", body: body)
+            for _ in 0..<3 { #expect(try await client.send(headers.fields).status == 200) }
+            let answer = try await waiting
+            #expect(answer.status == 200)
+            let found = try required(answer.problem?["requests"] as? [[String: Any]])
+            #expect(found.count == 3)
+            let late = try await test.ask(
+                "POST", "/v1/requests/wait",
+                body: #"{"match":{"topic":"com.example.other"},"timeout":"PT0.01S"}"#)
+            #expect(late.status == 408)
+            #expect(late.headers["content-type"] == ["application/json"])
+            #expect(late.problem?["matched"] as? Int == 0)
+            let nearest = try required(late.problem?["nearest"] as? [[String: Any]])
+            #expect(nearest.count == 3)
+            #expect(nearest[0]["differs"] as? [String] == ["topic"])
+            #expect((nearest[0]["request"] as? [String: Any])?["number"] as? Int == 3)
+            let none = try await test.ask(
+                "POST", "/v1/requests/wait", body: #"{"match":{"status":500},"count":0,"timeout":"PT0.01S"}"#)
+            #expect(none.status == 200)
+            let some = try await test.ask("POST", "/v1/requests/wait", body: #"{"count":0,"timeout":"PT0.01S"}"#)
+            #expect(some.status == 408)
+            #expect(some.problem?["matched"] as? Int == 3)
+            await client.close()
+        }
+    }
+
+    @Test func `It keeps as many as it is told to, and forgets what it is asked to forget`() async throws {
+        try await Self.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken())
+            #expect(try await test.ask("PUT", "/v1/journal", body: #"{"keep":2}"#).status == 200)
+            for _ in 0..<3 { _ = try await client.send(headers.fields) }
+            #expect(try await Self.requests(test).compactMap { $0["number"] as? Int } == [2, 3])
+            #expect(try await Self.requests(test, "?after=2").count == 1)
+            let page = try await test.ask("GET", "/v1/requests?limit=1&status=200")
+            #expect(page.headers["link"] == ["</v1/requests?status=200&limit=1&after=2>; rel=\"next\""])
+            let other = try await test.ask("DELETE", "/v1/requests?team=ABCDE12345")
+            #expect(other.problem?["deleted"] as? Int == 0)
+            let all = try await test.ask("DELETE", "/v1/requests")
+            #expect(all.problem?["deleted"] as? Int == 2)
+            #expect(try await Self.requests(test).isEmpty)
+            #expect(try await test.ask("PUT", "/v1/journal", body: #"{"keep":0}"#).status == 200)
+            _ = try await client.send(headers.fields)
+            #expect(try await Self.requests(test).isEmpty)
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "/v1/requests?status=x", nil), ("GET", "/v1/requests?team=x", nil), ("GET", "/v1/requests?what=x", nil),
+        ("GET", "/v1/requests?payload=x", nil), ("DELETE", "/v1/requests?environment=production", nil),
+        ("PUT", "/v1/journal", #"{"keep":-1}"#), ("PUT", "/v1/journal", #"{"keep":100001}"#),
+        ("POST", "/v1/requests/wait", #"{"match":{"topics":"x"}}"#),
+        ("POST", "/v1/requests/wait", #"{"timeout":"5"}"#), ("POST", "/v1/requests/wait", #"{"count":-1}"#),
+    ])
+    func `What cannot be is refused`(method: String, path: String, body: String?) async throws {
+        try await Self.run { test in
+            let answer = try await test.ask(method, path, body: body)
+            #expect(answer.status == 400)
+            #expect(answer.headers["content-type"] == ["application/problem+json"])
+        }
+    }
+
+    @Test func `A match that is wrong is refused with its place`() async throws {
+        try await Self.run { test in
+            let answer = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"team":"abc"}}"#)
+            #expect(answer.problem?["pointer"] as? String == "/match/team")
+        }
+    }
+
+    @Test func `Outside the development environment there is none of it`() async throws {
+        try await TestService.run(environment: .production) {
+            $0.environments = [.production]
+        } _: { test in
+            let requests = [
+                ("GET", "/v1/requests", nil), ("PUT", "/v1/journal", #"{"keep":1}"#),
+                ("POST", "/v1/requests/wait", nil),
+                ("POST", "/v1/fixtures", "{}"), ("GET", "/v1/devices", nil),
+                ("POST", "/v1/devices", #"{"team":"ABCDE12345"}"#),
+                ("PATCH", "/v1/devices/0123456789abcdef", #"{"behaviour":{"kind":"offline"}}"#),
+                ("POST", "/v1/notifications", #"{"token":"00","topic":"a","payload":{}}"#),
+            ]
+            for (method, path, body) in requests {
+                let answer = try await test.ask(method, path, body: body)
+                #expect(answer.status == 403, "\(method) \(path)")
+                #expect((answer.problem?["detail"] as? String)?.contains("development environment") == true)
+            }
+        }
+    }
+}

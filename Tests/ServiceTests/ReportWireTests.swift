@@ -1,0 +1,92 @@
+import APNSProvider
+import Foundation
+import Management
+import Service
+import Testing
+
+/// The report, over the wire: a client that misbehaves on purpose, and one that behaves.
+@Suite("The report over the wire", .timeLimit(.minutes(2))) struct ReportWireTests {
+    private static func run(_ body: (TestService) async throws -> Void) async throws {
+        try await TestService.run({ $0.store = .memory }, body)
+    }
+
+    private static func findings(_ test: TestService, _ query: String = "") async throws -> [ManagementMessages.Finding]
+    {
+        let report: ManagementMessages.Report = try await test.administer("GET", "/v1/reports" + query)
+        return report.findings
+    }
+
+    @Test func `A client that misbehaves is told what to change, with the requests that show it`() async throws {
+        try await Self.run { test in
+            let token = try await test.makeDeviceToken()
+            let good = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
+            let client = try await test.connectProvider()
+            _ = try await client.send(good.fields)
+            _ = try await client.send(good.fields)
+            _ = try await client.send(good.with("apns-push-type", nil).fields, body: #"{"aps":{},"alert":"Hello"}"#)
+            for _ in 0..<2 {
+                _ = try await client.send(good.with("apns-priority", "7").fields, body: #"{"aps":{"badge":1}}"#)
+            }
+            await client.close()
+            let findings = try await Self.findings(test)
+            #expect(
+                findings.map(\.id) == [
+                    "rejected-sent-again", "identical-notifications", "push-type-missing", "payload-keys-misplaced",
+                ])
+            #expect(findings.map(\.requests) == [[5], [2], [3], [3]])
+            #expect(try await Self.findings(test, "?team=\(required(test.description.key).teamID)") == findings)
+            #expect(try await Self.findings(test, "?team=ZZZZZZZZZZ") == [])
+        }
+    }
+
+    @Test func `What a rehearsal left undone is lost if the client does not send it again`() async throws {
+        try await Self.run { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
+            let begun = try await test.ask(
+                "POST", "/v1/rehearsals",
+                body: #"{"rules":[{"when":{"first":1},"fault":{"reset":"REFUSED_STREAM"}},"#
+                    + #"{"name":"never","when":{"after":9},"fault":{"hang":true}}]}"#)
+            #expect(begun.status == 200)
+            let client = try await test.connectProvider()
+            #expect(try await client.send(headers.fields).status == 0)
+            #expect(try await Self.findings(test).map(\.id) == ["unprocessed-lost", "rule-never-fired"])
+            #expect(try await client.send(headers.fields).status == 200)
+            #expect(try await Self.findings(test).map(\.id) == ["rule-never-fired"])
+            await client.close()
+        }
+    }
+
+    @Test func `Our own provider library gets a clean report, in trouble too`() async throws {
+        try await Self.run { test in
+            let key = try required(test.description.key)
+            let begun = try await test.ask(
+                "POST", "/v1/rehearsals",
+                body: #"{"rules":[{"when":{"first":1},"fault":{"goAway":{}}}]}"#)
+            #expect(begun.status == 200)
+            var tokens: [DeviceToken] = []
+            for _ in 0..<3 { tokens.append(try required(DeviceToken(try await test.makeDeviceToken()))) }
+            try await ProviderClient.withClient(
+                credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
+                environment: .custom(
+                    url: "https://127.0.0.1:\(test.port(\.provider))", authority: .file(test.description.ca)),
+            ) { client in
+                for (number, token) in tokens.enumerated() {
+                    let notification = try PushNotification(
+                        topic: test.bundleID, APS(alert: .init(body: "Hello \(number)")))
+                    _ = try await client.send(notification, to: token)
+                }
+            }
+            #expect(try await Self.findings(test) == [])
+        }
+    }
+
+    @Test func `Without the journal there is no report`() async throws {
+        try await TestService.run { test in
+            let answer = try await test.ask("GET", "/v1/reports")
+            #expect(answer.status == 409)
+            #expect(answer.text.contains("/v1/journal"))
+            #expect(try await test.ask("GET", "/v1/reports?team=x").status == 400)
+        }
+    }
+}
