@@ -144,7 +144,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func tick(now: NIODeadline) {
         guard served?.hasBegun == true || began + timeout >= now else {
-            accepted.struck(.handshakeTimeout)
+            accepted.limitExceeded(.handshakeTimeout)
             accepted.report(
                 served == nil ? "A TLS handshake took too long" : "A client connected and said nothing",
                 "\(timeout.nanoseconds / 1_000_000_000) s")

@@ -108,7 +108,7 @@ final class DeviceConnection: HTTP2Connection {
             case .answered:
                 session?.reset(stream, .noError)
             case .unanswered:
-                courier.limitLog.struck(.requestTimeout, peer: session?.peerAddress)
+                courier.limitLog.limitExceeded(.requestTimeout, peer: session?.peerAddress)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case nil:
                 break
@@ -131,7 +131,7 @@ final class DeviceConnection: HTTP2Connection {
     func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
-        if reason == .idleTimeout { courier.limitLog.struck(.idleTimeout, peer: session?.peerAddress) }
+        if reason == .idleTimeout { courier.limitLog.limitExceeded(.idleTimeout, peer: session?.peerAddress) }
         switch reason {
         case .badCertificate: if let listening { endStream(listening.stream, .revoked) }
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }

@@ -232,7 +232,7 @@ final class DeliverySimulation {
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
         case .acceptance(.note(let step, let subject)): noteStep(step, of: subject)
-        case .line(.send, _), .line(.note, _), .acceptance(.struck): break
+        case .line(.send, _), .line(.note, _), .acceptance(.limitExceeded): break
         }
         return []
     }

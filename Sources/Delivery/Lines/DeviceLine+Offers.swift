@@ -7,7 +7,7 @@ extension DeviceLine {
     /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
-        guard hasRoom else { return Offered(answer: .returned, struck: .unacknowledged) }
+        guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
         // It may have expired on its way from another node.
         if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]

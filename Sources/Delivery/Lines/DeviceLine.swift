@@ -119,7 +119,7 @@ struct DeviceLine: ~Copyable {
         var sending: Sending?
         var then: Action?
         /// The limit that refused the offer.
-        var struck: Limit?
+        var limitExceeded: Limit?
 
         static let returned = Offered(answer: .returned)
 

@@ -7,7 +7,7 @@ package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let log: any DeliveryLog
     private let limits: DeliveryLimits
-    private let struck: @Sendable (Limit) -> Void
+    private let limitExceeded: @Sendable (Limit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
@@ -16,19 +16,19 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Creates a switchboard.
     /// - Parameters:
-    ///   - struck: is called for a device that has more under way than allowed, on any thread.
+    ///   - limitExceeded: is called if a device has too many unacknowledged or deferred notifications, on any thread.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
         self.log = log
         self.limits = limits
-        self.struck = struck
+        self.limitExceeded = limitExceeded
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -63,7 +63,7 @@ package final class LocalSwitchboard: Switchboard {
             if let sending = offered.sending { send(sending, on: attached, now) }
             return (offered, lines.schedule(attached, of: device))
         }
-        if let limit = offered.struck { struck(limit) }
+        if let limit = offered.limitExceeded { limitExceeded(limit) }
         if isFirstDue { wake.yield() }
         if !offered.first.isEmpty { perform(offered.first, for: device, now) }
         switch offered.then {

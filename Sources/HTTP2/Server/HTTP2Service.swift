@@ -98,7 +98,7 @@ private final class ServedSession: ServedConnection {
         if connection?.isSuspect == true { accepted.suspect() }
         if case .flood = end {
             accepted.suspect()
-            accepted.struck(.flood)
+            accepted.limitExceeded(.flood)
         }
         connection = nil
         switch end {
