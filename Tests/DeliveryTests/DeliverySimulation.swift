@@ -244,7 +244,7 @@ final class DeliverySimulation {
     private func settle() {
         isSettling = true
         defer { isSettling = false }
-        for node in nodes { mend(node) }
+        for node in nodes { repair(node) }
         for _ in 0..<20_000 where problems.isEmpty {
             if let node = nodes.first(where: { !$0.threads.isEmpty }) {
                 perform(0, on: node)
