@@ -61,7 +61,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                     },
                 )
             }
-        if Service.buffers.rest {
+        if Service.buffers.releaseWhenIdle {
             accepted.buffers = try TLSBuffers.add(handler, to: accepted.channel, position: .before(self))
         } else {
             try accepted.channel.pipeline.syncOperations.addHandler(handler, position: .before(self))

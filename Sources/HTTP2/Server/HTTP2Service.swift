@@ -80,7 +80,7 @@ private final class ServedSession: ServedConnection {
 
     func tick(now: NIODeadline) {
         connection?.tick(now: now)
-        session.restIfSilent()
+        session.releaseMemoryIfIdle()
     }
 
     func drain() {
