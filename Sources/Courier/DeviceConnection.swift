@@ -143,17 +143,17 @@ final class DeviceConnection: HTTP2Connection {
 
 // Writing to the device.
 extension DeviceConnection {
-    /// Writes a sending of the switchboard. ``flush()`` sends it.
-    func write(_ sending: Sending, on stream: StreamID) {
+    /// Writes an attempt of the switchboard. ``flush()`` sends it.
+    func write(_ attempt: DeliveryAttempt, on stream: StreamID) {
         guard let session, listening?.stream == stream else { return }
         // A deleted app has no name, so nothing is sent to it.
-        guard let app = courier.accounts.current.app(sending.destination.app) else {
-            return courier.switchboard.giveUp([sending.number], to: sending.destination.deviceKey)
+        guard let app = courier.accounts.current.app(attempt.destination.app) else {
+            return courier.switchboard.giveUp([attempt.number], to: attempt.destination.deviceKey)
         }
         lastWrite = second
         hasWritten = true
         session.write(
-            stream, NotificationLine.of(sending, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
+            stream, NotificationLine.of(attempt, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
     }
 
     /// Ends the stream after everything that was written to it.

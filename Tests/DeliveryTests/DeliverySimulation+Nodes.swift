@@ -50,8 +50,8 @@ extension DeliverySimulation {
         var lines: [DeviceKey: AttachedLine] = [:]
         var silents: DeviceLine.Silents
         /// When silent notifications were sent.
-        var silentSendings: [Destination: [Timestamp]] = [:]
-        /// The number of the newest sending to each device that this process knows of.
+        var silentAttempts: [Destination: [Timestamp]] = [:]
+        /// The number of the newest attempt to each device that this process knows of.
         var newestNumbers: [DeviceKey: UInt64] = [:]
         var threads: [Thread] = []
         var calls: [Call] = []
@@ -79,7 +79,7 @@ extension DeliverySimulation {
             origin = start.origin
             acceptances = start.acceptances
             silents = DeviceLine.Silents(start.limits.silentsPerApp)
-            silentSendings = [:]
+            silentAttempts = [:]
             lines = [:]
             newestNumbers = [:]
             threads = []
