@@ -72,7 +72,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
     var memory: LibraryMemory?
     /// The next look at whether anything came or went.
-    var restLook: Scheduled<Void>?
+    var idleCheck: Scheduled<Void>?
     var ignored = IgnoredBytes()
     /// How many open streams have the flag `answeredEarly`.
     var earlyAnswers = 0
@@ -103,7 +103,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     var earlyResets: [StreamID] = []
     /// Streams that are owed a `writable`.
     var writableStreams: [StreamID] = []
-    /// TLS's buffers, where the session is to have them rest with it.
+    /// TLS's buffers; nil if the session does not release their memory.
     package var buffers: TLSBuffers?
 
     // Going away
@@ -203,7 +203,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         isWritable = context.channel.isWritable
-        if configuration.rest != .never { memory = LibraryMemory() }
+        if configuration.idleMemory != .kept { memory = LibraryMemory() }
         guard let library = LibrarySession.make(role, configuration, owner: self, memory: memory) else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)
@@ -227,8 +227,8 @@ package final class HTTP2Session: ChannelInboundHandler {
         let application = application
         held = nil
         // It would hold the session, and with it the pages around it, until its time.
-        restLook?.cancel()
-        restLook = nil
+        idleCheck?.cancel()
+        idleCheck = nil
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         if let library { nghttp2_session_del(library) }
