@@ -42,8 +42,8 @@ package struct JournalEntry: Sendable {
         return true
     }
 
-    /// The events of one notification may come from several threads and out of order, so an earlier step must not replace a
-    /// later one.
+    /// The events of one notification may come from several threads and out of order, so an earlier step must not
+    /// replace a later one.
     private func mayBecome(_ outcome: RequestOutcome) -> Bool {
         switch facts.outcome {
         case .pending: true
