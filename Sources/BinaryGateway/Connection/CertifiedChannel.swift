@@ -70,7 +70,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 // MARK: - What the connection may do
 
 extension CertifiedChannel {
-    /// Reads again, if somebody wanted to while the connection was paused.
+    /// Resumes reading. If a read was requested during the pause, it happens now.
     func readIfWanted() {
         guard isReadHeld, connection?.isPaused != true else { return }
         isReadHeld = false
