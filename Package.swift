@@ -175,6 +175,8 @@ let package = Package(
                 hummingbird,
                 hummingbirdCore,
             ],
+            // The console, in the binary itself: no folder has to lie beside it.
+            resources: [.embedInCode("Console/Files")],
             swiftSettings: settings,
         ),
         .target(
@@ -346,19 +348,46 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
-        .testTarget(
-            name: "ServiceTests",
+        .target(
+            name: "ServiceTesting",
             dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway",
-                "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service", "APNSProvider",
-                "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioSSL, crypto,
-                x509, asn1, logging,
-                configuration,
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
+                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix, nioSSL,
+                crypto, x509, asn1, logging,
                 httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 grdb,
+            ],
+            path: "Tests/ServiceTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ProviderGatewayTests",
+            dependencies: [
+                "Rates", "Notifications", "Delivery", "HTTP2", "ProviderGateway", "Management", "Service",
+                "ServiceTesting", "CFaultyDisk", nioCore,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "CourierTests",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "Service", "ServiceTesting",
+                "APNSDevice", nioCore, crypto,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service",
+                "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting",
+                nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
+                configuration,
+                httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,
         ),

@@ -38,8 +38,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Which side of the connection this is.
     package let role: Role
     var state = State.idle
-    /// Whether libnghttp2 may have something to send, or be done: since it was last asked something was handed in, or a frame
-    /// has come that opens a window or closes a stream. DATA does neither, unless it ends its stream.
+    /// Whether libnghttp2 may have something to send, or may have finished. True if, since the last check, something
+    /// was submitted, or a frame came that opens a window or closes a stream. DATA does so only if it ends its stream.
     var hasNews = true
     /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
     var isReading = false
@@ -259,7 +259,8 @@ package final class HTTP2Session: ChannelInboundHandler {
         return result
     }
 
-    /// Begins the end: nothing more is read or told, and what is queued is written before the channel is closed.
+    /// Begins to close the session: it reads nothing more, calls the application no more, writes its queue and then
+    /// closes the channel.
     func beginClosing(_ reason: SessionEnd) {
         guard state == .active else { return }
         state = .closing
