@@ -262,7 +262,7 @@ private struct ServiceBuilder {
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            authority: authority,
+            tokenKeys: tokenKeys.keys, authority: authority,
             log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
