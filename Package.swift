@@ -346,6 +346,8 @@ let package = Package(
                 "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging,
             ],
+            // Tests in Python: see script/clients.
+            exclude: ["Clients"],
             swiftSettings: settings,
         ),
     ]

@@ -1,4 +1,3 @@
-import Logging
 package import NIOCore
 package import Rates
 
@@ -11,13 +10,22 @@ package final class AcceptedConnection {
     private let remote: SocketAddress?
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
-    private let logger: Logger
+    private let log: ConnectionLog
+    private let untrusted: UntrustedConnections
+    /// Its number among those that have not shown who they are.
+    private var untrustedNumber: UInt64?
     private var isReported = false
 
     /// - Throws: when the connection is one too many; the listener then closes it.
-    init(_ channel: any Channel, guardedBy guardian: ConnectGuard?, logger: Logger) throws {
+    init(
+        _ channel: any Channel,
+        guardedBy guardian: ConnectGuard?,
+        among untrusted: UntrustedConnections,
+        log: ConnectionLog,
+    ) throws {
         self.channel = channel
-        self.logger = logger
+        self.untrusted = untrusted
+        self.log = log
         remote = channel.remoteAddress
         guard let guardian, let address = PeerAddress(remote) else {
             (self.guardian, self.address) = (nil, nil)
@@ -33,6 +41,24 @@ package final class AcceptedConnection {
         channel.closeFuture.whenComplete { _ in guardian.closed(address) }
     }
 
+    /// Takes a place among the connections that have not shown yet who they are, until ``showedTrust()`` or the end. One that
+    /// comes over a Unix socket needs none.
+    /// - Parameter end: closes the connection if it still has not shown it. Called on any thread.
+    /// - Throws: when there is no place; the listener then closes the connection.
+    func awaitTrust(_ end: @escaping @Sendable () -> Void) throws {
+        guard address != nil else { return }
+        guard let number = untrusted.admit(at: .now(), end: end) else { return try refuse(.untrustedConnections) }
+        untrustedNumber = number
+        channel.closeFuture.whenComplete { [untrusted] _ in untrusted.remove(number) }
+    }
+
+    /// The client has shown who it is.
+    func showedTrust() {
+        guard let number = untrustedNumber else { return }
+        untrustedNumber = nil
+        untrusted.remove(number)
+    }
+
     private func refuse(_ limit: Limit) throws {
         struck(limit)
         throw TooManyConnections()
@@ -40,8 +66,8 @@ package final class AcceptedConnection {
 
     private struct TooManyConnections: Error {}
 
-    /// The client's address, without the port; empty if the system does not tell it.
-    package var peer: String { remote?.ipAddress ?? "" }
+    /// The client's address as the log has it; empty if the system does not tell it.
+    package var peer: String { remote?.host ?? "" }
 
     /// The client misbehaved: its further connects count double for a while.
     package func suspect() {
@@ -52,9 +78,9 @@ package final class AcceptedConnection {
     package func struck(_ limit: Limit) { guardian?.log?.struck(limit, peer: peer) }
 
     /// Logs what went wrong with the connection, once.
-    package func report(_ message: String, _ cause: String) {
+    package func report(_ message: String, _ cause: @autoclosure () -> String) {
         guard !isReported else { return }
         isReported = true
-        logger.info("\(message)", metadata: ["peer": .string(remote?.hostAndPort ?? ""), "cause": .string(cause)])
+        log.report(message, peer: remote, cause: cause)
     }
 }

@@ -31,6 +31,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     /// - Parameter tls: the context of the connection; nil for one without TLS.
     func install(_ choice: ServiceChoice<Service>, tls: (@Sendable () -> NIOSSLContext)?) throws {
         let pipeline = accepted.channel.pipeline.syncOperations
+        let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
+        try accepted.awaitTrust { handler.eventLoop.execute { handler.value.giveWay() } }
         guard let tls else {
             service = choice.service(named: nil)
             return try pipeline.addHandler(self)
@@ -71,6 +73,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     private func admit(_ certificates: [NIOSSLCertificate]) -> Bool {
         do {
             peer = try service?.admit(certificates.map { try $0.toDERBytes() })
+            if peer != nil { accepted.showedTrust() }
             return peer != nil
         } catch {
             accepted.report("A client certificate was refused", "\(error)")
@@ -150,7 +153,16 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 "\(timeout.nanoseconds / 1_000_000_000) s")
             return close()
         }
+        if served?.hasShownTrust == true { accepted.showedTrust() }
         served?.tick(now: now)
+    }
+
+    /// Another connection needs the place of this one among those that have not shown who they are. It may have shown it since
+    /// the last tick.
+    private func giveWay() {
+        guard served?.hasShownTrust != true else { return accepted.showedTrust() }
+        accepted.struck(.untrustedConnections)
+        accepted.channel.close(promise: nil)
     }
 
     func drain() {

@@ -54,6 +54,9 @@ package protocol ServedConnection: RegisteredConnection {
     /// Whether the client has begun to speak the protocol: until then the handshake's time limit counts.
     var hasBegun: Bool { get }
 
+    /// Whether the client has shown who it is, other than by a certificate.
+    var hasShownTrust: Bool { get }
+
     /// The channel is closed.
     /// - Returns: when nothing is left to do, which a listener that goes down waits for; nil for now.
     func ended() -> EventLoopFuture<Void>?
@@ -61,5 +64,7 @@ package protocol ServedConnection: RegisteredConnection {
 
 extension ServedConnection {
     package var hasBegun: Bool { true }
+    /// Services that ask for certificates alone, or bound what they let in by themselves.
+    package var hasShownTrust: Bool { true }
     package func ended() -> EventLoopFuture<Void>? { nil }
 }

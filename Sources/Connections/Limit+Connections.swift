@@ -9,5 +9,10 @@ extension Limit {
     /// ``ListenerLimits/handshakeTimeout``.
     package static let handshakeTimeout = Limit("handshake-timeout")
 
-    package static let ofConnections: [Limit] = [.openConnections, .openFiles, .handshakeTimeout]
+    /// ``ListenerLimits/untrustedConnections``.
+    package static let untrustedConnections = Limit("untrusted-connections")
+
+    package static let ofConnections: [Limit] = [
+        .openConnections, .openFiles, .handshakeTimeout, .untrustedConnections,
+    ]
 }

@@ -8,15 +8,7 @@ import Synchronization
 package final class LimitLog: Sendable {
     private let logger: Logger
     private let count: @Sendable (Limit) -> Void
-    private let states = Mutex<[Limit: State]>([:])
-
-    private struct State {
-        var bucket = RateBucket()
-        var suppressed = 0
-    }
-
-    /// Of each limit.
-    private static let rate = Rate(burst: 5, perSecond: 0.2)
+    private let rates = Mutex(LineRates<Limit>())
 
     /// - Parameter count: told each time, on whichever thread.
     package init(_ logger: Logger, count: @escaping @Sendable (Limit) -> Void = { _ in }) {
@@ -27,15 +19,7 @@ package final class LimitLog: Sendable {
     /// - Parameter peer: the address that it struck; nil where it was none's in particular.
     package func struck(_ limit: Limit, peer: String? = nil) {
         count(limit)
-        let now = NIODeadline.now().uptimeNanoseconds
-        let suppressed = states.withLock { states -> Int? in
-            var state = states[limit] ?? State()
-            let isLogged = state.bucket.admits(Self.rate, at: now)
-            let suppressed = state.suppressed
-            state.suppressed = isLogged ? 0 : suppressed + 1
-            states[limit] = state
-            return isLogged ? suppressed : nil
-        }
+        let suppressed = rates.withLock { $0.admit(limit, at: NIODeadline.now().uptimeNanoseconds) }
         guard let suppressed else { return }
         var metadata: Logger.Metadata = [
             "limit": .string(limit.rawValue), "not-logged-before": .stringConvertible(suppressed),

@@ -34,6 +34,8 @@ package final class Listener: Sendable {
     ) async throws -> Listener {
         var registries: [NIOLoopBound<ConnectionRegistry>] = []
         for eventLoop in group.makeIterator() { registries.append(try await ConnectionRegistry.make(on: eventLoop)) }
+        let log = ConnectionLog(logger)
+        let untrusted = UntrustedConnections(limit: limits.untrustedConnections, grace: limits.untrustedGrace)
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: limits.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -43,7 +45,7 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    let accepted = try AcceptedConnection(channel, guardedBy: connects, logger: logger)
+                    let accepted = try AcceptedConnection(channel, guardedBy: connects, among: untrusted, log: log)
                     try ConnectionHandler<Service>(
                         accepted, registry: registry.value, timeout: limits.handshakeTimeout
                     ).install(choice, tls: tls)

@@ -35,6 +35,14 @@ struct PeerAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
+    /// The address alone, in the one form that the log has: an IPv4 address in an IPv6 socket's clothes (RFC 4291, 2.5.5.2)
+    /// without them. Nil for what is no network address.
+    package var host: String? {
+        guard let text = ipAddress?.lowercased() else { return nil }
+        let mapped = "::ffff:"
+        return text.hasPrefix(mapped) && text.contains(".") ? String(text.dropFirst(mapped.count)) : text
+    }
+
     /// As people and commands write it; nil for what is no network address.
     package var hostAndPort: String? {
         guard let host = ipAddress, let port else { return nil }

@@ -102,6 +102,12 @@ package enum Files {
         return false
     }
 
+    /// How large a file is; nil if that cannot be seen.
+    package static func byteCount(of path: String) -> Int? {
+        var status = stat()
+        return systemStatus(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
     /// The names of what is in a folder.
     package static func names(in path: String) throws(StoreError) -> [String] {
         guard let folder = opendir(path) else { throw error("read", path) }
@@ -150,6 +156,19 @@ package enum Files {
         }
         bytes.removeLast(count - filled)
         return bytes
+    }
+
+    /// Copies a file for its owner alone, in the place of one that may be there.
+    package static func copy(_ path: String, to newPath: String) throws(StoreError) {
+        let source = try open(path, O_RDONLY)
+        try remove(newPath)
+        let target = try open(newPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        while true {
+            let bytes = try read(source, upTo: 1 << 18, of: path)
+            try write(bytes, to: target, of: newPath)
+            if bytes.count < 1 << 18 { break }
+        }
+        try sync(target, newPath)
     }
 
     package static func write(_ bytes: [UInt8], to file: Descriptor, of path: String) throws(StoreError) {

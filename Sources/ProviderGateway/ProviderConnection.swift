@@ -40,7 +40,7 @@ final class ProviderConnection: HTTP2Connection {
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
     /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
-    private var isOpen: Bool
+    private(set) var hasShownTrust: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
     /// The time since when the client has to acknowledge SETTINGS.
@@ -54,9 +54,9 @@ final class ProviderConnection: HTTP2Connection {
         self.gateway = gateway
         self.certificate = certificate
         hasCertificate = certificate != nil
-        isOpen = hasCertificate
+        hasShownTrust = hasCertificate
         eventLoop = channel.eventLoop
-        peer = channel.remoteAddress?.ipAddress ?? ""
+        peer = channel.remoteAddress?.host ?? ""
         number = gateway.watch?.observer.connectionOpened() ?? 0
         response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
@@ -112,7 +112,7 @@ final class ProviderConnection: HTTP2Connection {
         case .token(let token):
             guard wasLookedAt else { return }
             memory.bind(to: token)
-            isOpen = true
+            hasShownTrust = true
             session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.load.streams)
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
@@ -122,7 +122,7 @@ final class ProviderConnection: HTTP2Connection {
             case .unrelatedKeyIDInToken: return
             default: break
             }
-            isOpen = false
+            hasShownTrust = false
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
@@ -240,7 +240,7 @@ final class ProviderConnection: HTTP2Connection {
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
         let streams = gateway.load.look(at: now)
-        if isOpen { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
+        if hasShownTrust { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
         checkCertificate()
         checkSettings(now)
         if rehearsed != nil { endHanging(now) }

@@ -10,16 +10,21 @@ final class DatabaseFiles: Sendable {
     /// SQLite keeps the same files from the first transaction of a connection until the last connection is closed
     /// (https://www.sqlite.org/walformat.html, 1).
     private let files: [(path: String, identity: FileIdentity)]
+    private let logPath: String
     /// Once they were missing they are of no use any more: another process may have put others into their place, and used
     /// them.
     private let wereMissing = Atomic(false)
 
     /// - Parameter path: the database's, which has been read.
     init(of path: String) throws(StoreError) {
+        logPath = path + "-wal"
         files = try [path, path + "-wal", path + "-shm"].map { path throws(StoreError) in
             (path, try FileIdentity(of: path))
         }
     }
+
+    /// How large the write-ahead log is; 0 if that cannot be seen.
+    var logBytes: Int { Files.byteCount(of: logPath) ?? 0 }
 
     /// Why nothing can be stored; nil while the files are in their place.
     var trouble: StoreError? {

@@ -80,6 +80,35 @@ final class DatabaseFolder: Sendable {
         try Files.sync(descriptor, path)
     }
 
+    /// Looks whether a process that did not end cleanly left a write-ahead log of which something is lost.
+    /// - Parameter acceptsDamage: whether to go on without what is lost. The log is kept under another name.
+    /// - Returns: what is lost, in a sentence for a person; nil if nothing is.
+    func inspectLog(acceptsDamage: Bool) throws(StoreError) -> String? {
+        let log = databasePath + "-wal"
+        let lost: String
+        switch try WriteAheadLog.inspect(besides: databasePath) {
+        case .intact: return nil
+        case .damaged(let transactions):
+            lost = "\(log) is damaged: \(transactions) transactions behind the damage cannot be read."
+        case .unreadable: lost = "\(log) is damaged at its beginning, and nothing in it can be read."
+        case .missing:
+            lost =
+                "\(log) is missing, with everything newer than \(databasePath); the last service did not end cleanly."
+        }
+        guard acceptsDamage else {
+            throw StoreError(
+                .unreadable,
+                "\(lost) What was accepted is lost with it: restore a backup, or start once with --accept-damaged-log to go "
+                    + "on without it.")
+        }
+        if try Files.exists(log) {
+            let copy = log + ".damaged"
+            try Files.copy(log, to: copy)
+            return lost + " It is kept as \(copy)."
+        }
+        return lost
+    }
+
     // MARK: What is wrong
 
     /// What a person is told when the database could not be opened.

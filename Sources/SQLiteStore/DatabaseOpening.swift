@@ -12,9 +12,11 @@ enum DatabaseOpening {
     /// and the system caches the file as well.
     static let writerPageCache = 8 * 1024
     static let readerPageCache = 1024
-    /// In pages of 4 KiB: when the log is this long, it is copied into the database. Longer than SQLite's 1,000, so
-    /// that a page that changes often is copied less often; opening after a crash has 32 MiB to read.
-    static let checkpointPages = 8192
+    /// In pages of 4 KiB: when the log is this long, it is copied into the database. With the largest transaction
+    /// (``GroupCommit/maximumPages``) the log stays below ``maximumLogBytes``.
+    static let checkpointPages = 384
+    /// How large the log may be: what a damage of its file can take along, and what a start after a crash has to read.
+    static let maximumLogBytes = 4 << 20
 
     /// Makes a new database. It gets its name once it is complete, so that a database under that name is always one
     /// of ours.
@@ -60,6 +62,9 @@ enum DatabaseOpening {
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         try Schema.migrator.migrate(pool)
+        // What a crash left in the log goes into the database, and the log begins anew: `WriteAheadLog` relies on there being
+        // nothing of an earlier transaction behind its end. A full disk has no room for that, and can be read all the same.
+        try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         return pool
     }
 

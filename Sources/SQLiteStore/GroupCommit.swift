@@ -12,9 +12,15 @@ final class GroupCommit: Sendable {
     /// as long as a request can wait; with payloads of 5 KiB it is 80 MiB.
     static let defaultMaximumPendingItems = 16_384
 
+    /// How many pages of 4 KiB a transaction may write, as far as that can be told beforehand: together with what waits to
+    /// be copied into the database it bounds the write-ahead log. Some 300 notifications have room.
+    static let maximumPages = 600
+    /// What an item writes that is no large notification: a page of a table and one of an index.
+    static let pagesPerItem = 2
+
     private let pool: DatabasePool
     private let maximumPendingItems: Int
-    private let trouble: @Sendable () -> StoreError?
+    private let files: DatabaseFiles
     private let ended: @Sendable () -> Void
     private let state = Mutex(State())
 
@@ -24,6 +30,8 @@ final class GroupCommit: Sendable {
         /// A run of ``writeWaiting(_:)`` is scheduled or under way and will take what is waiting.
         var isWriting = false
         var isClosed = false
+        /// Above it the log is cut off.
+        var logLimit = DatabaseOpening.maximumLogBytes
         /// Wait for the run to end.
         var closing: [CheckedContinuation<Void, Never>] = []
         var statistics = Statistics()
@@ -38,23 +46,26 @@ final class GroupCommit: Sendable {
     /// What one caller wants written.
     private struct Job: Sendable {
         let items: Int
+        let pages: Int
+        /// Whether it is copied into the database before anybody is answered.
+        let isLasting: Bool
         /// Does the writing. What it returns makes it known and answers the caller, once the transaction is committed.
         let run: @Sendable (Database) throws(SQLiteFailure) -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
     /// - Parameters:
-    ///   - trouble: why nothing can be stored, although SQLite does not notice; nil if nothing speaks against it.
+    ///   - files: the database's; without them nothing can be stored, although SQLite does not notice.
     ///   - ended: called on the writer's thread at the end of each transaction, also of one that was rolled
     ///     back; what it has written was made known before.
     init(
         pool: DatabasePool,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
-        trouble: @escaping @Sendable () -> StoreError? = { nil },
+        files: DatabaseFiles,
         ended: @escaping @Sendable () -> Void = {},
     ) {
         self.pool = pool
-        self.trouble = trouble
+        self.files = files
         self.maximumPendingItems = maximumPendingItems
         self.ended = ended
     }
@@ -67,6 +78,7 @@ final class GroupCommit: Sendable {
     ///
     /// - Parameters:
     ///   - items: how many items are to be written.
+    ///   - isLasting: whether it is to be in the database's own file before anybody is answered, and not in the log alone.
     ///   - undoable: whether what `body` did before it threw must be undone where the transaction goes on.
     ///   - body: does it on the writer's thread, for the first `accepted` items, as many as there is room for. It may
     ///     be called again after its transaction was rolled back.
@@ -75,32 +87,54 @@ final class GroupCommit: Sendable {
     /// - Returns: What `committed` returned.
     func write<Written: Sendable, Answer: Sendable>(
         items: Int = 1,
+        isLasting: Bool = false,
         undoable: Bool,
         _ body: @escaping @Sendable (_ database: Database, _ accepted: Int) throws(SQLiteFailure) -> Written,
         committed: @escaping @Sendable (Written) -> Answer,
     ) async -> Result<Answer, StoreError> {
         await withCheckedContinuation { continuation in
-            enqueue(items: items) { accepted in
-                Job(
-                    items: accepted,
-                    run: { database throws(SQLiteFailure) in
-                        do throws(SQLiteFailure) {
-                            let written =
-                                undoable
-                                ? try Self.undoing(database) { database throws(SQLiteFailure) in
-                                    try body(database, accepted)
-                                }
-                                : try body(database, accepted)
-                            return { continuation.resume(returning: .success(committed(written))) }
-                        } catch  where !error.endsTransaction {
-                            return { continuation.resume(returning: .failure(error.storeError)) }
-                        }
-                    },
-                    fail: { continuation.resume(returning: .failure($0)) },
-                )
-            } refuse: { error in
-                continuation.resume(returning: .failure(error))
-            }
+            hand(
+                items: items, pages: items * Self.pagesPerItem, isLasting: isLasting, undoable: undoable, body,
+                committed: committed
+            ) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The same without waiting: what one caller hands in one after the other is written in that order.
+    /// - Parameters:
+    ///   - pages: how many pages it writes at most, about.
+    ///   - answer: called once.
+    func hand<Written: Sendable, Answer: Sendable>(
+        items: Int,
+        pages: Int,
+        isLasting: Bool = false,
+        undoable: Bool,
+        _ body: @escaping @Sendable (_ database: Database, _ accepted: Int) throws(SQLiteFailure) -> Written,
+        committed: @escaping @Sendable (Written) -> Answer,
+        answer: @escaping @Sendable (Result<Answer, StoreError>) -> Void,
+    ) {
+        enqueue(items: items) { accepted in
+            Job(
+                items: accepted,
+                pages: pages,
+                isLasting: isLasting,
+                run: { database throws(SQLiteFailure) in
+                    do throws(SQLiteFailure) {
+                        let written =
+                            undoable
+                            ? try Self.undoing(database) { database throws(SQLiteFailure) in
+                                try body(database, accepted)
+                            }
+                            : try body(database, accepted)
+                        return { answer(.success(committed(written))) }
+                    } catch  where !error.endsTransaction {
+                        return { answer(.failure(error.storeError)) }
+                    }
+                },
+                fail: { answer(.failure($0)) },
+            )
+        } refuse: { error in
+            answer(.failure(error))
         }
     }
 
@@ -142,11 +176,17 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The next group: all that is waiting; nil where nothing is, which ends the run.
+    /// The next group: what is waiting, as far as one transaction may take; nil where nothing is, which ends the run.
     private func nextGroup() -> [Job]? {
         let (group, closing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
-            let group = state.waiting
-            state.waiting = []
+            var (count, pages) = (0, 0)
+            for job in state.waiting {
+                pages += job.pages
+                guard count == 0 || pages <= Self.maximumPages else { break }
+                count += 1
+            }
+            let group = Array(state.waiting.prefix(count))
+            state.waiting.removeFirst(count)
             guard group.isEmpty else { return (group, []) }
             state.isWriting = false
             defer { state.closing = [] }
@@ -219,12 +259,27 @@ final class GroupCommit: Sendable {
         }
         // It came into being meanwhile: what was written now is in a file that nobody opens again.
         try checkTrouble()
+        if jobs.contains(where: \.isLasting) {
+            // What the log has is on the disk already; a reader in the way delays the copy to the next one.
+            _ = try? database.checkpoint(.full)
+        }
         leave(jobs, committed: true)
         for answer in answers { answer() }
+        boundLog(database)
+    }
+
+    /// SQLite begins the log anew when all of it is in the database and nobody reads it. Readers that follow each other
+    /// without a gap would let it grow without end, so beyond its limit they have to wait.
+    private func boundLog(_ database: Database) {
+        let bytes = files.logBytes
+        guard bytes > state.withLock({ $0.logLimit }) else { return }
+        let isCut = (try? database.checkpoint(.truncate)) != nil
+        // Somebody else reads, a person with `sqlite3` for one: waiting for that after each transaction would be a standstill.
+        state.withLock { $0.logLimit = isCut ? DatabaseOpening.maximumLogBytes : bytes * 2 }
     }
 
     private func checkTrouble() throws(CommitFailure) {
-        if let error = trouble() { throw CommitFailure(storeError: error, isFull: false) }
+        if let error = files.trouble { throw CommitFailure(storeError: error, isFull: false) }
     }
 
     private struct CommitFailure: Error {

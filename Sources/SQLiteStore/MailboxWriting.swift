@@ -85,6 +85,14 @@ struct MailboxWriting {
     }
 }
 
+extension MailboxWriting {
+    /// How many pages of 4 KiB an entry writes, about: one of the table, one of the index, and those of a payload that has
+    /// no room beside the rest of its row.
+    static func pages(of entry: MailboxEntry) -> Int {
+        GroupCommit.pagesPerItem + (entry.notification.payload.json.count + 3500) / 4096
+    }
+}
+
 // MARK: - The order
 
 extension MailboxWriting {

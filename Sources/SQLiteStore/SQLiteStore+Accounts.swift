@@ -10,7 +10,8 @@ extension SQLiteStore: Accounts {
 
     package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         let feed = accounts
-        return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Application in
+        return try await commits.write(isLasting: true, undoable: true) {
+            database, _ throws(SQLiteFailure) -> Application in
             let present = UInt64(clamping: try Self.meta(.accountsVersion, in: database))
             guard let snapshot = feed.snapshot(version: present), version == nil || version == present else {
                 return .refused(.accountsHaveChanged)

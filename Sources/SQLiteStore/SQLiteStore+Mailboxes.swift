@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 package import Notifications
+import Synchronization
 
 import struct Foundation.Data
 
@@ -8,37 +9,69 @@ extension SQLiteStore: Mailboxes {
     package var isShared: Bool { false }
 
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
-        guard !entries.isEmpty else { return [] }
         let (versions, journal, writing) = (mailboxVersions, journal, writing)
-        let outcome = await commits.write(items: entries.count, undoable: false) {
-            database, accepted throws(SQLiteFailure) in
-            let taken = versions.take(accepted)
-            if let reservation = taken.reservation {
-                try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
+        return await inParts(entries, pages: MailboxWriting.pages(of:)) { [commits] part, pages, answer in
+            commits.hand(items: part.count, pages: pages, undoable: false) {
+                database, accepted throws(SQLiteFailure) in
+                let taken = versions.take(accepted)
+                if let reservation = taken.reservation {
+                    try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
+                }
+                let entries = part.prefix(accepted)
+                let registrations = writing.registrations(of: entries.map(\.destination))
+                var mailboxes = try MailboxWriting(database)
+                let results = try mailboxes.store(
+                    entries, of: registrations, firstVersion: taken.first, now: journal.now)
+                return (results, mailboxes.ended, taken.reservation)
+            } committed: { results, ended, reservation in
+                if let reservation { versions.committed(reservation) }
+                journal.record(ended)
+                return results
+            } answer: {
+                answer(Self.results($0, of: part.count))
             }
-            let entries = entries.prefix(accepted)
-            let registrations = writing.registrations(of: entries.map(\.destination))
-            var mailboxes = try MailboxWriting(database)
-            let results = try mailboxes.store(
-                entries, of: registrations, firstVersion: taken.first, now: journal.now)
-            return (results, mailboxes.ended, taken.reservation)
-        } committed: { results, ended, reservation in
-            if let reservation { versions.committed(reservation) }
-            journal.record(ended)
-            return results
         }
-        return Self.results(outcome, of: entries.count)
     }
 
     package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
-        guard !references.isEmpty else { return [] }
-        let outcome = await commits.write(items: references.count, undoable: false) {
-            database, accepted throws(SQLiteFailure) in
-            try Self.remove(references.prefix(accepted), in: database)
-        } committed: {
-            $0
+        await inParts(references, pages: { _ in GroupCommit.pagesPerItem }) { [commits] part, pages, answer in
+            commits.hand(items: part.count, pages: pages, undoable: false) {
+                database, accepted throws(SQLiteFailure) in
+                try Self.remove(part.prefix(accepted), in: database)
+            } committed: {
+                $0
+            } answer: {
+                answer(Self.results($0, of: part.count))
+            }
         }
-        return Self.results(outcome, of: references.count)
+    }
+
+    /// Hands a batch in as so many parts that each fits into one transaction, in their order, and gathers the results.
+    private func inParts<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        pages: (Item) -> Int,
+        hand: (
+            _ part: ArraySlice<Item>, _ pages: Int, _ answer: @escaping @Sendable ([Result<Value, StoreError>]) -> Void
+        ) -> Void,
+    ) async -> [Result<Value, StoreError>] {
+        var parts: [(range: Range<Int>, pages: Int)] = []
+        for index in items.indices {
+            let pages = pages(items[index])
+            if let last = parts.last, last.pages + pages <= GroupCommit.maximumPages {
+                parts[parts.count - 1] = (last.range.lowerBound..<index + 1, last.pages + pages)
+            } else {
+                parts.append((index..<index + 1, pages))
+            }
+        }
+        guard !parts.isEmpty else { return [] }
+        let gathered = GatheredResults<Result<Value, StoreError>>(parts: parts.count)
+        return await withCheckedContinuation { continuation in
+            for (number, part) in parts.enumerated() {
+                hand(items[part.range], part.pages) { results in
+                    if let all = gathered.add(results, of: number) { continuation.resume(returning: all) }
+                }
+            }
+        }
     }
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
@@ -68,6 +101,22 @@ extension SQLiteStore: Mailboxes {
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         try await read { database throws(SQLiteFailure) in
             try Self.entries(of: device, in: database)
+        }
+    }
+}
+
+/// The results of a batch's parts, which come one after the other.
+private final class GatheredResults<Item: Sendable>: Sendable {
+    private let parts: Mutex<(results: [[Item]], missing: Int)>
+
+    init(parts: Int) { self.parts = Mutex((Array(repeating: [], count: parts), parts)) }
+
+    /// - Returns: all, once the last has come.
+    func add(_ items: [Item], of part: Int) -> [Item]? {
+        parts.withLock { parts in
+            parts.results[part] = items
+            parts.missing -= 1
+            return parts.missing == 0 ? Array(parts.results.joined()) : nil
         }
     }
 }

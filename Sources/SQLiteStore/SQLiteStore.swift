@@ -32,6 +32,8 @@ package final class SQLiteStore: Sendable {
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
+    /// What was lost before it was opened, and accepted as lost; nil if nothing was.
+    package let loss: String?
     let openReads = OpenReads()
 
     /// Opens the store in a folder, which is created with everything in it where it is not there.
@@ -39,6 +41,7 @@ package final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - path: the folder's.
     ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    ///   - acceptsDamage: whether to open a database of whose write-ahead log something is lost: see ``loss``.
     ///   - clock: tells the time, in milliseconds since 1970.
     /// - Throws: ``StoreError/Code/unreadable`` where there is something that is not a database of ours, one of a newer
     ///   version or a damaged one, ``StoreError/Code/unavailable`` where the folder cannot be used or another process
@@ -46,11 +49,13 @@ package final class SQLiteStore: Sendable {
     package static func open(
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),
+        acceptsDamage: Bool = false,
         clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
     ) async throws(StoreError) -> SQLiteStore {
         try await open(
             folder: path,
             maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
+            acceptsDamage: acceptsDamage,
             journal: MailboxJournal(log: log, clock: clock),
         )
     }
@@ -58,6 +63,7 @@ package final class SQLiteStore: Sendable {
     static func open(
         folder path: String,
         maximumPendingItems: Int,
+        acceptsDamage: Bool = false,
         maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
@@ -69,6 +75,7 @@ package final class SQLiteStore: Sendable {
                         try SQLiteStore(
                             folder: path,
                             maximumPendingItems: maximumPendingItems,
+                            acceptsDamage: acceptsDamage,
                             maximumFeedbackEntries: maximumFeedbackEntries,
                             journal: journal,
                         )
@@ -81,13 +88,19 @@ package final class SQLiteStore: Sendable {
     private init(
         folder path: String,
         maximumPendingItems: Int,
+        acceptsDamage: Bool,
         maximumFeedbackEntries: Int64,
         journal: MailboxJournal,
     ) throws(StoreError) {
         self.maximumFeedbackEntries = maximumFeedbackEntries
         self.journal = journal
         folder = try DatabaseFolder(path: path, file: Self.fileName)
-        if try !folder.hasDatabase() { try DatabaseOpening.create(in: folder) }
+        if try folder.hasDatabase() {
+            loss = try folder.inspectLog(acceptsDamage: acceptsDamage)
+        } else {
+            loss = nil
+            try DatabaseOpening.create(in: folder)
+        }
         pool = try DatabaseOpening.open(in: folder)
         secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
         do {
@@ -106,7 +119,7 @@ package final class SQLiteStore: Sendable {
         let writing = RegistrationsInWriting(registrations)
         self.writing = writing
         commits = GroupCommit(
-            pool: pool, maximumPendingItems: maximumPendingItems, trouble: { files.trouble },
+            pool: pool, maximumPendingItems: maximumPendingItems, files: files,
             ended: { writing.transactionEnded() })
     }
 

@@ -87,7 +87,8 @@ extension CarillonService {
         let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
-        let store = try await settings.store.open(in: folder, log: log, clock: clock)
+        let store = try await settings.store.open(
+            in: folder, log: log, acceptsDamage: settings.acceptsDamagedLog, clock: clock, logger: logger)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(

@@ -53,6 +53,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
+    @Flag(
+        name: .customLong("accept-damaged-log"),
+        help: "Start although accepted notifications are lost in a damaged write-ahead log, which is kept aside.")
+    var acceptDamagedLog = false
+
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
     var config: String?
 
@@ -102,6 +107,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports
+        settings.acceptsDamagedLog = acceptDamagedLog
         settings.clock = clock ?? settings.clock
         settings.socketPath = socket ?? settings.socketPath
         if let journal { try settings.setJournal(journal) }

@@ -159,6 +159,25 @@ import Testing
         }
     }
 
+    @Test func `A service that was set up anew ends the run, because it does not know the device`() async throws {
+        let file = NSTemporaryDirectory() + "authority-\(UUID().uuidString).pem"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(.hang)) { before in
+            try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
+                try FileManager.default.copyItem(atPath: before.address.authorityFile, toPath: file)
+                var address = courier.address
+                address.authorityFile = file
+                let device = try Device(before.identity, at: address, delegate: delegate)
+                try Data(contentsOf: URL(fileURLWithPath: courier.address.authorityFile))
+                    .write(to: URL(fileURLWithPath: file))
+                let error = await #expect(throws: DeviceError.self) { try await device.run() }
+                #expect(error?.code == .identityRefused)
+                #expect(error?.cause.contains("set up anew") == true)
+            }
+        }
+    }
+
     @Test func `Nobody listens there`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in

@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    /// However long what is open might have.
+    @Test func withNothingConnectedItWaitsForNothing() async throws {
+        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_SHUTDOWN_TIMEOUT": "3600"]) { service in
+            let token = try await service.register("com.example.app", on: try await service.activate())
+            #expect(try await service.send(alert: "x", to: token).status == 200)
+            let finished = await service.stop()
+            #expect(finished.status == 0)
+        }
+    }
+
     @Test func underLoadEveryRequestIsAnsweredOrItsConnectionWasToldWhy() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
             let token = try await service.register("com.example.app", on: try await service.activate())

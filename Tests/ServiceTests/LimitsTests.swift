@@ -45,6 +45,26 @@ struct LimitsTests {
         }
     }
 
+    @Test func `Of the connections that show no trust the oldest goes, and one that has shown it stays`() async throws {
+        try await TestService.run {
+            $0.listener.untrustedConnections = 3
+            $0.listener.untrustedGrace = .zero
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let (silent, trusted) = (try await test.connectProvider(), try await test.connectProvider())
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            #expect(try await trusted.send(headers).status == 200)
+            // The last of them takes the place of the first.
+            var others: [WireClient] = []
+            for _ in 0..<4 { others.append(try await test.connectProvider()) }
+            _ = try await silent.goAways()
+            _ = try await others[0].goAways()
+            #expect(try await trusted.send(headers).status == 200)
+            #expect(try await others[3].send(headers).status == 200)
+            for client in others + [trusted] { await client.close() }
+        }
+    }
+
     @Test func `A provider token is the same however the header writes what stands before it`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()

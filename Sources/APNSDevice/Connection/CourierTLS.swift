@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOSSL
 
@@ -8,6 +9,7 @@ import NIOSSL
 package final class CourierTLS: Sendable {
     let courier: CourierAddress
     let context: NIOSSLContext
+    private let authority: [UInt8]
 
     /// Reads the authority's certificate.
     /// - Throws: ``DeviceError/Code/badAuthority`` if it cannot be read.
@@ -20,7 +22,8 @@ package final class CourierTLS: Sendable {
         // then.
         configuration.shutdownTimeout = .seconds(1)
         do {
-            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(courier.authorityFile))
+            authority = Array(try Data(contentsOf: URL(fileURLWithPath: courier.authorityFile)))
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(authority))
             configuration.sslContextCallback = { _, promise in
                 promise.succeed(CredentialsHandler.takeCurrent()?.override ?? NIOSSLContextConfigurationOverride())
             }
@@ -29,5 +32,12 @@ package final class CourierTLS: Sendable {
             throw DeviceError(
                 .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(error)")
         }
+    }
+
+    /// Whether the authority's file holds another certificate than when it was read: the service was set up anew, and the
+    /// identities that the old one issued are of no use.
+    var isReplaced: Bool {
+        guard let now = FileManager.default.contents(atPath: courier.authorityFile) else { return false }
+        return !now.elementsEqual(authority)
     }
 }

@@ -158,8 +158,14 @@ extension DeviceLink: CourierConnection.Owner {
         delegate.stateChanged(to: .disconnected(error, retryIn: .nanoseconds(delay.nanoseconds)))
     }
 
-    /// Adds a hint if this device's clock may be the cause.
+    /// Says more of the cause if the authority was replaced, or if this device's clock may be wrong.
     private func explained(_ error: DeviceError) -> DeviceError {
+        if error.code == .courierNotTrusted, tls.isReplaced {
+            return DeviceError(
+                .identityRefused,
+                "The service was set up anew: \(courier.authorityFile) has another authority than before. Activate the device again."
+            )
+        }
         guard error.code == .identityRefused || error.code == .courierNotTrusted,
             let hint = credentials?.validity?.clockHint(at: configuration.now())
         else { return error }

@@ -42,6 +42,9 @@ package protocol HTTP2Connection: HTTP2Application {
     /// The peer did what no honest one does: its further connects count double for a while.
     var isSuspect: Bool { get }
 
+    /// Whether the client has shown who it is, other than by a certificate.
+    var hasShownTrust: Bool { get }
+
     /// The service goes down: what is open is finished, nothing new is taken. On the connection's event loop.
     func drain()
 
@@ -52,6 +55,7 @@ package protocol HTTP2Connection: HTTP2Application {
 
 extension HTTP2Connection {
     package var isSuspect: Bool { false }
+    package var hasShownTrust: Bool { false }
     package func abandon() {}
 }
 
@@ -77,6 +81,7 @@ private final class ServedSession: ServedConnection {
     }
 
     var hasBegun: Bool { session.hasReceivedPreface }
+    var hasShownTrust: Bool { connection?.hasShownTrust ?? false }
 
     func tick(now: NIODeadline) {
         connection?.tick(now: now)

@@ -151,7 +151,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     package var isActive: Bool { state == .active }
 
     /// The peer's address, without the port; nil once the channel is gone.
-    package var peerAddress: String? { context?.channel.remoteAddress?.ipAddress }
+    package var peerAddress: String? { context?.channel.remoteAddress?.host }
 
     // MARK: ChannelInboundHandler
 

@@ -37,7 +37,10 @@ enum ManagementSchemas {
         "App",
         [
             .required("bundleID", bundleID), .required("teamID", team),
-            .required("topics", .array(text), "Every topic that reaches the app."),
+            .required(
+                "topics", .array(text),
+                "Those that a certificate for the app has. A provider token may also send to the topics of other push types."
+            ),
         ])
 
     // MARK: Keys

@@ -63,7 +63,7 @@ extension ManagementAPI {
         ManagementMessages.App(
             bundleID: app.bundleID.rawValue,
             teamID: app.team.rawValue,
-            topics: TopicKind.allCases.map { app.bundleID.topic($0) },
+            topics: app.bundleID.certificateTopics,
         )
     }
 }

@@ -83,6 +83,12 @@ package struct LimitSetting: Sendable {
             $0.providerConnects.open = Int($1)
             $0.courierConnects.open = Int($1)
         },
+        LimitSetting(
+            "untrusted-connections", "open connections of one listener without a certificate or provider token",
+            16...1_000_000
+        ) {
+            $0.listener.untrustedConnections = Int($1)
+        },
         LimitSetting("concurrent-streams", "open requests on one provider connection", 1...100_000) {
             $0.provider.concurrentStreams = Int($1)
         },

@@ -39,6 +39,9 @@ package struct Settings: Sendable {
     /// How many bytes a device token has.
     package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
+    /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
+    /// option of the command sets it: nobody should have it set for every start.
+    package var acceptsDamagedLog = false
     /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
     /// The listeners' certificate, where somebody brings one; nil for one of the service's own authority.

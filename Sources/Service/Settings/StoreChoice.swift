@@ -1,4 +1,5 @@
 import Delivery
+import Logging
 import MemoryStore
 import SQLiteStore
 
@@ -23,17 +24,27 @@ package enum StoreChoice: Sendable, Hashable {
     }
 
     /// Opens the store.
-    /// - Parameter log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    /// - Parameters:
+    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    ///   - acceptsDamage: whether to go on without what a damaged write-ahead log has lost.
     func open(
         in folder: DataFolder,
         log: any DeliveryLog,
+        acceptsDamage: Bool,
         clock: ServiceClock,
+        logger: Logger,
     ) async throws(ServiceError) -> any Store {
         switch self {
         case .memory: return MemoryStore(log: log, clock: { clock.time })
         case .sqlite:
             do {
-                return try await SQLiteStore.open(folder: folder.path, log: log, clock: { clock.time })
+                let store = try await SQLiteStore.open(
+                    folder: folder.path, log: log, acceptsDamage: acceptsDamage,
+                    clock: { clock.time })
+                if let loss = store.loss {
+                    logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
+                }
+                return store
             } catch {
                 throw ServiceError(.store, error.cause)
             }

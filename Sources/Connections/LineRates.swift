@@ -1,0 +1,26 @@
+import Rates
+
+/// How often each kind of line may be logged: the first times each, and then once in a while with how many there were in
+/// between. What strangers can cause must not fill the log.
+struct LineRates<Kind: Hashable & Sendable>: Sendable {
+    private struct State {
+        var bucket = RateBucket()
+        var suppressed = 0
+    }
+
+    /// Of each kind.
+    private static var rate: Rate { Rate(burst: 5, perSecond: 0.2) }
+
+    private var states: [Kind: State] = [:]
+
+    /// - Parameter now: in nanoseconds.
+    /// - Returns: how many lines were left out before this one; nil if this one is left out too.
+    mutating func admit(_ kind: Kind, at now: UInt64) -> Int? {
+        var state = states[kind] ?? State()
+        let isLogged = state.bucket.admits(Self.rate, at: now)
+        let suppressed = state.suppressed
+        state.suppressed = isLogged ? 0 : suppressed + 1
+        states[kind] = state
+        return isLogged ? suppressed : nil
+    }
+}

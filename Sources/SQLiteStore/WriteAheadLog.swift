@@ -1,0 +1,136 @@
+import Delivery
+import PrivateFiles
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A write-ahead log as a process left it that did not end cleanly, read before SQLite opens it
+/// (https://www.sqlite.org/fileformat2.html, 4).
+///
+/// SQLite takes what comes before the first frame with a wrong checksum, and forgets the rest without a word: after a crash
+/// that is the transaction that was being written. But a few bits that the disk got wrong look just the same, and may be
+/// far from the end. The service writes one transaction after the other, each with an fsync (`synchronous=FULL`). So
+/// behind the first frame with a wrong checksum a crash or a power cut leaves at most one frame that ends a transaction; if
+/// there are more, transactions are lost that were answered.
+enum WriteAheadLog {
+    enum Finding: Sendable, Equatable {
+        case intact
+        /// So many transactions end behind the damage.
+        case damaged(transactions: Int)
+        /// Its header is wrong, so nothing in it can be read.
+        case unreadable
+        /// There is none, although there is its index, which SQLite removes first.
+        case missing
+    }
+
+    /// - Parameter path: the database's.
+    static func inspect(besides path: String) throws(StoreError) -> Finding {
+        let log = path + "-wal"
+        guard try Files.exists(log) else { return try Files.exists(path + "-shm") ? .missing : .intact }
+        let file = try Files.open(log, O_RDONLY)
+        let header = try Files.read(file, upTo: WriteAheadLogFrames.headerByteCount, of: log)
+        guard var frames = WriteAheadLogFrames(header: header) else {
+            // The header is synchronised before anything is written behind it, so without a frame nothing is lost.
+            let rest = try Files.read(file, upTo: WriteAheadLogFrames.smallestFrameByteCount, of: log)
+            return rest.count < WriteAheadLogFrames.smallestFrameByteCount ? .intact : .unreadable
+        }
+        while true {
+            let bytes = try Files.read(file, upTo: frames.frameByteCount * framesPerRead, of: log)
+            frames.take(bytes)
+            if bytes.count < frames.frameByteCount * framesPerRead { break }
+        }
+        return frames.lostTransactions > 1 ? .damaged(transactions: frames.lostTransactions) : .intact
+    }
+
+    /// A quarter of a MiB at a time.
+    private static let framesPerRead = 64
+}
+
+/// Walks over the frames of a log, and counts the transactions that end behind the first one that is wrong.
+struct WriteAheadLogFrames {
+    static let headerByteCount = 32
+    private static let frameHeaderByteCount = 24
+    private static let pages = 512...65_536
+    static let smallestFrameByteCount = frameHeaderByteCount + pages.lowerBound
+
+    let frameByteCount: Int
+    /// How many transactions end behind the first frame that is wrong.
+    private(set) var lostTransactions = 0
+
+    private let salt: ArraySlice<UInt8>
+    private var sum: Checksum
+    private var isSound = true
+
+    /// - Returns: nil where the bytes are no header of a log.
+    init?(header: [UInt8]) {
+        guard header.count == Self.headerByteCount else { return nil }
+        let magic = header.bigEndian(at: 0)
+        // The last bit says in which order the checksum takes the bytes of a number.
+        guard magic & ~1 == 0x377f_0682, header.bigEndian(at: 4) == 3_007_000,
+            let page = Int(exactly: header.bigEndian(at: 8)), Self.pages.contains(page), page & (page - 1) == 0
+        else { return nil }
+        sum = Checksum(isBigEndian: magic & 1 == 1)
+        sum.add(header[0..<24])
+        guard sum.first == header.bigEndian(at: 24), sum.second == header.bigEndian(at: 28) else { return nil }
+        frameByteCount = Self.frameHeaderByteCount + page
+        salt = header[16..<24]
+    }
+
+    /// - Parameter bytes: the next frames; less than a whole one is the end of the file.
+    mutating func take(_ bytes: [UInt8]) {
+        var start = 0
+        while bytes.count - start >= frameByteCount {
+            take(bytes[start..<start + frameByteCount])
+            start += frameByteCount
+        }
+    }
+
+    private mutating func take(_ frame: ArraySlice<UInt8>) {
+        let start = frame.startIndex
+        // Frames of an earlier use of the file have another salt.
+        let isOfThisUse = frame[start + 8..<start + 16].elementsEqual(salt)
+        if isSound {
+            sum.add(frame[start..<start + 8])
+            sum.add(frame[(start + Self.frameHeaderByteCount)...])
+            isSound =
+                isOfThisUse && sum.first == frame.bigEndian(at: start + 16)
+                && sum.second == frame.bigEndian(at: start + 20)
+        }
+        // The size of the database, which only the frame has that ends a transaction.
+        if !isSound, isOfThisUse, frame.bigEndian(at: start + 4) != 0 { lostTransactions += 1 }
+    }
+
+    /// https://www.sqlite.org/fileformat2.html, 4.2.
+    private struct Checksum {
+        let isBigEndian: Bool
+        var first: UInt32 = 0
+        var second: UInt32 = 0
+
+        init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+        /// - Parameter bytes: a multiple of eight.
+        mutating func add(_ bytes: ArraySlice<UInt8>) {
+            var (first, second) = (first, second)
+            bytes.withUnsafeBytes { bytes in
+                for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
+                    let one = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                    let two = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+                    first &+= (isBigEndian ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ second
+                    second &+= (isBigEndian ? UInt32(bigEndian: two) : UInt32(littleEndian: two)) &+ first
+                }
+            }
+            (self.first, self.second) = (first, second)
+        }
+    }
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+    fileprivate func bigEndian(at index: Int) -> UInt32 {
+        self[index..<index + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

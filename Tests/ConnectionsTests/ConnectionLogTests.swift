@@ -1,0 +1,63 @@
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import Connections
+
+@Suite struct ConnectionLogTests {
+    /// Keeps what is logged.
+    private final class Lines: LogHandler {
+        private let lines = Mutex<[Logger.Metadata]>([])
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .info }
+            set {}
+        }
+        var all: [Logger.Metadata] { lines.withLock { $0 } }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) { lines.withLock { $0.append(event.metadata ?? [:]) } }
+    }
+
+    @Test func whatStrangersCauseIsLoggedNowAndThen() {
+        let lines = Lines()
+        let log = ConnectionLog(Logger(label: "test") { _ in lines })
+        let causes = Mutex(0)
+        for _ in 0..<1000 {
+            log.report("A TLS handshake failed", peer: nil) {
+                causes.withLock { $0 += 1 }
+                return String(repeating: "x", count: 10_000)
+            }
+        }
+        // Another kind of line has a number of its own.
+        log.report("A client certificate was refused", peer: nil) { "" }
+        // Five of the one, one of the other; a slow machine may see a few more.
+        #expect((6..<500).contains(lines.all.count))
+        #expect(causes.withLock { $0 } == lines.all.count - 1)
+        #expect(lines.all.allSatisfy { "\($0["cause"] ?? "")".utf8.count <= 500 })
+    }
+
+    @Test func linesThatWereLeftOutAreCounted() {
+        var rates = LineRates<String>()
+        let second: UInt64 = 1_000_000_000
+        for _ in 0..<5 { #expect(rates.admit("a", at: second) == 0) }
+        for _ in 0..<100 { #expect(rates.admit("a", at: second) == nil) }
+        #expect(rates.admit("b", at: second) == 0)
+        #expect(rates.admit("a", at: 6 * second) == 100)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("2001:db8::A", "2001:db8::a"), ("::1", "::1"),
+    ])
+    func anAddressHasOneForm(_ address: String, _ form: String) throws {
+        #expect(try SocketAddress(ipAddress: address, port: 1234).host == form)
+    }
+}

@@ -1,0 +1,91 @@
+"""What clients that nobody here wrote hear of the service: all of it as from APNs."""
+
+import threading
+import time
+
+import clients
+import pytest
+from service import Account, Gate, Service
+
+
+@pytest.fixture(params=clients.ALL, ids=lambda client: client.__name__)
+def client(request, account):
+    client = request.param(account)
+    yield client
+    client.close()
+
+
+def test_a_notification_is_delivered(client, account):
+    (answer,) = client.send(account.device_token, "Your order is ready ☕")
+    assert answer.reason is None
+    (request,) = account.wait(1, outcome="delivered")
+    assert request["payload"]["aps"]["alert"] in ("Your order is ready ☕", {"body": "Your order is ready ☕"})
+    # pyapns_client does not tell the identifier.
+    assert answer.apns_id in (request["apnsID"], None)
+
+
+def test_two_hundred_at_once(client, account):
+    answers = client.send(account.device_token, "Hello", count=200)
+    assert [answer.reason for answer in answers] == [None] * 200
+    requests = account.wait(200, outcome="delivered")
+    assert len({request["apnsID"] for request in requests}) == 200
+
+
+def test_a_reason_becomes_the_clients_own_error(client, account):
+    (bad,) = client.send("00" * 32, "Hello")
+    assert (bad.reason, bad.status) in [("BadDeviceToken", 400), ("BadDeviceToken", None)]
+    account.behave(kind="removed")
+    (gone,) = client.send(account.device_token, "Hello")
+    assert (gone.reason, gone.status) in [("Unregistered", 410), ("Unregistered", None)]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in clients.ALL if kind.takes_certificates])
+def test_a_certificate_is_enough(kind, account):
+    client = kind(account, certificate=True)
+    (answer,) = client.send(account.device_token, "Hello")
+    client.close()
+    assert answer.reason is None
+    (request,) = account.wait(1, outcome="delivered")
+    assert "certificate" in request and "keyID" not in request
+
+
+@pytest.mark.parametrize("kind", clients.ALL)
+def test_a_client_comes_through_a_restart(kind, tmp_path):
+    service = Service(tmp_path / "data")
+    gate = Gate(service.port())
+    account = Account(service, tmp_path, port=gate.port)
+    # Virtual devices do not survive a restart.
+    token = service.register_device(account.bundle_id, tmp_path / "phone.pem")
+    client = kind(account)
+    deadline = time.monotonic() + 60
+
+    def send_until_accepted():
+        while True:
+            assert time.monotonic() < deadline
+            try:
+                (answer,) = client.send(token, "Hello")
+            except Exception:
+                # Refused or broken off, and its own attempts are used up: it leaves that to its caller.
+                continue
+            if answer.reason is None:
+                return
+            assert answer.reason in ("ServiceUnavailable", "Shutdown")
+
+    def restart():
+        service.stop()
+        service.start()
+        gate.target = service.port()
+
+    for _ in range(10):
+        send_until_accepted()
+    restarting = threading.Thread(target=restart)
+    restarting.start()
+    for _ in range(10):
+        send_until_accepted()
+    restarting.join()
+    send_until_accepted()
+    client.close()
+    gate.close()
+    log = service.events("accepted")
+    service.stop()
+    assert len(log) >= 21

@@ -1,0 +1,186 @@
+import CommonTesting
+import Delivery
+import Foundation
+import GRDB
+import Notifications
+import Testing
+
+@testable import SQLiteStore
+
+/// What a process left that did not end cleanly, and what the disk made of it.
+@Suite("A write-ahead log that was left", .timeLimit(.minutes(2)))
+struct WriteAheadLogTests {
+    private static let frameBytes = 24 + 4096
+    private static let headerBytes = 32
+
+    /// A folder as a killed service leaves it, with 20 notifications in as many transactions.
+    private func withLeftFolder(_ body: (_ path: String, _ log: String) async throws -> Void) async throws {
+        try await withStore { store, path in
+            let key = try #require(TeamID(rawValue: "TEAM000001"))
+            _ = try await store.apply(.createTeam(Team(id: key, name: "Team")))
+            for number in 1...20 as ClosedRange<UInt32> {
+                let entry = Example.entry(Example.destination(app: number), id: UInt64(number))
+                for result in await store.store([entry]) { _ = try result.get() }
+            }
+            let copy = path + "-left"
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+            for suffix in ["", "-wal", "-shm"] {
+                let name = "/" + SQLiteStore.fileName + suffix
+                try FileManager.default.copyItem(atPath: path + name, toPath: copy + name)
+            }
+            try await body(copy, copy + "/" + SQLiteStore.fileName + "-wal")
+        }
+    }
+
+    private func change(_ file: String, _ change: (inout Data) throws -> Void) throws {
+        let url = URL(fileURLWithPath: file)
+        var bytes = try Data(contentsOf: url)
+        try change(&bytes)
+        try bytes.write(to: url)
+    }
+
+    private func stored(
+        _ path: String, acceptsDamage: Bool = false
+    ) async throws -> (count: Int, loss: String?, teams: Int) {
+        let store = try await SQLiteStore.open(folder: path, acceptsDamage: acceptsDamage)
+        let count = try await store.entries(of: Example.destination().deviceKey).count
+        let result = (count, store.loss, store.current.teams.count)
+        await store.close()
+        return result
+    }
+
+    private func expectRefusal(_ path: String, saying words: String) async throws {
+        let error = try await openingError(path)
+        #expect(error.code == .unreadable)
+        #expect(error.cause.contains(words) && error.cause.contains("--accept-damaged-log"), "\(error.cause)")
+    }
+
+    @Test("One that is whole is taken as it is")
+    func whole() async throws {
+        try await withLeftFolder { path, log in
+            let before = try WriteAheadLog.inspect(besides: path + "/" + SQLiteStore.fileName)
+            #expect(before == .intact)
+            let (count, loss, teams) = try await stored(path)
+            #expect(count == 20 && loss == nil && teams == 1)
+        }
+    }
+
+    @Test("A flipped bit in its middle ends the start, unless the loss is accepted; the file is kept")
+    func damaged() async throws {
+        try await withLeftFolder { path, log in
+            try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
+            let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
+            try await expectRefusal(path, saying: "transactions behind the damage")
+            // Looking changes nothing.
+            #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == damaged)
+            let (count, loss, _) = try await stored(path, acceptsDamage: true)
+            #expect(count < 20)
+            #expect(loss?.contains("kept as") == true)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: log + ".damaged")) == damaged)
+            // It was said once.
+            let (again, nothing, _) = try await stored(path)
+            #expect(again == count && nothing == nil)
+        }
+    }
+
+    @Test("What a power cut leaves of the last transaction is no damage")
+    func torn() async throws {
+        try await withLeftFolder { path, log in
+            try change(log) { $0[$0.count - 100] ^= 0xff }
+            let (count, loss, _) = try await stored(path)
+            #expect(count == 19 && loss == nil)
+        }
+    }
+
+    @Test("A file that was cut off in the middle of a frame is no damage")
+    func cutOff() async throws {
+        try await withLeftFolder { path, log in
+            try change(log) { $0.removeLast(1000) }
+            let (count, loss, _) = try await stored(path)
+            #expect(count == 19 && loss == nil)
+        }
+    }
+
+    @Test("Frames of an earlier use of the file are no damage")
+    func earlierUse() async throws {
+        try await withLeftFolder { path, log in
+            // Behind the end, with another salt.
+            try change(log) { bytes in
+                var old = bytes[Self.headerBytes...]
+                for frame in stride(from: old.startIndex, to: old.endIndex, by: Self.frameBytes) { old[frame + 8] ^= 1 }
+                bytes += old
+            }
+            let (count, loss, _) = try await stored(path)
+            #expect(count == 20 && loss == nil)
+        }
+    }
+
+    @Test("A damaged header ends the start", arguments: [0, 9, 17, 30])
+    func header(_ byte: Int) async throws {
+        try await withLeftFolder { path, log in
+            try change(log) { $0[byte] ^= 0x40 }
+            try await expectRefusal(path, saying: "damaged at its beginning")
+            let (count, loss, teams) = try await stored(path, acceptsDamage: true)
+            // Accounts are not in the log alone.
+            #expect(count == 0 && loss != nil && teams == 1)
+        }
+    }
+
+    @Test("A log that is missing beside its index ends the start; without both there are at least the accounts")
+    func missing() async throws {
+        try await withLeftFolder { path, log in
+            try FileManager.default.removeItem(atPath: log)
+            try await expectRefusal(path, saying: "is missing")
+            try FileManager.default.removeItem(atPath: path + "/" + SQLiteStore.fileName + "-shm")
+            let (_, loss, teams) = try await stored(path)
+            #expect(loss == nil && teams == 1)
+        }
+    }
+
+    // MARK: How large it gets
+
+    private func logBytes(_ path: String) throws -> Int {
+        try Data(contentsOf: URL(fileURLWithPath: path + "/" + SQLiteStore.fileName + "-wal")).count
+    }
+
+    @Test("It stays below 4 MiB, however much is stored at once, in the order of the batch")
+    func bounded() async throws {
+        try await withStore { store, path in
+            for round in 0..<3 {
+                let entries = (0..<2000).map { number in
+                    Example.entry(
+                        Example.destination(app: UInt32(number % 200) + 1), id: UInt64(round * 2000 + number + 1),
+                        bytes: 4000)
+                }
+                let versions = try await store.store(entries).map { try $0.get() }
+                #expect(versions == versions.sorted() && Set(versions).count == 2000)
+                #expect(try logBytes(path) < DatabaseOpening.maximumLogBytes)
+            }
+            let ids = try await store.entries(of: Example.destination().deviceKey).map(\.entry.notification.id.low)
+            #expect(Set(ids) == Set(5801...6000))
+        }
+    }
+
+    @Test("A reader that does not end hinders nobody, and the log is cut off when it has ended")
+    func reader() async throws {
+        try await withStore { store, path in
+            let entries = (1...200 as ClosedRange<UInt32>).map {
+                Example.entry(Example.destination(app: $0), bytes: 4000)
+            }
+            let release = DispatchSemaphore(value: 0)
+            await withCheckedContinuation { continuation in
+                store.pool.asyncRead { database in
+                    _ = try? database.get().execute(sql: "SELECT count(*) FROM meta")
+                    continuation.resume()
+                    release.wait()
+                }
+            }
+            for _ in 0..<12 { for result in await store.store(entries) { _ = try result.get() } }
+            release.signal()
+            // The reader ends soon, and then the log is cut off by some transaction.
+            while try logBytes(path) > DatabaseOpening.maximumLogBytes {
+                for result in await store.store(entries) { _ = try result.get() }
+            }
+        }
+    }
+}
