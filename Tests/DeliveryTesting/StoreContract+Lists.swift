@@ -79,7 +79,8 @@ extension StoreContract {
                     key: Samples.device,
                     apps: [
                         ListedApp(
-                            app: AppID(rawValue: 1), registration: first(tokenKeyID: 1), stored: try #require(stored.first)),
+                            app: AppID(rawValue: 1), registration: first(tokenKeyID: 1),
+                            stored: try #require(stored.first)),
                         ListedApp(app: AppID(rawValue: 2), registration: first(tokenKeyID: 2), stored: nil),
                         ListedApp(app: AppID(rawValue: 3), registration: try #require(ended), stored: nil),
                     ])
