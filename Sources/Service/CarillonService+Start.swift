@@ -264,7 +264,9 @@ private struct ServiceBuilder {
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
             tokenKeys: tokenKeys.keys, authority: authority,
-            log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
+            log: DeliveryLogSource(
+                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+                flush: { [deliveryLog] in await deliveryLog.flush() }),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {

@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 package import Rates
 import Synchronization
 

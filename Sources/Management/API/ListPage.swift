@@ -46,7 +46,7 @@ struct ListPage {
         name: (Item) -> String,
         _ call: ManagementCall,
     ) throws -> Response {
-        let page = items.prefix(limit)
+        let page = Array(items.prefix(limit))
         let next = items.count > limit ? page.last.map { link(call, limit, after: name($0)) } : nil
         return try answer(page, next: next)
     }
