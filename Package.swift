@@ -169,6 +169,10 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "CVersion",
+            cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
+        ),
         .executableTarget(
             name: "carillon",
             dependencies: [
@@ -176,7 +180,7 @@ let package = Package(
                 "Management",
                 "Service",
                 "APNSProvider",
-                "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -71,11 +71,11 @@ final class BinaryConnection: CertifiedConnection {
         guard exchange.isTaking else { return }
         if rehearsed != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now {
-            channel.struck(.binaryPacketTimeout)
+            channel.limitExceeded(.binaryPacketTimeout)
             return drain()
         }
         if exchange.isIdle, keyless == nil, lastRead + gateway.limits.idleTimeout < now {
-            channel.struck(.binaryIdleTimeout)
+            channel.limitExceeded(.binaryIdleTimeout)
             return drain()
         }
         if !gateway.certificates.areGood(identity, gateway.certificates.accounts.current) { drain() }
@@ -259,7 +259,7 @@ extension BinaryConnection {
             watched?.answered(ticket, .noErrors)
             perform(exchange.accepted(ticket))
         case .rejected(let rejection):
-            if rejection.reason == .tooManyRequests { channel.struck(.tokenRate) }
+            if rejection.reason == .tooManyRequests { channel.limitExceeded(.tokenRate) }
             watched?.answered(ticket, rejection.binaryStatus ?? .noErrors)
             guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
             hasFailed.store(true, ordering: .releasing)

@@ -60,7 +60,7 @@ package final class AcceptedConnection {
     }
 
     private func refuse(_ limit: Limit) throws {
-        struck(limit)
+        limitExceeded(limit)
         throw TooManyConnections()
     }
 
@@ -75,7 +75,7 @@ package final class AcceptedConnection {
     }
 
     /// The connection exceeded a limit.
-    package func struck(_ limit: Limit) { guardian?.log?.struck(limit, peer: peer) }
+    package func limitExceeded(_ limit: Limit) { guardian?.log?.limitExceeded(limit, peer: peer) }
 
     /// Logs what went wrong with the connection, once.
     package func report(_ message: String, _ cause: @autoclosure () -> String) {

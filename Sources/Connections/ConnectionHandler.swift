@@ -63,7 +63,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                     },
                 )
             }
-        if Service.buffers.rest {
+        if Service.buffers.releaseWhenIdle {
             accepted.buffers = try TLSBuffers.add(handler, to: accepted.channel, position: .before(self))
         } else {
             try accepted.channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
@@ -147,7 +147,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func tick(now: NIODeadline) {
         guard served?.hasBegun == true || began + timeout >= now else {
-            accepted.struck(.handshakeTimeout)
+            accepted.limitExceeded(.handshakeTimeout)
             accepted.report(
                 served == nil ? "A TLS handshake took too long" : "A client connected and said nothing",
                 "\(timeout.nanoseconds / 1_000_000_000) s")
@@ -161,7 +161,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     /// the last tick.
     private func giveWay() {
         guard served?.hasShownTrust != true else { return accepted.showedTrust() }
-        accepted.struck(.untrustedConnections)
+        accepted.limitExceeded(.untrustedConnections)
         accepted.channel.close(promise: nil)
     }
 

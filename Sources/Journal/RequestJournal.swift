@@ -3,10 +3,10 @@ package import Matching
 import Notifications
 import Synchronization
 
-/// Keeps what providers sent: the last requests with their payloads, answers and outcomes.
+/// Keeps the last requests of providers with their payloads, answers and outcomes.
 ///
-/// Called on event loops and on the delivery log's callers, under their locks too: it never waits, and calls nobody back
-/// under its own lock but continuations of streams, which do not wait either.
+/// Event loops and callers of the delivery log call it, sometimes while they hold locks. So it never waits. Under its
+/// own lock it calls only continuations of streams, which do not wait either.
 package final class RequestJournal: Sendable {
     private let state = Mutex(JournalState())
     private let connections = Atomic<UInt64>(0)

@@ -117,7 +117,7 @@ final class ProviderConnection: HTTP2Connection {
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
-            case .tooManyProviderTokenUpdates: return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            case .tooManyProviderTokenUpdates: return gateway.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
             // The token is valid on another connection.
             case .unrelatedKeyIDInToken: return
             default: break
@@ -126,7 +126,7 @@ final class ProviderConnection: HTTP2Connection {
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
-            gateway.limitLog.struck(.failedTokenRate, peer: peer)
+            gateway.limitLog.limitExceeded(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
         case .certificate, .management, .unknown, .undecided:
             break
@@ -232,7 +232,7 @@ final class ProviderConnection: HTTP2Connection {
             case .unanswered where waiting.contains(stream):
                 reject(stream, .keysNotFound)
             case .unanswered where !requests[index].isSettled:
-                gateway.limitLog.struck(.requestTimeout, peer: peer)
+                gateway.limitLog.limitExceeded(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case .unanswered, nil:
                 break
@@ -282,7 +282,7 @@ final class ProviderConnection: HTTP2Connection {
     private func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
-        if reason == .idleTimeout { gateway.limitLog.struck(.idleTimeout, peer: peer) }
+        if reason == .idleTimeout { gateway.limitLog.limitExceeded(.idleTimeout, peer: peer) }
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
@@ -406,7 +406,7 @@ extension ProviderConnection {
             if let watched { answered(watched, RequestAnswer(status: 200)) }
             if rehearsed != nil { countAnswer() }
         case .rejected(var rejection):
-            if rejection.reason == .tooManyRequests { gateway.limitLog.struck(.tokenRate, peer: peer) }
+            if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
             // The provider does not know that the clock was advanced.
             rejection.timestamp = rejection.timestamp.map {
                 gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds

@@ -156,9 +156,9 @@ private struct ServiceBuilder {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
-        let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
+        let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: log, limits: settings.delivery, struck: { limitLog.struck($0) },
+            mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let development = journal.map {
             DevelopmentParts(
@@ -170,7 +170,7 @@ private struct ServiceBuilder {
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: log, limits: settings.delivery,
-            struck: { limitLog.struck($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
+            limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)

@@ -82,6 +82,11 @@ package final class CarillonService: Sendable {
         folder.removeIfTemporary()
     }
 
+    /// Has every event loop do something, and returns when all of them have: none of them hangs.
+    package func visitEventLoops() async {
+        for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    }
+
     /// In this order: providers get their answers while devices can still acknowledge; then what devices have not
     /// acknowledged goes to their mailboxes; the management API is last.
     private func shutDown() async {

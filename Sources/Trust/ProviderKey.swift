@@ -7,7 +7,7 @@ package struct ProviderKey: Sendable {
     package let team: TeamID
     package let publicKey: P256.Signing.PublicKey
     package let environments: Set<Environment>
-    /// The bundle IDs it is for; nil for all of its team's.
+    /// The bundle IDs of the apps that the key may send to; nil for all apps of its team.
     package let bundleIDs: Set<BundleID>?
 
     package init(

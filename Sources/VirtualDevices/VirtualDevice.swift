@@ -42,10 +42,10 @@ final class VirtualStream: NotificationStream {
     }
 
     // Called under the switchboard's lock, which acknowledging takes as well.
-    func send(_ sending: Sending) {
+    func send(_ attempt: DeliveryAttempt) {
         switch behaviour {
-        case .online: acknowledgements.add(sending.number, device, after: .zero)
-        case .slow(let delay): acknowledgements.add(sending.number, device, after: delay)
+        case .online: acknowledgements.add(attempt.number, device, after: .zero)
+        case .slow(let delay): acknowledgements.add(attempt.number, device, after: delay)
         case .silent, .offline, .removed, .expired: break
         }
     }

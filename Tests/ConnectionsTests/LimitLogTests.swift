@@ -46,8 +46,8 @@ import Testing
         let log = LimitLog(Logger(label: "test") { _ in messages }) { limit in
             counts.withLock { $0[limit, default: 0] += 1 }
         }
-        for _ in 0..<1000 { log.struck(Self.one, peer: "192.0.2.1") }
-        log.struck(.handshakeTimeout)
+        for _ in 0..<1000 { log.limitExceeded(Self.one, peer: "192.0.2.1") }
+        log.limitExceeded(.handshakeTimeout)
         #expect(counts.withLock { $0 } == [Self.one: 1000, .handshakeTimeout: 1])
         #expect(messages.first?["limit"] == "one" && messages.first?["peer"] == "192.0.2.1")
         // Five of the one, one of the other; a slow machine may see a few more.

@@ -122,7 +122,7 @@ struct AcknowledgementStreamTests {
             $0.courier.requestTimeout = .milliseconds(1200)
             $0.courier.keepAlive = .seconds(3)
         } _: { device in
-            // The clock that ends what takes too long has struck more than once when this comes.
+            // This comes after the timer for requests that take too long has checked the connection more than once.
             #expect(try await device.notifications.nextLine() == "")
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")

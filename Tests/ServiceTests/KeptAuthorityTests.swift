@@ -65,9 +65,9 @@ struct KeptAuthorityTests {
             #expect(error?.cause.contains("authority.key") == true)
             let root = authority.secrets.root
             let brought = BroughtRoot(certificatePEM: root.certificatePEM, keyPEM: try required(root.keyPEM))
-            let mended = try await load(folder, under: brought).secrets
-            #expect(mended.root.keyPEM == nil)
-            #expect(try await load(folder).secrets == mended)
+            let fixed = try await load(folder, under: brought).secrets
+            #expect(fixed.root.keyPEM == nil)
+            #expect(try await load(folder).secrets == fixed)
         }
     }
 

@@ -56,8 +56,8 @@ struct NotificationLineTests {
     ) throws -> [String: Any] {
         let destination = Destination(
             environment: .development, device: DeviceID(rawValue: 1), app: AppID(rawValue: 1))
-        let sending = Sending(number: number, destination: destination, notification: notification)
-        let line = NotificationLine.of(sending, bundleID: bundleID, clock: ServiceClock { .now() })
+        let attempt = DeliveryAttempt(number: number, destination: destination, notification: notification)
+        let line = NotificationLine.of(attempt, bundleID: bundleID, clock: ServiceClock { .now() })
         #expect(line.readableBytesView.last == UInt8(ascii: "\n"))
         #expect(line.readableBytesView.count { $0 == UInt8(ascii: "\n") } == 1)
         return try #require(

@@ -146,7 +146,7 @@ import Testing
                     try await client.send(notification, to: token)
                 }
                 #expect(error?.rejection?.reason == .invalidProviderToken)
-                #expect(error?.rejection?.advice == .mendCredentials)
+                #expect(error?.rejection?.advice == .fixCredentials)
                 try await client.replaceCredentials(
                     with: ProviderCredentials(certificate: certificate.chainPEM, key: certificate.keyPEM))
                 try await client.send(notification, to: token)

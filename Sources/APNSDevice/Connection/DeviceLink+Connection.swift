@@ -63,7 +63,7 @@ extension DeviceLink: CourierConnection.Owner {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = 100
         configuration.headerTableBytes = 0
-        configuration.rest = .after(.seconds(1))
+        configuration.idleMemory = .releasedAfter(.seconds(1))
         return configuration
     }()
 

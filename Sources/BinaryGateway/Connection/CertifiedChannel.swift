@@ -70,7 +70,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 // MARK: - What the connection may do
 
 extension CertifiedChannel {
-    /// Reads again, if somebody wanted to while the connection was paused.
+    /// Resumes reading. If a read was requested during the pause, it happens now.
     func readIfWanted() {
         guard isReadHeld, connection?.isPaused != true else { return }
         isReadHeld = false
@@ -78,7 +78,7 @@ extension CertifiedChannel {
     }
 
     /// The client exceeded a limit.
-    func struck(_ limit: Limit) { accepted.struck(limit) }
+    func limitExceeded(_ limit: Limit) { accepted.limitExceeded(limit) }
 
     /// Writes; the future tells when the system has taken all of it.
     func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void> {
@@ -117,7 +117,7 @@ extension CertifiedChannel: ServedConnection {
         watch.tick()
         guard let connection else { return }
         if let finished, finished + lingerTimeout < now {
-            struck(.binaryLingerTimeout)
+            limitExceeded(.binaryLingerTimeout)
             return close()
         }
         connection.tick(now: now)

@@ -47,7 +47,7 @@ final class FeedbackConnection: CertifiedConnection {
         second = now
         guard !isFinished else { return }
         if lastProgress + service.limits.feedbackTimeout < now {
-            channel.struck(.feedbackTimeout)
+            channel.limitExceeded(.feedbackTimeout)
             channel.close()
         }
         let certificates = service.certificates

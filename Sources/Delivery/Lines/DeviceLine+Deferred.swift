@@ -40,7 +40,7 @@ extension DeviceLine {
             guard policy.tries(notification, isBurst: false) else { return .returned }
             return .taken(send(destination, notification, offer: nil, version: nil, now))
         }
-        guard canDefer else { return Offered(answer: .returned, struck: .deferred) }
+        guard canDefer else { return Offered(answer: .returned, limitExceeded: .deferred) }
         guard !isBehind else { return .returned }
         let waiting = Deferred(destination: destination, notification: notification, offer: id, version: nil)
         return Offered(answer: .held, then: append(waiting, wait, now))

@@ -85,7 +85,7 @@ private final class ServedSession: ServedConnection {
 
     func tick(now: NIODeadline) {
         connection?.tick(now: now)
-        session.restIfSilent()
+        session.releaseMemoryIfIdle()
     }
 
     func drain() {
@@ -103,7 +103,7 @@ private final class ServedSession: ServedConnection {
         if connection?.isSuspect == true { accepted.suspect() }
         if case .flood = end {
             accepted.suspect()
-            accepted.struck(.flood)
+            accepted.limitExceeded(.flood)
         }
         connection = nil
         switch end {

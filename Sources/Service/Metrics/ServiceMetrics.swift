@@ -33,7 +33,9 @@ final class ServiceMetrics: Sendable {
         limits = Dictionary(
             uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
-                return (limit, Counter(label: "carillon_limits_struck_total", dimensions: dimensions, factory: factory))
+                return (
+                    limit, Counter(label: "carillon_limits_exceeded_total", dimensions: dimensions, factory: factory)
+                )
             })
         lost = Counter(label: "carillon_delivery_log_lost_total", factory: factory)
         storing = Timer(label: "carillon_accepted_to_stored_seconds", factory: factory)
@@ -53,8 +55,8 @@ final class ServiceMetrics: Sendable {
         if losses > 0 { lost.increment(by: losses) }
     }
 
-    /// A limit struck.
-    func struck(_ limit: Limit) { limits[limit]?.increment() }
+    /// Counts an exceeded limit.
+    func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
 
     private func counter(_ reason: Rejection.Reason) -> Counter {
         rejections.withLock { counters in

@@ -59,7 +59,7 @@ struct FirstStart {
             } catch {
                 throw ServiceError(
                     .dataFolder,
-                    "\(recordFile) cannot be read: \(DataFolder.reason(error)). Mend it, or remove it to do without.")
+                    "\(recordFile) cannot be read: \(DataFolder.reason(error)). Fix it, or remove it to do without.")
             }
         }
         guard accounts.current.teams.isEmpty else { return nil }

@@ -1,14 +1,14 @@
 /// Parses an acknowledgement, `{"sendings":[n,…]}`, and nothing else. One comes with every notification, so nothing
 /// but the numbers is allocated.
-struct SendingsReader: ~Copyable {
-    /// The largest number of sendings, more than a device can have under way.
+struct AcknowledgementReader: ~Copyable {
+    /// The largest number of acknowledged attempts in one request. It is more than a device can have unacknowledged.
     static let maximumCount = 10_000
 
     private var index = 0
 
     /// - Returns: nil if the body does not have this form, or if a number is not a whole number up to 2^53.
     static func read(_ body: Span<UInt8>) -> [UInt64]? {
-        var reader = SendingsReader()
+        var reader = AcknowledgementReader()
         return reader.read(body)
     }
 

@@ -7,9 +7,9 @@
     @testable import Connections
     @testable import HTTP2
 
-    /// A silent connection gives memory back, and goes on as if it had not.
-    @Suite(.timeLimit(.minutes(1))) struct RestTests {
-        /// How many pages of a piece of memory the system holds (mincore(2)).
+    /// An idle connection returns memory to the system, and works afterwards as before.
+    @Suite(.timeLimit(.minutes(1))) struct IdleMemoryTests {
+        /// The number of resident pages of a piece of memory (mincore(2)).
         private static func residentPages(_ address: UInt, _ bytes: Int) -> Int {
             let page = sysconf(Int32(_SC_PAGESIZE))
             var held = [UInt8](repeating: 0, count: (bytes + page - 1) / page)
@@ -26,10 +26,10 @@
             buffers.map { $0.pieces.reduce(0) { $0 + residentPages($1.address, $1.bytes) } } ?? -1
         }
 
-        @Test func `A session that was silent for its time holds no memory for frames`() throws {
-            let peer = try EmbeddedPeer.connected { $0.rest = .after(.seconds(1)) }
+        @Test func `A session that was idle for its time holds no memory for frames`() throws {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
             #expect(Self.residentPages(of: peer.session.memory) > 0)
-            // The first look sees that there was something since.
+            // The first check sees the frames of the start.
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
             #expect(Self.residentPages(of: peer.session.memory) > 0)
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
@@ -40,29 +40,30 @@
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
-        @Test func `A session that rests when it is asked does so when nothing came since it was asked last`() throws {
-            let peer = try EmbeddedPeer.connected { $0.rest = .asked }
+        @Test func `A session that releases memory on request does so if no frame came since the last request`() throws
+        {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedOnRequest }
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(60))
             #expect(Self.residentPages(of: peer.session.memory) > 0)
-            peer.session.restIfSilent()
+            peer.session.releaseMemoryIfIdle()
             #expect(Self.residentPages(of: peer.session.memory) > 0)
-            peer.session.restIfSilent()
+            peer.session.releaseMemoryIfIdle()
             #expect(Self.residentPages(of: peer.session.memory) == 0)
             try peer.send(.ping(7))
             #expect(try peer.received() == [.ping(7, acknowledge: true)])
-            peer.session.restIfSilent()
+            peer.session.releaseMemoryIfIdle()
             #expect(Self.residentPages(of: peer.session.memory) > 0)
-            peer.session.restIfSilent()
+            peer.session.releaseMemoryIfIdle()
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
-        @Test func `A session that is not to rest takes its memory as it comes`() throws {
+        @Test func `A session that keeps its memory has no allocator of its own`() throws {
             let peer = try EmbeddedPeer.connected()
             #expect(peer.session.memory == nil)
         }
 
-        @Test func `While something waits to be sent, nothing rests`() throws {
-            let peer = try EmbeddedPeer.connected { $0.rest = .after(.seconds(1)) }
+        @Test func `While something waits to be sent, no memory is released`() throws {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
             peer.channel.isWritable = false
             peer.channel.pipeline.fireChannelWritabilityChanged()
             peer.session.ping(7)
@@ -75,9 +76,9 @@
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
-        @Test func `TLS goes on after its buffers rested, also when they have grown meanwhile`() async throws {
+        @Test func `TLS works after its buffers were released, also if they have grown meanwhile`() async throws {
             var configuration = HTTP2Configuration()
-            configuration.rest = .after(.milliseconds(1))
+            configuration.idleMemory = .releasedAfter(.milliseconds(1))
             try await Loopback.withServer(configuration) { port in
                 let client = try await Loopback.connect(port: port, configuration: configuration)
                 var hasGrown = false
@@ -86,7 +87,7 @@
                     #expect(try await client.post("/echo", body: body).body == body)
                     // On its event loop and outside of a read: all was answered, so nothing is on its way either.
                     let pages = try await client.ask { session in
-                        session.buffers?.rest()
+                        session.buffers?.releaseIdleMemory()
                         return Self.residentPages(of: session.buffers)
                     }
                     // What has grown is no longer on pages of its own, and its old place may be anybody's.
@@ -97,7 +98,7 @@
             }
         }
 
-        @Test func `The buffers of one connection are not given back by another`() async throws {
+        @Test func `A closed connection does not release the buffers of another`() async throws {
             try await Loopback.withServer { port in
                 let first = try await Loopback.connect(port: port)
                 _ = try await first.post("/echo", body: "1")
@@ -107,7 +108,7 @@
                 let second = try await Loopback.connect(port: port)
                 _ = try await second.post("/echo", body: "2")
                 let pages = try await second.ask { Self.residentPages(of: $0.buffers) }
-                old?.buffers.rest()
+                old?.buffers.releaseIdleMemory()
                 #expect(try await second.ask { Self.residentPages(of: $0.buffers) } == pages)
                 _ = try await second.end { $0.drain() }
             }
