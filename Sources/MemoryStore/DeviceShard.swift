@@ -92,7 +92,6 @@ struct DeviceShard: Sendable {
 
     func registrations(of device: DeviceKey) -> [AppID: Registration] { devices[device]?.registrations ?? [:] }
 
-<<<<<<< HEAD
     /// The devices that have a registration, in any order.
     func devices(in environment: Environment, after device: DeviceID?) -> [DeviceID] {
         devices.compactMap { key, value in
@@ -110,10 +109,7 @@ struct DeviceShard: Sendable {
         return ListedDevice(key: key, apps: apps)
     }
 
-    /// - Returns: The registration, active, and whether it was not so before.
-=======
     /// - Returns: The active registration, and whether this call activated it.
->>>>>>> main
     mutating func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
