@@ -38,7 +38,7 @@ package final class ConnectGuard: Sendable {
         state = Mutex(State(connects: RateTable(limits.connects)))
     }
 
-    /// What is said of a connection.
+    /// The answer to a new connection.
     enum Verdict: Sendable, Hashable {
         case admitted
         case tooManyConnects
@@ -69,7 +69,7 @@ package final class ConnectGuard: Sendable {
         }
     }
 
-    /// From now on the address's connects count double for a while.
+    /// Counts the address's connects double for a while.
     func suspect(_ address: PeerAddress, at now: NIODeadline) {
         state.withLock { state in
             if state.suspects.count >= Self.maximumSuspects {

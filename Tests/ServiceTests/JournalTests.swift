@@ -4,6 +4,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The journal of what providers sent, over the wire.
 @Suite(.timeLimit(.minutes(3)))
 struct JournalTests {

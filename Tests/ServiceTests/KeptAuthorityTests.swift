@@ -6,6 +6,8 @@ import Service
 import Testing
 import Trust
 
+@testable import ServiceTesting
+
 /// The authority as it is kept: what older services kept of it, and what became of it on disk.
 struct KeptAuthorityTests {
     private let now = Timestamp.now()

@@ -12,6 +12,8 @@ import Rates
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Every exceeded limit is counted, by its name in docs/metrics.md.
 @Suite(.timeLimit(.minutes(2)))
 struct LimitMetricsTests {

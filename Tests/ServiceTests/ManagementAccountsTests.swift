@@ -7,6 +7,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Teams, apps and keys by the management API: the caller's own identifiers and keys, deletion, and lists.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccountsTests {
     private typealias Messages = ManagementMessages

@@ -6,6 +6,8 @@ import NIOHTTP1
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The delivery log over the management API.
 @Suite(.timeLimit(.minutes(2))) struct ManagementLogTests {
     private struct Entry: Decodable, Equatable {

@@ -9,6 +9,7 @@ import Service
 import Testing
 
 @testable import APNSProvider
+@testable import ServiceTesting
 
 /// The provider library against the whole service.
 @Suite(.timeLimit(.minutes(2))) struct ProviderLibraryTests {

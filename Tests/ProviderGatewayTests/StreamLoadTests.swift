@@ -4,6 +4,7 @@ import Service
 import Testing
 
 @testable import ProviderGateway
+@testable import ServiceTesting
 
 /// How many requests a provider may have open, by the service's load (Guide, 2.3.3).
 @Suite(.timeLimit(.minutes(3)))

@@ -3,6 +3,8 @@ import ProviderGateway
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// How many streams a connection may have (Guide, 2.3.3).
 @Suite(.timeLimit(.minutes(2)))
 struct StreamsTests {

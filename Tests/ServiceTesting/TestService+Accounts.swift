@@ -14,7 +14,7 @@ import PrivateFiles
 import SQLiteStore
 import Trust
 
-@testable import Service
+import Service
 
 /// What an administrator does.
 extension TestService {

@@ -3,6 +3,8 @@ import Management
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// A connection serves one team: that of the first valid provider token that was looked at, whatever became of its
 /// request after that.
 @Suite(.timeLimit(.minutes(2)))

@@ -6,6 +6,8 @@ import Rates
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What answers hold beside their status and reason.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {

@@ -3,6 +3,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The two ways to read the rules, where they differ.
 @Suite(.timeLimit(.minutes(2)))
 struct ConformanceTests {

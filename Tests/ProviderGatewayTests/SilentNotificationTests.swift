@@ -2,6 +2,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Which notifications are silent is a matter of the app's own topic (Guide, 2.2.2 and Table 8-2).
 @Suite(.timeLimit(.minutes(2)))
 struct SilentNotificationTests {

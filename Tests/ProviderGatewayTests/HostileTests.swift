@@ -5,6 +5,8 @@ import ProviderGateway
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// One connection that misbehaves does not keep others from being served.
 @Suite(.timeLimit(.minutes(2)))
 struct HostileTests {

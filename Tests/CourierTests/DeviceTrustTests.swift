@@ -9,6 +9,8 @@ import Service
 import Testing
 import Trust
 
+@testable import ServiceTesting
+
 /// Who is a device, for how long, and with which device tokens (Guide, 2.1.4.4), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceTrustTests {

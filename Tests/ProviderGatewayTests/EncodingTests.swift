@@ -4,6 +4,7 @@ import Service
 import Testing
 
 @testable import ProviderGateway
+@testable import ServiceTesting
 
 /// What `strict` says of how a client encodes its requests (Guide, 2.3.3 and 2.3.4.1).
 @Suite(.timeLimit(.minutes(2)))

@@ -2,10 +2,12 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Table 8-6 of the Guide and the reasons that came later: each is given over the wire, with its exact status, headers
 /// and body.
 @Suite(.timeLimit(.minutes(5)))
-struct RejectionTableTests {
+struct RejectionTests {
     /// All but the one that is never given (docs/decisions/0012-expired-token.md).
     static let given = Rejection.Reason.allCases.filter { $0 != .expiredToken }
 

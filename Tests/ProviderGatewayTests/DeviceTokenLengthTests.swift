@@ -2,6 +2,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The size of device tokens varies (Guide, 2.1.4.4).
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceTokenLengthTests {

@@ -4,6 +4,8 @@ import NIOCore
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Acknowledgements one after the other in the body of one request (docs/device-protocol.md), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct AcknowledgementStreamTests {

@@ -4,6 +4,8 @@ import Management
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Connection trust by a provider certificate (Guide, 2.1.4.3, 2.3.2 and 2.3.3), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct CertificateTrustTests {

@@ -4,6 +4,8 @@ import Foundation
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What providers hear over the wire when the store is in trouble.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreTroubleTests {

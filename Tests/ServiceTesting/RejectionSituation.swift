@@ -11,7 +11,7 @@ import Rates
 import SQLiteStore
 import Testing
 
-@testable import Service
+import Service
 
 /// What has to be wrong so that a reason is given: each row of the table, over the wire.
 enum RejectionSituation {

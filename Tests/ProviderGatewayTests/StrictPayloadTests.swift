@@ -5,6 +5,8 @@ import Rates
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What `strict` says of a payload's keys: what is wrong, and where (Guide, Table 9-1; docs/current-apns.md).
 @Suite(.timeLimit(.minutes(2)))
 struct StrictPayloadTests {
