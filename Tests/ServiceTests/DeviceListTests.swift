@@ -1,5 +1,7 @@
 import Foundation
 import Management
+import NIOHTTP1
+import Notifications
 import Testing
 
 @testable import Service
