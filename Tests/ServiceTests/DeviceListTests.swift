@@ -5,6 +5,7 @@ import Notifications
 import Testing
 
 @testable import Service
+@testable import ServiceTesting
 
 /// `GET /v1/devices`: what the service knows of every device, over real TLS.
 @Suite(.timeLimit(.minutes(2)))
