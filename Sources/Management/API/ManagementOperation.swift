@@ -15,6 +15,8 @@ struct ManagementOperation: Sendable {
     let answer: Answer
     /// The statuses of ``Problem`` that it may answer with beside those that every request may get.
     var problems: [Int] = []
+    /// The answers with another status than 200 that are no ``Problem``, by their status.
+    var otherAnswers: [Int: Schema] = [:]
     /// Who may ask without the key, over TCP.
     var access = Access.key
     let perform: @Sendable (ManagementAPI, ManagementCall) async throws -> Response

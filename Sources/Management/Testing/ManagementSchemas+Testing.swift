@@ -32,6 +32,20 @@ extension ManagementSchemas {
             .optional("timeout", text, "How long at most, as in PT5S, which it is without it."),
         ])
     static let waited = named("Waited", [.required("requests", .array(.openObject))])
+    static let waitedInVain = named(
+        "WaitedInVain",
+        [
+            .required("matched", moment, "How many requests match."),
+            .required(
+                "nearest",
+                .array(
+                    named(
+                        "NearMiss",
+                        [
+                            .required("request", .openObject),
+                            .required("differs", .array(text), "The keys of the match that differ."),
+                        ])), "The requests that differ least."),
+        ])
 
     // MARK: Notifications
 
