@@ -116,7 +116,7 @@ extension RequestOutcome {
 
 /// What a wait ends with.
 package enum WaitResult: Sendable {
-    /// Enough requests are there, or none came where none was wanted.
+    /// Enough requests matched. With `count` 0: none matched until the timeout.
     case done([JournalEntry])
     /// - Parameters:
     ///   - matched: how many there are.

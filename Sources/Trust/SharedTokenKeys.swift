@@ -53,7 +53,8 @@ package final class SharedTokenKeys: Sendable {
     /// Asks the store for keys. When it returns, all keys that existed at the time of the call are known.
     package func findKeys() async throws { try await search?.run() }
 
-    /// Does the same for a connection that has to decide about a token either way.
+    /// Calls ``findKeys()`` and returns whether it succeeded, for a connection that decides about a token in both
+    /// cases.
     /// - Returns: False if the store could not be asked. It is then unknown whether the token is invalid.
     package func searchIsAnswered() async -> Bool {
         do {

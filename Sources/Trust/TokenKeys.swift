@@ -110,7 +110,6 @@ package struct TokenKeys: Sendable {
     ///
     /// All keys are always tried, so the work is the same for valid and invalid tokens: about a microsecond for each
     /// key.
-    /// microsecond for each key.
     package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
         let byteCount = Self.nonceBytes.count + token.count
         let box = withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { buffer in

@@ -39,7 +39,7 @@ final class DeliverySimulation {
         case offersCollide
         /// A line numbers its attempts by its node's clock alone, and not above what the device's lease says.
         case numbersByClock
-        /// What is stored is told to the node that was last known to have the device.
+        /// A stored notification is announced to the node that was last known to have the device.
         case announcesByHint
         /// An offer overtakes what the same node has said of the device before.
         case offersOvertake

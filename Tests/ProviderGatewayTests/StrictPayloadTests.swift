@@ -10,7 +10,7 @@ import Testing
 /// What `strict` says of a payload's keys: what is wrong, and where (Guide, Table 9-1; docs/current-apns.md).
 @Suite(.timeLimit(.minutes(2)))
 struct StrictPayloadTests {
-    /// The push type, the payload, and what `detail` says first; nil for a good one.
+    /// The push type, the payload, and the beginning of `detail`; nil if the payload is valid.
     static let payloads: [(type: String, payload: String, detail: String?)] = [
         ("alert", #"{"aps":{"alert":"Hello","badge":1,"sound":"a.caf","category":"c","thread-id":"t"}}"#, nil),
         ("alert", #"{"aps":{"alert":{"title":"Hello"},"sound":{"critical":1,"name":"a","volume":0.5}}}"#, nil),

@@ -6,8 +6,8 @@ import Notifications
 import Rates
 import Synchronization
 
-/// Counts what the delivery log is told, and how long storing and acknowledging take (docs/metrics.md). Off the way of
-/// notifications: on the delivery log's thread.
+/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md). It
+/// runs on the delivery log's thread, so notifications do not wait for it.
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
@@ -29,7 +29,7 @@ final class ServiceMetrics: Sendable {
                 )
             })
         rejections = Mutex([:])
-        // All of them from the start: a rate of what is not there cannot be watched.
+        // All counters exist from the start, because a monitor cannot watch the rate of a missing one.
         limits = Dictionary(
             uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
@@ -68,7 +68,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// What is looked up when somebody reads the metrics.
+    /// The values that are computed when somebody reads the metrics.
     func sample(connectedDevices: Int, pendingStores: Int) {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)

@@ -1,4 +1,4 @@
-/// What a line of the service's log looks like.
+/// The format of the service's log.
 package enum LogFormat: String, Sendable, CaseIterable {
     /// For people: the time, the level, the message and its metadata. Under systemd the journal has the time, and gets the level.
     case text
