@@ -155,6 +155,8 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
+            // The console, in the binary itself: no folder has to lie beside it.
+            resources: [.embedInCode("Console/Files")],
             swiftSettings: settings,
         ),
         .target(

@@ -26,8 +26,10 @@ struct JournalState {
     /// answer.
     struct Watcher {
         let match: RequestMatch
-        /// Called once for each entry; nil if only their number counts.
+        /// Called once for each entry, unless it sees changes; nil if only their number counts.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
+        /// Whether it sees those to come only, and each of them again when it changes.
+        var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
         let onEnd: @Sendable () -> Void
@@ -143,7 +145,7 @@ extension JournalState {
     mutating func add(_ watcher: Watcher) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
-        for entry in entries { Self.show(entry, to: &watcher) }
+        if !watcher.changes { for entry in entries { Self.show(entry, to: &watcher) } }
         watchers[lastWatcher] = watcher
         if hasEnded { watcher.onEnd() }
         // A watcher that has enough entries already does not wait.
@@ -183,6 +185,7 @@ extension JournalState {
             watcher.matched.insert(entry.facts.number)
             return
         }
+        if watcher.changes { return onEntry(entry) }
         guard watcher.matched.insert(entry.facts.number).inserted else { return }
         onEntry(entry)
     }

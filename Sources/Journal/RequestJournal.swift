@@ -162,9 +162,12 @@ extension RequestJournal {
 
     /// The requests that a match means, those that are there and those to come, each once it is settled. The stream ends
     /// when its reader falls behind.
-    /// - Parameter watch: given what ends the stream.
+    /// - Parameters:
+    ///   - changes: leaves out those that are there, and shows a request again whenever it changes.
+    ///   - watch: given what ends the stream.
     package func follow(
         _ match: RequestMatch,
+        changes: Bool = false,
         watch: (@escaping @Sendable () -> Void) -> Void,
     ) -> AsyncStream<JournalEntry> {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -175,7 +178,9 @@ extension RequestJournal {
             if case .dropped = continuation.yield(entry) { finish() }
         }
         let name = state.withLock {
-            $0.add(JournalState.Watcher(match: match, onEntry: show, count: 0, onCount: {}, onEnd: finish))
+            $0.add(
+                JournalState.Watcher(
+                    match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish))
         }
         continuation.onTermination = { [weak self] _ in
             // In a task of its own: the stream may end under the journal's lock.

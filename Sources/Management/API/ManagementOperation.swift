@@ -66,9 +66,9 @@ struct ManagementOperation: Sendable {
 
 extension ManagementOperation {
     /// Every operation. docs/administration.md has the same list, which a test compares.
-    static let all =
+    static let all: [ManagementOperation] =
         system + teams + apps + keys + certificates + devices + virtualDevices + administrators
-        + fixtures + journal + log + rehearsals + clock + reports
+        + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
     /// The parameters of every list: how many at most, and the name after which it goes on.
     static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {
