@@ -31,6 +31,21 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
+// What the libraries do not need: a backend that depends on APNSProvider alone, with `traits: []`, does not fetch these.
+let service: TargetDependencyCondition? = .when(traits: ["Service"])
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: service)
+let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client", condition: service)
+let configuration: Target.Dependency = .product(
+    name: "Configuration", package: "swift-configuration", condition: service)
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: service)
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types", condition: service)
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
+
 let package = Package(
     name: "carillon",
     platforms: [.macOS(.v26)],
@@ -39,6 +54,11 @@ let package = Package(
         .library(name: "APNSDevice", targets: ["APNSDevice"]),
         .library(name: "APNSProvider", targets: ["APNSProvider"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
+    ],
+    traits: [
+        .trait(
+            name: "Service", description: "The service, the command and CarillonTesting: all but the two libraries."),
+        .default(enabledTraits: ["Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -120,7 +140,7 @@ let package = Package(
         .target(
             name: "SQLiteStore",
             dependencies: [
-                "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
+                "Notifications", "Delivery", "PrivateFiles", grdb,
             ],
             swiftSettings: settings,
         ),
@@ -150,10 +170,10 @@ let package = Package(
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Reports", "Connections", nioCore, nioPosix,
                 nioSSL, crypto, logging,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                httpTypes,
+                nioHTTPTypes,
+                hummingbird,
+                hummingbirdCore,
             ],
             // The console, in the binary itself: no folder has to lie beside it.
             resources: [.embedInCode("Console/Files")],
@@ -167,7 +187,7 @@ let package = Package(
                 "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
-                .product(name: "Configuration", package: "swift-configuration"),
+                configuration,
             ],
             swiftSettings: settings,
         ),
@@ -185,12 +205,12 @@ let package = Package(
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                httpClient,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                systemPackage,
+                argumentParser,
+                configuration,
+                histogram,
             ],
             swiftSettings: settings,
         ),
@@ -198,7 +218,7 @@ let package = Package(
             name: "CarillonTesting",
             dependencies: [
                 "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
@@ -274,7 +294,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
                 "CFaultyDisk",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                grdb,
             ],
             swiftSettings: settings,
         ),
@@ -282,8 +302,8 @@ let package = Package(
             name: "ManagementTests",
             dependencies: [
                 "Notifications", "Trust", "Management", nioCore, nioEmbedded,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                httpTypes,
+                nioHTTPTypes,
             ],
             swiftSettings: settings,
         ),
@@ -334,10 +354,10 @@ let package = Package(
                 "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
                 "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix, nioSSL,
                 crypto, x509, asn1, logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                grdb,
             ],
             path: "Tests/ServiceTesting",
             swiftSettings: settings,
@@ -365,8 +385,8 @@ let package = Package(
                 "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service",
                 "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting",
                 nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                configuration,
+                httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,

@@ -57,7 +57,7 @@ package final class Listener: Sendable {
         let channel: any Channel =
             switch address {
             case .tcp(let host, let port):
-                try await bootstrap.childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .bind(host: host, port: port).get()
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()

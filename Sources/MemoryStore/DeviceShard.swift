@@ -92,6 +92,23 @@ struct DeviceShard: Sendable {
 
     func registrations(of device: DeviceKey) -> [AppID: Registration] { devices[device]?.registrations ?? [:] }
 
+    /// The devices that have a registration, in any order.
+    func devices(in environment: Environment, after device: DeviceID?) -> [DeviceID] {
+        devices.compactMap { key, value in
+            guard key.environment == environment, !value.registrations.isEmpty else { return nil }
+            return device.map { $0 < key.device } ?? true ? key.device : nil
+        }
+    }
+
+    /// - Returns: nil if the device has no registration.
+    func listed(_ key: DeviceKey) -> ListedDevice? {
+        guard let device = devices[key], !device.registrations.isEmpty else { return nil }
+        let apps = device.registrations.sorted { $0.key.rawValue < $1.key.rawValue }.map { app, registration in
+            ListedApp(app: app, registration: registration, stored: device.mailboxes[app]?.version)
+        }
+        return ListedDevice(key: key, apps: apps)
+    }
+
     /// - Returns: The active registration, and whether this call activated it.
     mutating func register(
         _ destination: Destination,

@@ -13,6 +13,22 @@ extension MemoryStore: Registrations {
         devices.withShard(of: device) { $0.registrations(of: device) }
     }
 
+    package func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        var found: [DeviceID] = []
+        devices.forEachShard { found += $0.devices(in: environment, after: device) }
+        var listed: [ListedDevice] = []
+        for device in found.sorted() where listed.count < limit {
+            let key = DeviceKey(environment: environment, device: device)
+            // Its apps may have been deleted meanwhile.
+            if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+        }
+        return listed
+    }
+
     package func register(
         _ destination: Destination,
         tokenKeyID: UInt32,

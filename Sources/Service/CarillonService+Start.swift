@@ -263,8 +263,10 @@ private struct ServiceBuilder {
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            authority: authority,
-            log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
+            tokenKeys: tokenKeys.keys, authority: authority,
+            log: DeliveryLogSource(
+                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+                flush: { [deliveryLog] in await deliveryLog.flush() }),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {

@@ -164,13 +164,12 @@ private struct Announced: ServiceLifecycle.Service {
     func run() async {
         announce()
         systemd.ready()
+        let watching = Task { await systemd.watch { await service.visitEventLoops() } }
         await withGracefulShutdownHandler {
-            await withTaskGroup { group in
-                group.addTask { await systemd.watch { await service.visitEventLoops() } }
-                await service.run()
-                group.cancelAll()
-            }
+            await service.run()
         } onGracefulShutdown: {
+            // While the event loops still run, and not awaited: one that has ended may never answer a visit.
+            watching.cancel()
             systemd.stopping()
         }
     }

@@ -65,7 +65,7 @@ package struct StoreContract: Sendable {
 
     /// All of them.
     package static let promises =
-        mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
+        mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
         + feedbackPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports

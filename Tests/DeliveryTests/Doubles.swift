@@ -99,6 +99,9 @@ final class WatchedSwitchboard: Switchboard {
     func giveUp(_ attempts: [UInt64], to device: DeviceKey) { switchboard.giveUp(attempts, to: device) }
     func changePower(of device: DeviceKey, to power: DevicePower) { switchboard.changePower(of: device, to: power) }
     func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
+    func connected(in environment: Environment, after device: DeviceID?, limit: Int) -> [ConnectedDevice] {
+        switchboard.connected(in: environment, after: device, limit: limit)
+    }
     func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }
 }
 
@@ -183,5 +186,13 @@ final class RegistrationsElsewhere: Registrations {
 
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
         try await memory.registrations(of: device)
+    }
+
+    func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        try await memory.devices(in: environment, after: device, limit: limit)
     }
 }

@@ -103,6 +103,38 @@ struct LocalSwitchboardTests {
         #expect(second.numbers == [1001, 2])
     }
 
+    @Test("connected devices are listed in pages, with their power and what is held back for it")
+    func lists() async throws {
+        let stream = await attached()
+        switchboard.changePower(of: Example.device, to: .low)
+        #expect(switchboard.offer(Example.offer(1, priority: .considerate)) == .held)
+        #expect(switchboard.offer(Example.offer(2, app: 2, priority: .considerate)) == .held)
+        #expect(switchboard.offer(Example.offer(3, priority: .considerate)) == .held)
+        let numbers: [UInt64] = [0, 1, 1 << 63 - 1, 1 << 63, .max]
+        for number in numbers.shuffled() where number != 1 {
+            let key = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
+            switchboard.attach(RecordingStream(), of: key, power: .charging)
+        }
+        let twin = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+        switchboard.attach(RecordingStream(), of: twin)
+        let all = switchboard.connected(in: .production, after: nil, limit: 100)
+        #expect(all.map(\.key.device.rawValue) == numbers)
+        #expect(all.allSatisfy { $0.since == clock.now.time })
+        #expect(all.map(\.power) == [.charging, .low, .charging, .charging, .charging])
+        #expect(
+            all.map(\.held) == [
+                [:],
+                [
+                    AppID(rawValue: 1): HeldNotifications(count: 2), AppID(rawValue: 2): HeldNotifications(count: 1),
+                ], [:], [:], [:],
+            ])
+        #expect(stream.numbers == [1000])
+        let page = switchboard.connected(in: .production, after: DeviceID(rawValue: 1), limit: 2)
+        #expect(page.map(\.key.device.rawValue) == Array(numbers[2...3]))
+        #expect(switchboard.connected(in: .production, after: DeviceID(rawValue: .max), limit: 2).isEmpty)
+        #expect(switchboard.connected(in: .development, after: nil, limit: 2).map(\.key) == [twin])
+    }
+
     @Test("that the old stream is gone after a takeover changes nothing")
     func lateDetach() async {
         let first = await attached()

@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 package import Rates
 import Synchronization
 
@@ -47,6 +47,27 @@ package final class LocalSwitchboard: Switchboard {
     /// The number of connected devices.
     package var connectedDevices: Int {
         shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.attached.count } }
+    }
+
+    package func connected(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) -> [ConnectedDevice] {
+        var found: [DeviceKey] = []
+        for shard in shards {
+            shard.lines.withLock { lines in
+                for key in lines.attached.keys where key.environment == environment {
+                    if device.map({ $0 < key.device }) ?? true { found.append(key) }
+                }
+            }
+        }
+        var connected: [ConnectedDevice] = []
+        for key in found.sorted(by: { $0.device < $1.device }) where connected.count < limit {
+            // It may have gone meanwhile.
+            if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+        }
+        return connected
     }
 
     package func report(to receiver: any OfferOutcomes) {
@@ -288,6 +309,14 @@ private struct Lines {
         silents = RateTable(limits.silentsPerApp)
     }
 
+    /// - Returns: nil if the device is not connected.
+    func connected(_ device: DeviceKey) -> ConnectedDevice? {
+        attached[device].map { attached in
+            ConnectedDevice(
+                key: device, since: attached.since, power: attached.line.policy.power, held: attached.line.heldForPower)
+        }
+    }
+
     /// - Returns: The first action of the new line.
     mutating func begin(
         _ device: DeviceKey,
@@ -298,7 +327,7 @@ private struct Lines {
     ) -> DeviceLine.Action {
         let line = DeviceLine(
             now: now.time, after: max(newestNumber, previous), limits: limits, power: power)
-        let new = AttachedLine(stream: stream, line: line)
+        let new = AttachedLine(stream: stream, line: line, since: now.time)
         attached[device] = new
         return new.line.firstAction
     }
@@ -361,11 +390,13 @@ private struct Lines {
 private final class AttachedLine {
     let stream: any NotificationStream
     var line: DeviceLine
+    let since: Timestamp
     /// The time at which the line has something to do, as recorded last.
     var deadline: Uptime?
 
-    init(stream: any NotificationStream, line: consuming DeviceLine) {
+    init(stream: any NotificationStream, line: consuming DeviceLine, since: Timestamp) {
         self.stream = stream
         self.line = line
+        self.since = since
     }
 }

@@ -44,6 +44,17 @@ package protocol Switchboard: Sendable {
     /// Ends the device's stream, if it has one.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)
 
+    /// Returns the connected devices in the order of their IDs as unsigned numbers, wherever they are connected.
+    /// - Parameters:
+    ///   - device: the page begins after this ID; nil for the first page.
+    ///   - limit: the largest number of devices.
+    /// - Returns: At most `limit` devices; less if there are no more.
+    func connected(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ConnectedDevice]
+
     /// Sets the receiver of the offers' outcomes, which is kept weakly.
     func report(to outcomes: any OfferOutcomes)
 }

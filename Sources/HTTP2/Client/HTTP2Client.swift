@@ -37,7 +37,7 @@ package final class HTTP2Client: Sendable {
         do {
             switch address {
             case .tcp(let host, let port, _, _):
-                let channel = try await bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1)
+                let channel = try await bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .connect(host: host, port: port).get()
                 let shown = host.contains(":") ? "[\(host)]" : host
                 return try await HTTP2Client(channel: channel, authority: "\(shown):\(port)", isSecure: true)

@@ -48,6 +48,8 @@ struct LogStream: Sendable {
             pulse.cancel()
             source.signal.remove(wakeUps)
         }
+        // A reader that asks after an answer finds what was recorded before it.
+        await source.flush()
         let pages = LogPages(source, after: position)
         var left = limit
         var lastWrite = ContinuousClock.now

@@ -45,7 +45,7 @@ extension ManagementOperation {
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
             body: Body(schema: ManagementSchemas.wait, isOptional: true), answer: .json(ManagementSchemas.waited),
-            problems: [408, 413, 415]
+            problems: [413, 415], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
             try await api.wait(call)
         },
