@@ -4,7 +4,7 @@ import Management
 import Notifications
 import Service
 
-/// Everything that a test needs, made and removed in one request each.
+/// Makes everything that a test needs with one request, and removes it with another.
 struct FixtureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fixture",
@@ -66,9 +66,9 @@ struct FixtureCommand: AsyncParsableCommand {
     }
 }
 
-/// A document that a command is given.
+/// Reads a JSON document for a command.
 enum JSONFile {
-    /// - Parameter name: of the file; `-` for standard input.
+    /// - Parameter name: the file's name; `-` for standard input.
     static func read(_ name: String) throws -> JSONValue {
         let contents =
             name == "-"
