@@ -23,6 +23,6 @@ extension Trait where Self == APNsTrait {
     /// A push notification service for the test.
     public static var apns: Self { APNsTrait(configuration: TestAPNs.Configuration()) }
 
-    /// A push notification service for the test, with this configuration.
+    /// The same, configured.
     public static func apns(_ configuration: TestAPNs.Configuration) -> Self { APNsTrait(configuration: configuration) }
 }

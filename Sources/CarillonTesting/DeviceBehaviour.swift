@@ -2,18 +2,18 @@ import Matching
 
 /// What a virtual device does with notifications.
 public enum DeviceBehaviour: Sendable, Hashable, Encodable {
-    /// The device is connected and acknowledges each notification at once.
+    /// Connected: acknowledges each at once.
     case online
-    /// The device is connected and acknowledges each notification after a delay.
+    /// Connected: acknowledges each after a delay.
     case slow(Duration)
-    /// The device is not connected: the service stores the newest notification of each app.
+    /// Not connected: the service stores the newest notification of each app.
     case offline
-    /// The device is connected and never acknowledges.
+    /// Connected, and never acknowledges.
     case silent
-    /// The app was removed from the device: a push gets 410 `Unregistered`.
-    /// - Parameter since: when it was removed, in milliseconds since 1970; nil means now.
+    /// The app was removed from it: 410 `Unregistered`.
+    /// - Parameter since: in milliseconds since 1970; nil for now.
     case removed(since: Int64? = nil)
-    /// The device token has expired: a push gets 410 `ExpiredToken`.
+    /// Its device token has expired: 410 `ExpiredToken`.
     case expired
 
     private enum Keys: String, CodingKey {

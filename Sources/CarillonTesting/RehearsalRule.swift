@@ -1,7 +1,7 @@
 import APNSProvider
 import Matching
 
-/// A rule of a rehearsal: which requests it matches, and what goes wrong with them.
+/// What goes wrong, and for which requests.
 public struct RehearsalRule: Sendable, Encodable {
     /// What happens to a request.
     public struct Fault: Sendable, Encodable {
@@ -9,8 +9,8 @@ public struct RehearsalRule: Sendable, Encodable {
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-        /// The service answers with this reason and delivers nothing.
-        /// - Parameter retryAfter: the value of the header `retry-after`, in seconds; nil for no header.
+        /// The service refuses with a reason; nothing is delivered.
+        /// - Parameter retryAfter: in seconds: the header `retry-after`.
         public static func answer(reason: String, retryAfter: Int? = nil) -> Fault {
             var answer: [String: JSONValue] = ["reason": .string(reason)]
             if let retryAfter { answer["retryAfter"] = .integer(retryAfter) }
@@ -27,47 +27,46 @@ public struct RehearsalRule: Sendable, Encodable {
             Fault(value: ["reset": .string(error)])
         }
 
-        /// The service closes the connection.
-        /// - Parameter reset: whether the peer sees a TCP reset instead of an orderly end.
+        /// The service closes the connection, with or without a TCP reset.
         public static func close(reset: Bool = false) -> Fault { Fault(value: ["close": reset ? "rst" : "fin"]) }
 
-        /// The request never gets an answer.
+        /// No answer ever comes.
         public static let hang = Fault(value: ["hang": true])
 
-        /// The answer comes late, and is otherwise as usual.
+        /// The answer comes late, and otherwise as usual.
         public static func delay(_ time: Duration) -> Fault { Fault(value: ["delay": .string(time.iso8601)]) }
 
         /// The answer is 200, and the notification is never delivered.
         public static let lose = Fault(value: ["lose": true])
 
-        /// The notification is delivered this many times in all.
+        /// It is delivered so many times in all.
         public static func duplicate(_ times: Int) -> Fault { Fault(value: ["duplicate": .integer(times)]) }
 
-        /// From now on the connection may have only this many streams at a time.
+        /// The connection may have so many streams from now on.
         public static func maximumConcurrentStreams(_ streams: Int) -> Fault {
             Fault(value: ["settings": ["maxConcurrentStreams": .integer(streams)]])
         }
     }
 
-    /// For which of the matching requests the rule fires.
+    /// For which of the requests that match.
     public struct Condition: Sendable, Encodable {
         let value: [String: JSONValue]
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-        /// A share of the matching requests, from 0 to 1, chosen at random from the rehearsal's seed.
+        /// A share of them, from 0 to 1.
         public static func share(_ share: Double) -> Condition { Condition(value: ["share": .number(share)]) }
-        /// The first `count` matching requests.
+        /// The first ones.
         public static func first(_ count: Int) -> Condition { Condition(value: ["first": .integer(count)]) }
-        /// Every `count`-th matching request.
+        /// Each one whose number can be divided by this.
         public static func every(_ count: Int) -> Condition { Condition(value: ["every": .integer(count)]) }
-        /// All matching requests after the first `count`.
+        /// All after the first ones.
         public static func after(_ count: Int) -> Condition { Condition(value: ["after": .integer(count)]) }
     }
 
     public var name: String?
     public var match: RequestPattern
-    /// For which of the matching requests the rule fires; nil means all of them.
+    /// Nil for all.
     public var when: Condition?
     public var fault: Fault
 

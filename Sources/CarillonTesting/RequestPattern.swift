@@ -1,31 +1,30 @@
 public import APNSProvider
 
-/// Matches requests that have every value that is given here. Values that are nil match everything.
+/// Which requests are meant: those that have every value that is given here.
 public struct RequestPattern: Sendable, Hashable, Encodable {
-    /// What happened to a notification.
+    /// What became of a notification.
     public enum Outcome: String, Sendable, Hashable, Codable {
         case pending, delivered, stored, replaced, expired, dropped, rejected, lost
     }
 
     var team: String?
     public var topic: String?
-    /// The device token in hexadecimal digits, in upper or lower case.
+    /// The device token, hexadecimal in either case.
     public var token: String?
-    /// The device's identifier: 16 hexadecimal digits.
+    /// The device's identifier.
     public var device: String?
-    /// The value of `apns-push-type`: `alert`, `background` and so on.
+    /// `alert`, `background`, …
     public var pushType: String?
     public var apnsID: String?
     public var collapseID: String?
-    /// The HTTP status of the answer.
+    /// The status of the answer.
     public var status: Int?
-    /// The reason in the answer, for example `BadDeviceToken`.
+    /// The reason of the answer.
     public var reason: String?
-    /// What the payload has to contain. Dictionaries match by key and may have more keys; other values have to be
-    /// equal.
+    /// What it has to contain: dictionaries match by key, everything else as a whole.
     public var payload: JSONValue?
     public var outcome: Outcome?
-    /// Matches only requests with a greater number than this.
+    /// A request's number: only later ones.
     public var after: Int?
 
     public init(

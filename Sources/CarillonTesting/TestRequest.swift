@@ -1,26 +1,26 @@
 public import APNSProvider
 
-/// A request of a provider, as the journal keeps it.
+/// A provider's request as the service saw it.
 public struct TestRequest: Sendable, Decodable {
-    /// The request's number in the journal, from 1.
+    /// Counts the requests of the service.
     public let number: Int
-    /// When the service decided about it, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     public let time: Int64
-    /// The name of its connection, for example `c2`.
+    /// Which connection it came on.
     public let connection: String
-    /// The header fields, with names in lower case. `authorization` is without its signature.
+    /// Names in lower case; `authorization` has no signature.
     public let headers: [String: String]?
-    /// The device token in hexadecimal digits.
+    /// The device token, hexadecimal.
     public let token: String?
     public let device: String?
     public let topic: String?
     public let payload: JSONValue?
-    /// The HTTP status of the answer; nil if there is none yet.
+    /// The status of the answer; nil if it had none.
     public let status: Int?
-    /// The reason in the answer.
+    /// The reason of the answer.
     public let reason: String?
     public let apnsID: String?
     public let outcome: RequestPattern.Outcome?
-    /// The name of the rehearsal's rule that fired.
+    /// The rule of a rehearsal that fired, by its name.
     public let rule: String?
 }

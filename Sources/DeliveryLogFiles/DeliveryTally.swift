@@ -1,18 +1,18 @@
 package import Delivery
 package import Notifications
 
-/// Counts events, and collects how long storing and acknowledging took. The metrics are made of these values.
+/// How often each step happened, and how long storing and acknowledging took: what metrics are made of.
 package struct DeliveryTally: Sendable {
-    /// The number of all events.
+    /// All steps.
     package private(set) var count = 0
-    /// The number of events of each kind, by the kind's number.
+    /// By the kinds' numbers.
     private var counts = [Int](repeating: 0, count: Self.kindsEnd)
     private static let kindsEnd = 1 + Int(DeliveryStep.Kind.allCases.map(\.rawValue).max() ?? 0)
-    /// The number of rejections, by reason.
+    /// Among them the rejections, by reason.
     package private(set) var rejections: [Rejection.Reason: Int] = [:]
-    /// The times from acceptance until the notification was on disk, in microseconds.
+    /// From acceptance to disk, in microseconds, each.
     package private(set) var storing: [UInt32] = []
-    /// The times from sending to acknowledgement, in microseconds.
+    /// From sending to acknowledgement, in microseconds, each.
     package private(set) var acknowledging: [UInt32] = []
 
     package subscript(kind: DeliveryStep.Kind) -> Int { counts[Int(kind.rawValue)] }

@@ -1,19 +1,18 @@
-/// Records that were written together, with their length and a checksum. The reader uses these to skip a block that a
-/// crash cut off.
+/// Records that were written together, with what shows whether they are whole: what a crash cut off is left out.
 enum LogBlock {
-    /// "CDL1" in the file: version 1 of the delivery log's format.
+    /// "CDL1" as it stands in the file: a delivery log, the first form of it.
     static let mark: UInt32 = 0x314c_4443
-    /// The size of the header, in bytes: the mark, the length of the records, and their checksum.
+    /// In bytes: the mark, the length of the records, their checksum.
     static let headerBytes = 16
-    /// The most bytes of records in one block. A longer one is treated as damaged. This is twice what the waiting
-    /// events usually take; memory is allocated as the block fills.
+    /// In bytes, of records: what is longer is no block. Room for twice the events that may wait as a rule; memory is
+    /// taken as a block fills.
     static let maximumBytes = 4 << 20
 
-    /// The result of reading the beginning of some bytes.
+    /// What is found at the beginning of some bytes.
     enum Reading: Equatable {
-        /// A whole block, and its length in bytes.
+        /// A block, and how many bytes it takes.
         case whole(ArraySlice<UInt8>, count: Int)
-        /// Possibly the beginning of a block that has this many bytes.
+        /// Perhaps the beginning of one; so many bytes would be all of it.
         case partial(needed: Int)
         case damaged
     }
@@ -29,8 +28,8 @@ enum LogBlock {
         return .whole(records, count: headerBytes + length)
     }
 
-    /// FNV-1a over words of 8 bytes, with zeros added to the last one. It is fast, and detects blocks that were cut off
-    /// or never written.
+    /// FNV-1a over words of 8 bytes, the last one filled up with zeros: it finds what was cut off or never written, and
+    /// costs nothing.
     static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
         var index = 0

@@ -1,10 +1,10 @@
-/// A notification that a provider sends to one app on one device.
+/// What a provider hands over for one app on one device.
 ///
-/// It is one reference, because it is passed on a dozen times between the request and the device.
+/// One reference, whatever is in it: between the request and the device it is handed on a dozen times.
 package struct Notification: Sendable, Hashable {
     private var box: Box
 
-    /// The fields. They never change after the notification was made.
+    /// What never changes once somebody has it.
     private final class Box: Sendable {
         let fields: Fields
         init(_ fields: Fields) { self.fields = fields }
@@ -12,9 +12,9 @@ package struct Notification: Sendable, Hashable {
 
     package struct Fields: Sendable, Hashable {
         package var id: NotificationID
-        /// The topic: a bundle ID, or a bundle ID and a suffix.
+        /// What it is addressed to: a bundle ID, or one with a suffix.
         package var topic: String
-        /// Nil if the provider gave none.
+        /// Nil where the provider did not say.
         package var pushType: PushType?
         package var priority: Priority
         package var expiration: Expiration
@@ -45,7 +45,7 @@ package struct Notification: Sendable, Hashable {
 }
 
 extension Notification {
-    /// All fields, for a copy with changes.
+    /// All of it, where something is to be changed.
     package var fields: Fields {
         get { box.fields }
         set { box = Box(newValue) }

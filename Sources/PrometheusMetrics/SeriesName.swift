@@ -1,7 +1,7 @@
-/// A metric's name and labels, in Prometheus' format.
+/// A metric's name and its labels, as the format wants them.
 struct SeriesName: Hashable, Comparable {
     let name: String
-    /// The labels in braces; empty if there are none.
+    /// Between braces; empty where there are none.
     private let labels: String
 
     init(_ label: String, _ dimensions: [(String, String)]) {
@@ -10,14 +10,14 @@ struct SeriesName: Hashable, Comparable {
     }
 
     /// - Parameters:
-    ///   - suffix: added to the name.
-    ///   - label: one more label, in Prometheus' format.
+    ///   - suffix: what is added to the name.
+    ///   - label: one more label, written as the format has it.
     func text(suffix: String = "", adding label: String = "") -> String {
         let all = [labels, label].filter { !$0.isEmpty }.joined(separator: ",")
         return name + suffix + (all.isEmpty ? "" : "{\(all)}")
     }
 
-    /// The text as an identifier: letters, digits and underscores, and no digit first.
+    /// Letters, digits and underscores, no digit first.
     private static func identifier(_ text: String, mayHaveColons: Bool = false) -> String {
         var result = ""
         for character in text.unicodeScalars {

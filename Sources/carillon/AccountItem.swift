@@ -2,43 +2,42 @@ import ArgumentParser
 import Foundation
 import Service
 
-/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its
-/// identifier.
+/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its name.
 protocol AccountItem: Codable, Sendable {
-    /// The path of the list in the management API.
+    /// In the management API.
     static var path: String { get }
-    /// For the help text: "List all signing keys".
+    /// As in "list all signing keys".
     static var plural: String { get }
-    /// For the help text: "Show a signing key".
+    /// As in "show a signing key".
     static var singular: String { get }
-    /// The identifier's name in help texts ("The key's ID"), and the argument's placeholder in the usage (`key-id`).
+    /// What one is called by, as in "the key's ID", and in the usage, as in `key-id`.
     static var argument: (help: String, value: String) { get }
-    /// The item's identifier.
+    /// Its own name.
     var itemName: String { get }
-    /// The line that a person reads.
+    /// What a person reads of it.
     var line: String { get }
 }
 
-/// An item that can be deleted, with everything below it.
+/// One that can be deleted, with everything below it.
 protocol DeletableItem: AccountItem {
-    /// For the help text: "Delete the team".
+    /// As in "delete the team".
     static var kind: String { get }
-    /// What is deleted with it, for the help text.
+    /// What goes with it.
     static var consequence: String { get }
 }
 
-/// An item that can be revoked.
+/// One that can be revoked.
 protocol RevocableItem: AccountItem {
-    /// The management API's answer, which the command prints.
+    /// What the management API answers, and the command prints.
     associatedtype Revoked: Codable, Sendable
-    /// More about the consequences, for the help text after "at once and for good".
+    /// What else is to be known of it, after "at once and for good".
     static var consequence: String { get }
-    /// The line that a person reads after the revocation.
+    /// What a person reads of it.
     static func line(_ revoked: Revoked) -> String
 }
 
 extension AccountItem {
-    /// The path of one item.
+    /// Where the one with the name is.
     static func path(of name: String) throws -> String {
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
         guard !name.isEmpty, let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) else {
@@ -111,7 +110,7 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     }
 }
 
-/// A time of the management API, for people.
+/// A moment of the management API's, for people.
 func shown(_ milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
 }

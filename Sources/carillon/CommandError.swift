@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The error of a command. It prints the description as one line.
+/// What went wrong, for the one line that a command ends with.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
 

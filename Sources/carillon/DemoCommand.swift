@@ -21,14 +21,13 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The text to send.")
     var alert = "Hello from Carillon"
 
-    /// How long to wait for the notification before the demonstration fails.
+    /// How long the arrival is waited for before the demonstration counts as failed.
     private static let patience = Duration.seconds(10)
 
     func run() async throws {
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent(
             "carillon-\(UUID().uuidString.prefix(8))")
-        // The folder is temporary, so a failure does not matter.
-        defer { try? FileManager.default.removeItem(at: scratch) }
+        defer { try? FileManager.default.removeItem(at: scratch) }  // It is in the system's own folder for such.
         var settings = Settings()
         settings.dataFolder = common.data ?? scratch.path
         settings.ports = .ephemeral
@@ -43,8 +42,7 @@ struct DemoCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    /// Runs the demonstration until it ends or a signal comes. In both cases the scratch folder, which holds keys, is
-    /// removed.
+    /// Runs the demonstration, unless a signal ends it first: the scratch folder holds keys and is not to stay behind.
     private func result(_ description: ServiceDescription, _ output: Output) async -> Result<Void, any Error> {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         return await withTaskGroup(of: Result<Void, any Error>.self) { group in
@@ -137,7 +135,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The demonstration's app. It prints what arrived, and when.
+/// The demonstration's app: says what arrived and when.
 private struct DemoApp: DeviceDelegate {
     struct Arrival: Sendable {
         let notification: ReceivedNotification

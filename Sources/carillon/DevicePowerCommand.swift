@@ -20,7 +20,7 @@ struct DevicePowerCommand: AsyncParsableCommand {
     func run() async throws {
         let identity = try DeviceIdentity(path: device.identity)
         let client = try device.device(common)
-        // Write the file first: a listener that connects meanwhile then reports the new value.
+        // First the file: a listener that connects in between says the new one.
         try PowerFile(identity: device.identity).write(power)
         try await client.report(power)
         await client.close()

@@ -67,14 +67,14 @@ struct KeyCreateCommand: AsyncParsableCommand {
         if let keyID, FileManager.default.fileExists(atPath: Self.file(keyID, in: folder)) {
             throw CommandError("\(Self.file(keyID, in: folder)) is there already, and is not overwritten.")
         }
-        // Create the file first: if it cannot be written, no key is made that nobody has.
+        // The file before the key: one that cannot be written must not leave a key that nobody holds.
         let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
         try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
         let made: ManagementMessages.KeyMade
         do {
             made = try await register(key.publicKey)
         } catch {
-            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to report.
+            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to tell.
             throw error
         }
         let path = Self.file(made.keyID, in: folder)
@@ -124,7 +124,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     }
 
     private static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
-        // The error does not say why the key is invalid, because it could quote the key.
+        // The error does not say why the key is invalid: it could quote it.
         let text = try text(of: file)
         guard let key = try? SigningKey.privateKey(pem: text) else {
             throw CommandError("\(file) is not a P-256 private key in PEM.")

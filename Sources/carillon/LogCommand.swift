@@ -5,8 +5,7 @@ import Foundation
 import Notifications
 import Service
 
-/// Shows what happened to notifications. Asks the running service, or reads the delivery log's files if no service
-/// runs.
+/// Shows the life of notifications: as the service tells it, or from the files of the delivery log if no service runs.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -24,7 +23,7 @@ struct LogCommand: AsyncParsableCommand {
     @Option(help: "Only notifications to this device token, in hexadecimal digits.")
     var token: String?
 
-    /// How often the files are checked for new events. A person does not notice the delay.
+    /// How often files are looked at for more: a person sees it at once.
     private static let pause = Duration.milliseconds(100)
 
     func validate() throws {
@@ -48,7 +47,7 @@ struct LogCommand: AsyncParsableCommand {
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
         } catch is ManagementClient.NotReached where client.isLocal {
-            // The service was killed, so the stream had no proper end.
+            // The service was killed, and could not say that it has ended.
             try await readFiles()
         }
     }
@@ -61,7 +60,7 @@ struct LogCommand: AsyncParsableCommand {
         return "/v1/log" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// Reads the delivery log's files without a service.
+    /// Reads the files of a service that does not run.
     private func readFiles() async throws {
         let folder = common.folder
         guard FileManager.default.fileExists(atPath: folder.path) else {

@@ -8,10 +8,9 @@ import NIOPosix
 import NIOSSL
 import Service
 
-/// Sends requests to the management API, through the Unix socket in the data folder or to the address that the
-/// environment names.
+/// Asks the management API: by the Unix socket in the data folder, or at another place if the environment names one.
 struct ManagementClient: Sendable {
-    /// Where the API is, and the credentials for it.
+    /// Where the API is, and how to show that one may use it.
     private enum Place {
         case socket(path: String)
         case url(String, key: String?)
@@ -19,10 +18,10 @@ struct ManagementClient: Sendable {
     }
 
     private let place: Place
-    /// The error message if there is no answer.
+    /// What to say if nobody answers.
     private let silence: String
 
-    /// - Parameter folder: the service's data folder. An address in the environment takes precedence.
+    /// - Parameter folder: of the service, unless the environment names another place.
     init(_ folder: DataFolder) throws {
         if let remote = try Self.remote() {
             (place, silence) = remote
@@ -40,12 +39,12 @@ struct ManagementClient: Sendable {
         case put = "PUT"
     }
 
-    /// The API cannot be reached.
+    /// Nobody answers where the API should be.
     struct NotReached: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Sends a request with JSON, and reads the JSON of the answer.
+    /// Asks for something in JSON, and reads the JSON of the answer.
     func ask<Answer: Decodable>(
         _ method: Method,
         _ path: String,
@@ -54,7 +53,7 @@ struct ManagementClient: Sendable {
         try JSONDecoder().decode(Answer.self, from: try await bytes(method, path, message))
     }
 
-    /// Sends a request, and returns the bytes of the answer.
+    /// The same with the bytes of the answer.
     func bytes(
         _ method: Method,
         _ path: String,
@@ -65,7 +64,7 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Returns the bytes of an answer with status 200, or with a status that the caller expects.
+    /// The bytes of an answer with the status 200, or with one of those that mean something to the caller.
     func answer(
         _ method: Method,
         _ path: String,
@@ -77,8 +76,8 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// All items of a list, from all of its pages.
-    /// - Parameter name: returns the identifier of an item.
+    /// All items of a list, however many pages it has.
+    /// - Parameter name: what each item is called by.
     func list<Item: Decodable>(_ path: String, name: (Item) -> String) async throws -> [Item] {
         var items: [Item] = []
         while true {
@@ -89,14 +88,14 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Passes on the lines of an answer as they arrive.
+    /// The lines of an answer, as they come.
     func lines(_ path: String, _ body: (Substring) -> Void) async throws {
         try await exchange(.get, path, Never?.none) { response in
             var bytes: [UInt8] = []
             do {
                 for try await chunk in response.body {
                     bytes += chunk.readableBytesView
-                    // Wait for whole lines: a chunk may end inside a character.
+                    // Only whole lines: a chunk may end within a character.
                     guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { continue }
                     let lines = String(decoding: bytes[...end], as: UTF8.self)
                     bytes.removeSubrange(...end)
@@ -108,12 +107,12 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Whether requests go to the service on the data folder, and not to an address of the environment.
+    /// Whether it asks the service on the data folder, and no other that the environment names.
     var isLocal: Bool {
         if case .socket = place { true } else { false }
     }
 
-    /// The longest answer, in bytes. It has room for a page of a list, or for the metrics.
+    /// In bytes: a page of a list, or the metrics.
     private static let maximumAnswerBytes = 64 << 20
 
     private func exchange<Result>(
@@ -176,14 +175,14 @@ struct ManagementClient: Sendable {
 
     private var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration()
-        // If the service does not answer now, fail at once.
+        // A service that does not answer now is not waited for.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
         if case .tls(_, let tls) = place { configuration.tlsConfiguration = tls }
         return configuration
     }
 
-    /// The cause of an error in a few words.
+    /// What went wrong, in a few words.
     private static func cause(_ error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
         if let error = error as? NIOConnectionError, let first = error.connectionErrors.first?.error {
@@ -200,10 +199,10 @@ extension ManagementClient {
     private static let keyName = "CARILLON_MANAGEMENT_KEY"
     private static let identityName = "CARILLON_ADMINISTRATOR"
     private static let authorityName = "CARILLON_CA"
-    /// The name of ``urlName`` in earlier versions.
+    /// What ``urlName`` was called in earlier versions.
     private static let formerName = "CARILLON_ADMINISTRATION_URL"
 
-    /// - Returns: nil if the environment names no address.
+    /// - Returns: nil if the environment names no other place.
     private static func remote() throws -> (Place, silence: String)? {
         let environment = ProcessInfo.processInfo.environment
         guard environment[formerName] == nil else {
@@ -225,7 +224,7 @@ extension ManagementClient {
         do {
             tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
             tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
-            // Only checks that the files can be used.
+            // Made only to see that the files can be used.
             _ = try NIOSSLContext(configuration: tls)
         } catch {
             throw CommandError(

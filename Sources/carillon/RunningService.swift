@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Service
 
-/// The running service on a data folder, as commands reach it.
+/// The service that runs on a data folder, as its commands reach it.
 struct RunningService {
     let description: ServiceDescription
     private let folder: DataFolder
@@ -14,12 +14,12 @@ struct RunningService {
         description = try ServiceDescription.read(folder)
     }
 
-    /// The address for providers.
+    /// Where providers send to.
     func provider(_ environment: Environment) throws -> HostAndPort {
         try HostAndPort(try addresses(environment).provider)
     }
 
-    /// The address of the binary API or of the feedback service.
+    /// Where the binary API is, or the feedback service.
     func legacy(
         _ address: KeyPath<ServiceDescription.Addresses, String>,
         _ environment: Environment,
@@ -30,7 +30,7 @@ struct RunningService {
             serverName: description.serverName(environment))
     }
 
-    /// The address for devices.
+    /// Where devices connect.
     func courier(_ environment: Environment) throws -> CourierAddress {
         let address = try HostAndPort(try addresses(environment).courier)
         return CourierAddress(

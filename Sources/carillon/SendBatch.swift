@@ -11,8 +11,8 @@ struct SendBatch: Sendable {
     private let output: Output
 
     /// - Parameters:
-    ///   - path: the file of the batch; `-` for standard input.
-    ///   - defaults: the values for keys that a line does not have.
+    ///   - path: of the batch; `-` for standard input.
+    ///   - defaults: what a line does not say.
     init(path: String, defaults: PushRequest, output: Output) throws {
         self.output = output
         lines = try BatchLines(path: path, defaults: defaults)
@@ -43,19 +43,18 @@ struct SendBatch: Sendable {
             let bad = lines.bad > 0 ? ", \(lines.bad) lines were no notifications" : ""
             Output.note("\(progress.accepted) accepted, \(progress.failed) failed\(bad).")
         }
-        // If the server cannot be reached, the command fails even for an empty batch.
+        // Without the server not even an empty batch is a success.
         guard isThere, progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
-    /// Answers all lines with the error that the server cannot be reached. Standard error has the sentence once, and
-    /// nothing is sent.
+    /// The server is not there: standard error is told once, each notification on its line, and nothing is sent.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
         Output.note(error.cause + (Advice.onFailure(error.cause).map { " " + $0 } ?? ""))
         var progress = SendProgress()
         for try await request in lines.notifications(tellingOthers: tell) {
             progress.taken += 1
             progress.failed += 1
-            // If no server would accept the notification, its own error is more useful.
+            // What no server could take is told as that.
             let problem = request.problem
             tell(request, .failure(problem ?? error), inWords: problem != nil)
             bar.show { line(progress, read: lines.read) }
@@ -68,7 +67,7 @@ struct SendBatch: Sendable {
         BatchProgressLine(progress, read: read, total: lines.size, after: ContinuousClock.now - started).description
     }
 
-    /// - Parameter inWords: whether standard error explains the names in a line of JSON.
+    /// - Parameter inWords: whether standard error says what the names in a line of JSON do not.
     private func tell(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
         let answer = BatchAnswer(request, result)
         bar.asideFrom {
@@ -84,7 +83,7 @@ struct SendBatch: Sendable {
 
     private func tell(_ line: BadBatchLine) {
         bar.asideFrom {
-            // The note on standard error says everything that people need.
+            // For people the note says it all.
             output.print(BatchAnswer(line), nil)
             Output.note("Line \(line.number) is not a notification: \(line.cause).")
         }

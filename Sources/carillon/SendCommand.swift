@@ -46,7 +46,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The notification's identifier, a UUID; the service makes one otherwise.")
     var id: String?
 
-    // The value may begin with a hyphen: the service decides whether it is valid.
+    // A value that begins with a hyphen is for the service to judge, as any other.
     @Option(parsing: .unconditional, help: "When it is no longer valid, in seconds since 1970; 0 for one attempt.")
     var expiration: String?
 
@@ -114,7 +114,7 @@ struct SendCommand: AsyncParsableCommand {
         let answer = try await ProviderClient.withClient(
             credentials: try credentials.credentials(common), environment: try server(), configuration: configuration
         ) { client in
-            // Send once and show the answer as it is: the command is for seeing what the service says.
+            // Once, and the answer as it is: this is a tool to see what the service says.
             try await client.send(push, retriesRejections: false)
         }
         report(answer)
@@ -127,7 +127,7 @@ struct SendCommand: AsyncParsableCommand {
         return configuration
     }
 
-    /// The notification as the options describe it.
+    /// What the options say of a notification.
     private func template() throws -> PushRequest {
         PushRequest(
             deviceToken: token ?? "", topic: topic, payload: ByteBuffer(bytes: try body()), id: id,
@@ -171,7 +171,7 @@ struct SendCommand: AsyncParsableCommand {
                     status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
                     detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
-            // With `--url` the environment of the server is not known.
+            // With an address the environment is whatever that server's is.
             if url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) { Output.note(advice) }
         }
     }
@@ -185,9 +185,9 @@ struct SendCommand: AsyncParsableCommand {
         let status: Int
         let reason: String?
         let apnsID: String?
-        /// In milliseconds since 1970; with a 410 only (Guide, Table 8-5).
+        /// In milliseconds since 1970; with 410 alone (Guide, Table 8-5).
         let timestamp: UInt64?
-        /// What was wrong with this request, if the service says so.
+        /// What was wrong with this request, if the service says it.
         let detail: String?
     }
 }

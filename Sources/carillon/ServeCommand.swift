@@ -84,7 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
         let ready = logger
         let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
             announce(service, isFirstStart: isFirstStart)
-            // For programs that wait for this line in a container's log.
+            // For those who wait for it in the log of a container.
             ready.info("The service is ready")
         }
         try await ServiceGroup(
@@ -96,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
         ).run()
     }
 
-    /// Shows only warnings and errors of the life cycle's own messages.
+    /// The life cycle's own messages are for those who look for them.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(.warning, logger.logLevel)
@@ -145,7 +145,7 @@ struct ServeCommand: AsyncParsableCommand {
         let development: ServiceDescription.Addresses?
         let production: ServiceDescription.Addresses?
         let ca: String
-        /// The root certificate in PEM.
+        /// The same certificate in PEM.
         let caPEM: String?
         let management: ServiceDescription.Management?
     }
@@ -155,8 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports readiness only when signals can end the service cleanly: a program that waits for the report may send one at
-/// once.
+/// Says that the service is ready when signals end it cleanly, and not before: whoever waits for that may send one at once.
 private struct Announced: ServiceLifecycle.Service {
     let service: CarillonService
     let systemd: SystemdNotifier
@@ -169,8 +168,7 @@ private struct Announced: ServiceLifecycle.Service {
         await withGracefulShutdownHandler {
             await service.run()
         } onGracefulShutdown: {
-            // Cancel this while the event loops still run, and do not wait for it: an event loop that has ended may
-            // never answer.
+            // While the event loops still run, and not awaited: one that has ended may never answer a visit.
             watching.cancel()
             systemd.stopping()
         }

@@ -30,14 +30,14 @@ struct SettingsFile {
         do {
             return try await FileProvider<JSONSnapshot>(filePath: FilePath(path))
         } catch {
-            // For example, the library does not accept null.
+            // The library takes no null, for one.
             throw CommandError(
                 "The settings file \(path) holds a value that is neither a text, a number, true, false, a list nor a dictionary."
             )
         }
     }
 
-    /// Where the JSON is wrong, if the reader says so.
+    /// Where the reader stopped, if it says so.
     private static func place(of error: any Error, in contents: Data) -> String {
         let description = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
         guard let match = description.firstMatch(of: /line (\d+)/) else { return "" }

@@ -102,7 +102,7 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             group.addTask { try await fleet.misbehave() }
             if let duration { group.addTask { try await Task.sleep(for: .seconds(duration)) } }
             defer { group.cancelAll() }
-            // Only the task with the duration ends by itself. The others run until cancelled, or fail.
+            // The first to end is the duration: the others go on for ever, or have failed.
             try await group.next()
         }
     }

@@ -5,19 +5,18 @@ import Notifications
 
 /// Many devices in one process, each with its own identity and TLS connection.
 actor Fleet {
-    /// How many devices connect at the same time. This keeps both sides busy, and no handshake exceeds the courier's
-    /// time limit.
+    /// How many handshakes are under way at a time: enough to keep both sides busy, and few enough that none takes
+    /// longer than a courier waits.
     private static let handshakes = 64
-    /// How often a device tries to connect at first.
+    /// How often a device that cannot connect at first is tried.
     private static let attempts = 5
-    /// How many identifiers each device remembers. Repeated notifications come soon after the first, and 10,000 devices
-    /// have to stay small.
+    /// Identifiers that each device remembers: what comes again comes soon, and 10,000 devices are to stay small.
     private static let remembered = 64
 
     private let roster: FleetRoster
     private let courier: CourierAddress
     private let bundleID: String
-    /// Whether the device tokens are needed.
+    /// Whether anybody asks for the device tokens.
     private let keepsTokens: Bool
     private let output: Output
     private let totals = FleetTotals()
@@ -52,12 +51,12 @@ actor Fleet {
         configuration.shared = SharedConfiguration(configuration)
     }
 
-    /// The device tokens in the order of the identities; empty unless they are kept.
+    /// The device tokens, in the order of the identities; none unless they were to be kept.
     private(set) var tokens: [String]
 
     // MARK: Connecting
 
-    /// Registers the app on every device, and connects the devices that are not offline.
+    /// Registers the app on every device, and connects those that are not offline.
     func connect(isQuiet: Bool) async throws {
         let progress = ProgressBar(isQuiet: isQuiet)
         defer { progress.end() }
@@ -117,7 +116,7 @@ actor Fleet {
         throw last
     }
 
-    /// Prints that all devices are connected.
+    /// Says that all are connected.
     func announce() {
         let count = totals.counts.connected
         output.print(Connected(count: count), "\(count) devices connected, \(offline.count) offline")
@@ -130,7 +129,7 @@ actor Fleet {
 
     // MARK: Living
 
-    /// Prints the totals at intervals until cancelled.
+    /// Prints the totals at intervals, until it is cancelled.
     func reportTotals(every interval: Duration) async throws {
         while true {
             try await Task.sleep(for: interval)
@@ -139,11 +138,11 @@ actor Fleet {
         }
     }
 
-    /// Makes devices lose their connection and others come back, until cancelled.
+    /// Lets devices lose their connection and others come back, until it is cancelled.
     func misbehave() async throws {
         while true {
             guard let pause = behaviour.pause() else {
-                // There is nothing to do until the end.
+                // Nothing to do until the end.
                 try await Task.sleep(for: .seconds(86_400))
                 continue
             }
@@ -152,7 +151,7 @@ actor Fleet {
         }
     }
 
-    /// Disconnects one device. Then connects one that was offline, or the same one if none was.
+    /// A device goes away; one that was offline, or else itself, comes.
     private func reconnectOne() async {
         let online = devices.indices.filter { devices[$0] != nil }
         guard let leaving = behaviour.choose(of: online.count).map({ online[$0] }) else { return }
@@ -165,20 +164,20 @@ actor Fleet {
             offline.insert(leaving)
             offline.remove(coming)
         }
-        // The device counts its failed connection itself.
+        // One that cannot connect now is counted as a failure by itself.
         guard let (device, token) = try? await connect(coming, staysOffline: false) else { return }
         totals.count { $0.reconnects += 1 }
         keep(device, token, at: coming)
     }
 
-    /// Handles what has arrived, closes the connections, and prints the last totals.
+    /// Takes what has come, lets the connections go, and prints the last totals.
     func end() async {
         let devices = devices.compactMap(\.self)
         let connected = totals.counts.connected
         await withTaskGroup(of: Void.self) { group in
             for device in devices { group.addTask { await device.close() } }
         }
-        // Closing a device waits until its last acknowledgements are sent.
+        // Closing has brought the last acknowledgements to their end.
         let line = totals.line(isLast: true, connected: connected)
         output.print(line, line.text)
     }

@@ -1,12 +1,11 @@
 import APNSDevice
 
-/// The devices of a fleet. An identity is read when its device connects, because 10,000 of them would take 20 MB of
-/// memory.
+/// The devices of a fleet. An identity is read when its device connects: 10,000 of them in memory would be 20 MB.
 struct FleetRoster: Sendable {
     let file: FleetFile
     var places: [Range<Int>] = []
 
-    /// The number of devices.
+    /// How many devices there are.
     var count: Int { places.count }
 
     /// A device's identity.

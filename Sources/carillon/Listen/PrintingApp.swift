@@ -1,10 +1,10 @@
 import APNSDevice
 import Notifications
 
-/// Prints each notification when it arrives, one on each line, for programs.
+/// Prints what arrives as it arrives, one line each, for programs.
 struct PrintingApp: DeviceDelegate {
     let output: Output
-    /// The file for a renewed identity.
+    /// Where a renewed identity goes.
     let identityPath: String
 
     func received(_ notification: ReceivedNotification) async {

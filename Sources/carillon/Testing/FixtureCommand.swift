@@ -4,7 +4,7 @@ import Management
 import Notifications
 import Service
 
-/// Makes everything that a test needs with one request, and removes it with another.
+/// Everything that a test needs, made and removed in one request each.
 struct FixtureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fixture",
@@ -66,9 +66,9 @@ struct FixtureCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads a JSON document for a command.
+/// A document that a command is given.
 enum JSONFile {
-    /// - Parameter name: the file's name; `-` for standard input.
+    /// - Parameter name: of the file; `-` for standard input.
     static func read(_ name: String) throws -> JSONValue {
         let contents =
             name == "-"

@@ -4,7 +4,7 @@ import Management
 import Matching
 import Notifications
 
-/// Shows what providers sent, from the service's journal.
+/// What providers sent, from the service's journal.
 struct RequestsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "requests",
@@ -13,7 +13,7 @@ struct RequestsCommand: AsyncParsableCommand {
         defaultSubcommand: List.self,
     )
 
-    /// The option that selects requests.
+    /// Which requests.
     struct MatchOption: ParsableArguments {
         @Option(help: ArgumentHelp(#"Only requests that match, as in {"topic":"com.example.app"}."#, valueName: "json"))
         var match: String?
@@ -32,7 +32,7 @@ struct RequestsCommand: AsyncParsableCommand {
             return value
         }
 
-        /// The match as parameters of a query, in alphabetical order.
+        /// The same as the query of a request, in the order of the keys.
         func query() throws -> [String] {
             guard case .object(let members) = try value() else { return [] }
             return members.sorted { $0.key < $1.key }.map { key, value in
