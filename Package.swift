@@ -40,6 +40,10 @@ let package = Package(
         .library(name: "APNSProvider", targets: ["APNSProvider"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
+    traits: [
+        .default(enabledTraits: ["PostgreSQL"]),
+        .trait(name: "PostgreSQL", description: "The store of a cluster. It needs libpq."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -122,6 +126,17 @@ let package = Package(
             dependencies: [
                 "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: settings,
+        ),
+        .systemLibrary(
+            name: "CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])],
+        ),
+        .target(name: "PostgresClient", dependencies: ["CPostgres"], swiftSettings: settings),
+        .target(
+            name: "PostgresStore",
+            dependencies: ["Notifications", "Delivery", "PostgresClient", crypto],
             swiftSettings: settings,
         ),
         .target(
