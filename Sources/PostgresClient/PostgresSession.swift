@@ -170,7 +170,9 @@ final class PostgresSession {
         let value = read(result)
         PQclear(result)
         // The answer ends with a null pointer.
-        guard try next(deadline) == nil else { throw PostgresError(.connectionLost, "The server's answer is too long.") }
+        guard try next(deadline) == nil else {
+            throw PostgresError(.connectionLost, "The server's answer is too long.")
+        }
         return value
     }
 

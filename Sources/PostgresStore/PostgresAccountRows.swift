@@ -8,7 +8,8 @@ enum PostgresAccountRows {
         let version = try transaction.execute("SELECT version FROM carillon.accounts").first?.integer(0)
         guard let version = version.flatMap(UInt64.init(exactly:)) else { throw .damaged("accounts") }
         let devices = try values(
-            try transaction.execute("SELECT device, environment, revoked FROM carillon.device WHERE revoked IS NOT NULL")
+            try transaction.execute(
+                "SELECT device, environment, revoked FROM carillon.device WHERE revoked IS NOT NULL")
         ) { $0.revokedDevice() }
         return AccountsSnapshot(
             version: version,
@@ -147,7 +148,8 @@ extension PostgresRow {
     }
 
     fileprivate func app() -> App? {
-        guard let id = integer(0).flatMap(AppID.init(column:)), let bundleID = text(1).flatMap(BundleID.init(rawValue:)),
+        guard let id = integer(0).flatMap(AppID.init(column:)),
+            let bundleID = text(1).flatMap(BundleID.init(rawValue:)),
             let team = text(2).flatMap(TeamID.init(rawValue:))
         else { return nil }
         return App(id: id, bundleID: bundleID, team: team)
@@ -170,7 +172,8 @@ extension PostgresRow {
 
     fileprivate func certificate() -> TeamCertificate? {
         guard let serial = bytes(0).flatMap({ CertificateSerial(bytes: $0) }),
-            let team = text(1).flatMap(TeamID.init(rawValue:)), let bundleID = text(2).flatMap(BundleID.init(rawValue:)),
+            let team = text(1).flatMap(TeamID.init(rawValue:)),
+            let bundleID = text(2).flatMap(BundleID.init(rawValue:)),
             let environments = environments(development: 3, production: 4), let validUntil = moment(5)
         else { return nil }
         return TeamCertificate(

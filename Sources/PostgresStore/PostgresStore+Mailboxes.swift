@@ -70,11 +70,14 @@ extension PostgresStore: Mailboxes {
         var parts: [Int: [[Int]]] = [:]
         for index in items.indices {
             let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(writers.count))
-            if let last = parts[writer]?.last, last.count < Self.maximumBatch {
-                parts[writer]?[(parts[writer]?.count ?? 1) - 1].append(index)
+            // Out of the dictionary, so that appending does not copy the batches.
+            var batches = parts.removeValue(forKey: writer) ?? []
+            if let last = batches.indices.last, batches[last].count < Self.maximumBatch {
+                batches[last].append(index)
             } else {
-                parts[writer, default: []].append([index])
+                batches.append([index])
             }
+            parts[writer] = batches
         }
         let batches = parts.flatMap { writer, batches in batches.map { (writer, $0) } }
         if batches.count == 1, let (writer, _) = batches.first { return await body(writers[writer], items) }
@@ -253,7 +256,8 @@ extension PostgresStore: Mailboxes {
                             .integers(unique.map { Int64(clamping: $0.version.rawValue) })
                         ])
                 ], on: connection)
-            var results = [Result<MailboxRemoval, StoreError>](repeating: .success(.superseded), count: references.count)
+            var results = [Result<MailboxRemoval, StoreError>](
+                repeating: .success(.superseded), count: references.count)
             guard let rows = answers.first else { return results }
             for index in 0..<rows.count {
                 guard let place = rows[index].integer(0), unique.indices.contains(Int(place) - 1),
