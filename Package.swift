@@ -287,6 +287,24 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "PostgresTesting",
+            dependencies: ["PostgresClient"],
+            path: "Tests/PostgresTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PostgresClientTests",
+            dependencies: ["PostgresClient", "PostgresTesting"],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PostgresStoreTests",
+            dependencies: [
+                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresStore", "PostgresTesting",
+            ],
+            swiftSettings: settings,
+        ),
         .testTarget(
             name: "ManagementTests",
             dependencies: [

@@ -86,4 +86,11 @@ package struct PostgresStatement: Sendable {
         self.sql = sql.description
         self.values = values
     }
+
+    /// - Parameter sql: one command with parts that a parameter cannot stand for, such as a database's name. Each
+    ///   text that is used stays prepared for as long as the connection lasts.
+    package init(assembled sql: String) {
+        self.sql = sql
+        values = []
+    }
 }

@@ -67,27 +67,24 @@ extension PostgresStore: Mailboxes {
         by device: (Item) -> DeviceKey,
         _ body: @escaping @Sendable (PostgresConnection, [Item]) async -> [Result<Value, StoreError>],
     ) async -> [Result<Value, StoreError>] {
-        var parts: [Int: [[Int]]] = [:]
+        var parts: [Int: [Int]] = [:]
         for index in items.indices {
             let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(writers.count))
-            // Out of the dictionary, so that appending does not copy the batches.
-            var batches = parts.removeValue(forKey: writer) ?? []
-            if let last = batches.indices.last, batches[last].count < Self.maximumBatch {
-                batches[last].append(index)
-            } else {
-                batches.append([index])
-            }
-            parts[writer] = batches
+            parts[writer, default: []].append(index)
         }
-        let batches = parts.flatMap { writer, batches in batches.map { (writer, $0) } }
-        if batches.count == 1, let (writer, _) = batches.first { return await body(writers[writer], items) }
+        if items.count <= Self.maximumBatch, parts.count == 1, let writer = parts.keys.first {
+            return await body(writers[writer], items)
+        }
         return await withTaskGroup(of: [(Int, Result<Value, StoreError>)].self) { group in
-            for (writer, batches) in parts {
+            for (writer, indices) in parts {
                 let connection = writers[writer]
                 group.addTask {
                     var results: [(Int, Result<Value, StoreError>)] = []
+                    var rest = indices[...]
                     // One after the other, since the last one for a destination has to stay.
-                    for batch in batches {
+                    while !rest.isEmpty {
+                        let batch = rest.prefix(Self.maximumBatch)
+                        rest = rest.dropFirst(Self.maximumBatch)
                         results += zip(batch, await body(connection, batch.map { items[$0] }))
                     }
                     return results
@@ -100,22 +97,16 @@ extension PostgresStore: Mailboxes {
         }
     }
 
-    /// The entries of a batch for one destination. Only the last one is written.
-    private struct Chain {
-        var indices: [Int]
-    }
-
     private func store(
         _ entries: [MailboxEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
-        var chains: [Destination: Chain] = [:]
-        for (index, entry) in entries.enumerated() {
-            chains[entry.destination, default: Chain(indices: [])].indices.append(index)
-        }
+        // The entries for each destination. Only the last one is written.
+        var chains: [Destination: [Int]] = [:]
+        for (index, entry) in entries.enumerated() { chains[entry.destination, default: []].append(index) }
         let destinations = chains.keys.sorted(by: Destination.isOrderedInTable)
         let written = destinations.map { destination in
-            let indices = chains[destination]?.indices ?? []
+            let indices = chains[destination] ?? []
             return (entry: entries[indices.last ?? 0], count: indices.count)
         }
         let rows: PostgresRows
@@ -133,7 +124,7 @@ extension PostgresStore: Mailboxes {
         for index in 0..<rows.count {
             let row = rows[index]
             guard let place = row.integer(0), written.indices.contains(Int(place) - 1),
-                let indices = chains[destinations[Int(place) - 1]]?.indices
+                let indices = chains[destinations[Int(place) - 1]]
             else { continue }
             guard row.bool(1) == true, let version = row.integer(3).flatMap(UInt64.init(exactly:)) else {
                 let changed = row.moment(2) ?? now
