@@ -31,6 +31,21 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 
+// What the libraries do not need: a backend that depends on APNSProvider alone, with `traits: []`, does not fetch these.
+let service: TargetDependencyCondition? = .when(traits: ["Service"])
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: service)
+let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client", condition: service)
+let configuration: Target.Dependency = .product(
+    name: "Configuration", package: "swift-configuration", condition: service)
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: service)
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types", condition: service)
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
+
 let package = Package(
     name: "carillon",
     platforms: [.macOS(.v26)],
@@ -41,8 +56,10 @@ let package = Package(
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     traits: [
-        .default(enabledTraits: ["PostgreSQL"]),
+        .trait(
+            name: "Service", description: "The service, the command and CarillonTesting: all but the two libraries."),
         .trait(name: "PostgreSQL", description: "The store of a cluster. It needs libpq."),
+        .default(enabledTraits: ["Service", "PostgreSQL"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -124,7 +141,7 @@ let package = Package(
         .target(
             name: "SQLiteStore",
             dependencies: [
-                "Notifications", "Delivery", "PrivateFiles", .product(name: "GRDB", package: "GRDB.swift"),
+                "Notifications", "Delivery", "PrivateFiles", grdb,
             ],
             swiftSettings: settings,
         ),
@@ -165,11 +182,13 @@ let package = Package(
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Reports", "Connections", nioCore, nioPosix,
                 nioSSL, crypto, logging,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                httpTypes,
+                nioHTTPTypes,
+                hummingbird,
+                hummingbirdCore,
             ],
+            // The console, in the binary itself: no folder has to lie beside it.
+            resources: [.embedInCode("Console/Files")],
             swiftSettings: settings,
         ),
         .target(
@@ -180,9 +199,13 @@ let package = Package(
                 "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
-                .product(name: "Configuration", package: "swift-configuration"),
+                configuration,
             ],
             swiftSettings: settings,
+        ),
+        .target(
+            name: "CVersion",
+            cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
         ),
         .executableTarget(
             name: "carillon",
@@ -191,15 +214,15 @@ let package = Package(
                 "Management",
                 "Service",
                 "APNSProvider",
-                "APNSDevice", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                httpClient,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                systemPackage,
+                argumentParser,
+                configuration,
+                histogram,
             ],
             swiftSettings: settings,
         ),
@@ -207,7 +230,7 @@ let package = Package(
             name: "CarillonTesting",
             dependencies: [
                 "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
@@ -283,7 +306,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
                 "CFaultyDisk",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                grdb,
             ],
             swiftSettings: settings,
         ),
@@ -309,8 +332,8 @@ let package = Package(
             name: "ManagementTests",
             dependencies: [
                 "Notifications", "Trust", "Management", nioCore, nioEmbedded,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                httpTypes,
+                nioHTTPTypes,
             ],
             swiftSettings: settings,
         ),
@@ -355,19 +378,46 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "ServiceTesting",
+            dependencies: [
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
+                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix, nioSSL,
+                crypto, x509, asn1, logging,
+                httpClient,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                grdb,
+            ],
+            path: "Tests/ServiceTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ProviderGatewayTests",
+            dependencies: [
+                "Rates", "Notifications", "Delivery", "HTTP2", "ProviderGateway", "Management", "Service",
+                "ServiceTesting", "CFaultyDisk", nioCore,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "CourierTests",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "Service", "ServiceTesting",
+                "APNSDevice", nioCore, crypto,
+            ],
+            swiftSettings: settings,
+        ),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway",
-                "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service", "APNSProvider",
-                "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioSSL, crypto,
-                x509, asn1, logging,
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service",
+                "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting",
+                nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
+                configuration,
+                httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings,
         ),

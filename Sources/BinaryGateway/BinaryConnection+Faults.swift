@@ -3,7 +3,7 @@ import Delivery
 import Matching
 import NIOCore
 
-// What a rehearsal has a connection of the binary API do.
+// The faults that a rehearsal causes on a connection of the binary API.
 extension BinaryConnection {
     /// Does with a good notification what a rehearsal says.
     /// - Throws: the fault that ends the connection with an error packet.
@@ -29,7 +29,7 @@ extension BinaryConnection {
             watched?.answered(submission.ticket, .noErrors)
             perform(exchange.accepted(submission.ticket))
         case .duplicate(let count):
-            // The copies have one ticket: the first answer counts.
+            // The copies have the same ticket, and the first answer is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .close, .hang, .errorPacket:
             rehearsed?.set(fault, on: submission.ticket)
@@ -39,7 +39,7 @@ extension BinaryConnection {
         }
     }
 
-    /// Whether a rehearsal takes care of an answer that `Delivery` gives.
+    /// Returns whether a rehearsal handles an answer of `Delivery`.
     func isRehearsed(_ ticket: UInt64, _ outcome: Outcome) -> Bool {
         if rehearsed?.hangsSince != nil { return true }
         guard case .accepted = outcome, let fault = rehearsed?.takeFault(of: ticket) else { return false }
@@ -55,7 +55,7 @@ extension BinaryConnection {
         return true
     }
 
-    /// Ends a connection that has hung for long enough.
+    /// Ends a connection after it has hung for the time of the fault.
     func endsHanging(_ now: NIODeadline) -> Bool {
         guard let since = rehearsed?.hangsSince, since + TimeAmount(RequestFault.longest) < now else { return false }
         channel.close()
@@ -65,7 +65,7 @@ extension BinaryConnection {
     private func misbehave(_ fault: RequestFault) {
         switch fault.kind {
         case .close(let kind):
-            // Nothing more is read. What was read already is gone through first.
+            // Nothing more is read from the socket. The bytes that were already read are processed first.
             rehearsed?.hang(since: second)
             let connection = NIOLoopBound(self, eventLoop: eventLoop)
             eventLoop.execute { connection.value.close(kind) }
@@ -76,7 +76,7 @@ extension BinaryConnection {
     }
 
     private func close(_ kind: RequestFault.CloseKind) {
-        // Without the error packet, which would say more than a server does that just ends.
+        // Without the error packet, because a server that fails would not send one.
         _ = exchange.abandon()
         stopIfEnding()
         switch kind {

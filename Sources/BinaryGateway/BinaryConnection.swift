@@ -8,10 +8,11 @@ import Rates
 import Synchronization
 import Trust
 
-/// One provider's connection: reads its notifications and hands them over.
+/// One provider's connection. It reads notifications and hands them to `Delivery`.
 ///
-/// All but ``answer(_:with:)`` happens on the connection's event loop. The notifications of one read go to `Delivery`
-/// together. While too many are unanswered nothing more is read, and what was read already waits unread.
+/// Everything except ``answer(_:with:)`` runs on the connection's event loop. The notifications of one read go to
+/// `Delivery` together. While too many notifications are unanswered, the connection reads nothing from the socket, and
+/// what was already read waits.
 final class BinaryConnection: CertifiedConnection {
     let gateway: BinaryGateway
     private let identity: ProviderIdentity
@@ -24,21 +25,22 @@ final class BinaryConnection: CertifiedConnection {
     var batch: [Submission] = []
     /// Nil until a rehearsal does something to the connection.
     var rehearsed: RehearsedBinaryConnection?
-    /// Waits for the key of its device token to be looked for. Nothing is read meanwhile, so nothing overtakes it.
+    /// The notification that waits until the key of its device token is looked up. Nothing is read meanwhile, so the
+    /// order stays.
     private var keyless: BinaryNotification?
-    /// Nil where nobody may observe what comes.
+    /// Nil if observers are not allowed.
     let watched: WatchedConnection?
     private var random: IdentifierRandom
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
     private var lastRead = NIODeadline.now()
-    /// Since when the notification that has not ended yet is being read.
+    /// The time when the current, incomplete notification began.
     private var partialSince: NIODeadline?
-    /// Whether nothing more is read until half of what is unanswered has its answer.
+    /// Whether reading is paused until half of the unanswered notifications have their answers.
     private var isHeld = false
-    /// Whether a notification was refused: the only thing that other threads look at.
+    /// Whether a notification was refused. This is the only state that other threads read.
     private let hasFailed = Atomic(false)
-    /// Answers that came on another thread or at another time, and wait for the event loop.
+    /// Answers that came on another thread, or outside of a read, and wait for the event loop.
     private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
 
     init(gateway: BinaryGateway, identity: ProviderIdentity, channel: CertifiedChannel) {
@@ -71,11 +73,11 @@ final class BinaryConnection: CertifiedConnection {
         guard exchange.isTaking else { return }
         if rehearsed != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now {
-            channel.struck(.binaryPacketTimeout)
+            channel.limitExceeded(.binaryPacketTimeout)
             return drain()
         }
         if exchange.isIdle, keyless == nil, lastRead + gateway.limits.idleTimeout < now {
-            channel.struck(.binaryIdleTimeout)
+            channel.limitExceeded(.binaryIdleTimeout)
             return drain()
         }
         if !gateway.certificates.areGood(identity, gateway.certificates.accounts.current) { drain() }
@@ -91,14 +93,14 @@ final class BinaryConnection: CertifiedConnection {
         stopIfEnding()
     }
 
-    /// The client is gone. What it had sent before is still taken, as room comes.
+    /// The client is gone. The notifications that it sent before are still accepted.
     func ended(well: Bool) -> EventLoopFuture<Void>? {
         rehearsed?.end()
         return nil
     }
 }
 
-// MARK: - What came
+// MARK: - Reading
 
 extension BinaryConnection {
     /// Reads as many notifications as there is room for.
@@ -118,7 +120,7 @@ extension BinaryConnection {
         if !decoder.isPartial { partialSince = nil }
     }
 
-    /// - Returns: what ends the connection.
+    /// - Returns: The fault that ends the connection; nil if there is none.
     private func read(_ bytes: Span<UInt8>, _ position: inout Int) -> BinaryFault? {
         while hasRoom {
             do throws(BinaryFault) {
@@ -172,18 +174,12 @@ extension BinaryConnection {
         keyless = notification
         let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
         Task {
-            let isAnswered: Bool
-            do {
-                try await keys.findKeys()
-                isAnswered = true
-            } catch {
-                isAnswered = false
-            }
+            let isAnswered = await keys.searchIsAnswered()
             connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
         }
     }
 
-    /// - Parameter isAnswered: false where the store could not be asked: then it is not certain that a token is bad.
+    /// - Parameter isAnswered: false if the store could not be asked. It is then unknown whether a token is invalid.
     private func searched(isAnswered: Bool) {
         guard let notification = keyless else { return }
         keyless = nil
@@ -205,7 +201,7 @@ extension BinaryConnection {
         stopIfEnding()
     }
 
-    /// Hands over what was read; goes on while answers make room for more.
+    /// Hands over the notifications that were read, and continues while answers make room for more.
     func process() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -226,7 +222,7 @@ extension BinaryConnection {
     }
 
     private func readAccounts() {
-        // The provider has to go on elsewhere: there is nothing wrong with its notification.
+        // The provider has to use another connection. Its notification is not at fault.
         guard gateway.certificates.accounts.isCurrent else { return drain() }
         let accounts = gateway.certificates.accounts.current
         guard accounts.version != topic.version else { return }
@@ -235,7 +231,7 @@ extension BinaryConnection {
     }
 }
 
-// MARK: - What comes of it
+// MARK: - Answers
 
 extension BinaryConnection {
     func perform(_ action: BinaryExchange.Action?) {
@@ -243,7 +239,7 @@ extension BinaryConnection {
         channel.finish(with: packet?.bytes)
     }
 
-    /// Once the end is decided, nothing more is read.
+    /// Discards what was read, once the connection's end is decided.
     func stopIfEnding() {
         guard !exchange.isTaking else { return }
         unread.removeAll()
@@ -259,7 +255,7 @@ extension BinaryConnection {
             watched?.answered(ticket, .noErrors)
             perform(exchange.accepted(ticket))
         case .rejected(let rejection):
-            if rejection.reason == .tooManyRequests { channel.struck(.tokenRate) }
+            if rejection.reason == .tooManyRequests { channel.limitExceeded(.tokenRate) }
             watched?.answered(ticket, rejection.binaryStatus ?? .noErrors)
             guard let status = rejection.binaryStatus else { return perform(exchange.accepted(ticket)) }
             hasFailed.store(true, ordering: .releasing)
@@ -278,12 +274,12 @@ extension BinaryConnection {
     }
 }
 
-/// The one way in from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// class cannot show to the compiler; ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
+/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
+/// compiler cannot see. ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
 extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
-        // What comes at another time makes room, and reading goes on: on this event loop too, but not in the middle of
-        // another connection's read.
+        // An answer outside of this connection's own read makes room, so reading has to continue. It continues later,
+        // even on this event loop, because another connection's read may be under way.
         if eventLoop.inEventLoop, isProcessing { return answer(ticket, outcome) }
         if case .rejected(let rejection) = outcome, rejection.binaryStatus != nil {
             hasFailed.store(true, ordering: .releasing)
@@ -295,6 +291,6 @@ extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
         if isFirst { eventLoop.execute { self.answerLate() } }
     }
 
-    /// What follows a faulty notification is discarded (Guide, 3.1.2).
+    /// Notifications after a faulty one are discarded (Guide, 3.1.2).
     var takesMore: Bool { !hasFailed.load(ordering: .acquiring) }
 }

@@ -4,12 +4,12 @@ package import Matching
 package import Notifications
 package import Trust
 
-/// The binary API of one environment (Guide, 3.1 and 3.2): what stands behind its listener on port 2195.
+/// The binary API of one environment (Guide, 3.1 and 3.2), which listens on port 2195.
 package final class BinaryGateway: CertifiedService {
     package let certificates: ProviderCertificates
     let rules: BinaryRules
     let delivery: Delivery
-    /// Nil where nobody may observe notifications.
+    /// Nil if observers are not allowed.
     let watch: RequestWatch?
     package let limits: BinaryLimits
 

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Trust
 
-/// Which notifications are good: what they say, and whom they reach.
+/// Decides whether a notification is valid and which device it reaches.
 struct BinaryRules: Sendable {
     let environment: Environment
     let conformance: Conformance
@@ -44,8 +44,8 @@ struct BinaryRules: Sendable {
             ?? names?.meaning(of: notification.deviceToken.array, app: app?.id)?.contents
     }
 
-    /// Whether nothing can be said of a notification yet: no known key opens its device token, and another node may have
-    /// made one that does.
+    /// Whether a notification cannot be decided yet, because no known key opens its device token and another node may
+    /// have made a key that does.
     func lacksKey(_ notification: BinaryNotification) -> Bool {
         tokenKeys.mayLackKeys && open(notification, app: nil) == nil
     }
@@ -53,8 +53,8 @@ struct BinaryRules: Sendable {
     /// The device that a notification's token names; nil if no known key opens it.
     func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? { open(notification, app: app)?.device }
 
-    /// It is an error to use priority 10 for what contains only content-available (Guide, Table A-3). Where the provider
-    /// did not say, and the older formats cannot, the service takes such a notification as 5.
+    /// Priority 10 is an error if a payload contains only content-available (Guide, Table A-3). If the provider gave no
+    /// priority, as in the older formats, which have none, the service uses 5 for such a notification.
     private func priority(of notification: BinaryNotification) throws(BinaryStatus) -> Priority {
         guard notification.payload.isSilent else { return notification.priority ?? .immediate }
         switch notification.priority {
@@ -66,8 +66,8 @@ struct BinaryRules: Sendable {
 }
 
 extension Rejection {
-    /// What the binary API says; nil where it says nothing. To an app that is gone a notification is not refused: its
-    /// device token goes on the feedback list (Guide, 3.1.3).
+    /// The status of a rejection in the binary API; nil if it has none. A notification to an app that was removed is
+    /// not refused. Its device token goes on the feedback list (Guide, 3.1.3).
     var binaryStatus: BinaryStatus? {
         switch reason {
         case .unregistered, .expiredToken: nil

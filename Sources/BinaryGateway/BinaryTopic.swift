@@ -1,12 +1,12 @@
 import Delivery
 import Notifications
 
-/// What a connection's notifications are addressed to: the UID of its certificate's subject, as the accounts have it.
+/// The topic of a connection's notifications: the UID of its certificate's subject. The accounts say which app it is.
 struct BinaryTopic: Sendable {
     let name: String
-    /// Nil where no app has this topic.
+    /// Nil if no app has this topic.
     let app: App?
-    /// The version of the accounts that says so.
+    /// The version of the accounts that was used.
     let version: UInt64
 
     init(_ name: String, in accounts: AccountsSnapshot) {

@@ -2,7 +2,7 @@ package import Delivery
 package import Notifications
 package import Trust
 
-/// Whose certificate opens a connection of one environment, and for how long it is good.
+/// Decides which certificates may open a connection of one environment, and whether they are still valid.
 package struct ProviderCertificates: Sendable {
     package let environment: Environment
     private let authority: CertificateAuthority
@@ -21,8 +21,9 @@ package struct ProviderCertificates: Sendable {
         self.clock = clock
     }
 
-    /// Judges a client's certificates in its TLS handshake: the binary API has no other place to refuse them.
-    /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
+    /// Checks a client's certificates during the TLS handshake, because the binary API has no other place to refuse
+    /// them.
+    /// - Parameter chain: DER, the client's own certificate first, none of it verified.
     func admit(_ chain: [[UInt8]]) throws(TrustError) -> ProviderIdentity {
         let provider = try authority.verifyProvider(chain: chain, now: now)
         do throws(Rejection) {
@@ -33,7 +34,7 @@ package struct ProviderCertificates: Sendable {
         return provider
     }
 
-    /// Whether a connection may go on with its certificate: it may have expired or been revoked since.
+    /// Whether a connection may continue. Its certificate may have expired or been revoked since the handshake.
     func areGood(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) -> Bool {
         do throws(Rejection) {
             try check(identity, accounts)

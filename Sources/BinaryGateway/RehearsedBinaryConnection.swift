@@ -1,16 +1,16 @@
 import Matching
 import NIOCore
 
-/// What rehearsals have done to a connection of the binary API. It ends with the connection.
+/// The faults that rehearsals have caused on a connection of the binary API.
 struct RehearsedBinaryConnection {
-    /// What goes wrong once a notification is accepted, by its ticket. The exchange bounds how many there are.
+    /// The faults that happen after a notification is accepted, by its ticket. The exchange limits their number.
     private var faults: [UInt64: RequestFault] = [:]
-    /// A notification that is taken late. Nothing is read meanwhile, so nothing overtakes it.
+    /// A notification that is accepted late. Nothing is read meanwhile, so the order stays.
     private var timer: Scheduled<Void>?
-    /// Since when nothing is read and nothing answered.
+    /// The time since when the connection hangs: it neither reads nor answers.
     private(set) var hangsSince: NIODeadline?
 
-    /// Whether nothing more is read for now.
+    /// Whether reading is paused.
     var isHolding: Bool { timer != nil || hangsSince != nil }
 
     mutating func set(_ fault: RequestFault, on ticket: UInt64) { faults[ticket] = fault }

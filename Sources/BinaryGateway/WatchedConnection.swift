@@ -3,15 +3,15 @@ import Matching
 import Notifications
 import Trust
 
-/// Shows a connection's notifications to whoever observes them. Confined to the connection's event loop.
+/// Reports a connection's notifications to the observer. Confined to the connection's event loop.
 final class WatchedConnection {
     private let watch: RequestWatch
     private let gateway: BinaryGateway
     private let identity: ProviderIdentity
-    /// As observers count connections.
+    /// The connection's number for observers.
     private let number: UInt64
-    /// The observer's numbers of the notifications that wait for their answers, by their tickets. The exchange bounds how
-    /// many there are.
+    /// The observer's numbers of the unanswered notifications, by their tickets. The exchange limits how many there
+    /// are.
     private var numbers: [UInt64: UInt64] = [:]
 
     init(_ identity: ProviderIdentity, _ gateway: BinaryGateway, _ watch: RequestWatch) {
@@ -21,8 +21,8 @@ final class WatchedConnection {
         number = watch.observer.connectionOpened()
     }
 
-    /// A good notification is about to be handed over.
-    /// - Returns: what is to be done; nil if nobody observes.
+    /// Reports a valid notification before it is handed over.
+    /// - Returns: What to do with it; nil if nobody observes.
     func taken(_ notification: BinaryNotification, _ submission: Submission) -> RequestDecision? {
         guard watch.isActive else { return nil }
         var facts = facts(submission.notification.topic, id: submission.notification.id)
@@ -34,7 +34,7 @@ final class WatchedConnection {
         return decision
     }
 
-    /// What came is refused, and the connection ends with it.
+    /// Reports a refused notification. The connection ends with it.
     /// - Parameter notification: nil if it could not be read.
     func refused(_ notification: BinaryNotification?, _ status: BinaryStatus, _ topic: BinaryTopic, id: NotificationID)
     {
@@ -50,21 +50,21 @@ final class WatchedConnection {
         watch.observer.answered(number, answer)
     }
 
-    /// `Delivery` has answered.
+    /// Reports the answer of `Delivery`.
     func answered(_ ticket: UInt64, _ status: BinaryStatus) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
         watch.observer.answered(number, RequestAnswer(status))
         if status != .noErrors { discardOthers(after: ticket) }
     }
 
-    /// A rehearsal gives no answer.
+    /// Reports that a rehearsal suppressed the answer.
     func unanswered(_ ticket: UInt64, isDiscarded: Bool) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
         watch.observer.unanswered(number, isDiscarded: isDiscarded)
     }
 
-    /// What came after a faulty notification counts for nothing (Guide, 3.1.2).
-    /// - Parameter ticket: the faulty one's.
+    /// Reports that the notifications after a faulty one were discarded (Guide, 3.1.2).
+    /// - Parameter ticket: the faulty notification's.
     private func discardOthers(after ticket: UInt64) {
         for (other, number) in numbers where other > ticket {
             numbers[other] = nil
@@ -94,7 +94,7 @@ final class WatchedConnection {
 }
 
 extension RequestAnswer {
-    /// The number of an error packet (Guide, Table A-4); 200 for what is accepted, to which nothing is answered.
+    /// The number of an error packet (Guide, Table A-4), or 200 for an accepted notification, which gets no packet.
     fileprivate init(_ status: BinaryStatus) {
         switch status {
         case .noErrors: self.init(status: 200)
@@ -104,7 +104,7 @@ extension RequestAnswer {
 }
 
 extension BinaryStatus {
-    /// As the journal has it.
+    /// The status in the journal's form.
     fileprivate var name: String {
         switch self {
         case .noErrors: "NoErrors"

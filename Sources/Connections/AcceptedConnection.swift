@@ -1,22 +1,22 @@
 package import NIOCore
 package import Rates
 
-/// A connection that a listener accepted: its place among those of its address, and the log's line about it. Confined to
-/// the connection's event loop.
+/// A connection that a listener accepted: its place among those of its address, and the log's line about it. Confined
+/// to the connection's event loop.
 package final class AcceptedConnection {
     package let channel: any Channel
-    /// The buffers of TLS, if the service wants them to give their memory back.
+    /// The buffers of TLS, if the service wants them to release their memory.
     package internal(set) var buffers: TLSBuffers?
     private let remote: SocketAddress?
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
     private let log: ConnectionLog
     private let untrusted: UntrustedConnections
-    /// Its number among those that have not shown who they are.
+    /// Its number among the connections whose clients have not authenticated yet.
     private var untrustedNumber: UInt64?
     private var isReported = false
 
-    /// - Throws: when the connection is one too many; the listener then closes it.
+    /// - Throws: If there are too many connections. The listener then closes this one.
     init(
         _ channel: any Channel,
         guardedBy guardian: ConnectGuard?,
@@ -41,10 +41,10 @@ package final class AcceptedConnection {
         channel.closeFuture.whenComplete { _ in guardian.closed(address) }
     }
 
-    /// Takes a place among the connections that have not shown yet who they are, until ``showedTrust()`` or the end. One that
-    /// comes over a Unix socket needs none.
-    /// - Parameter end: closes the connection if it still has not shown it. Called on any thread.
-    /// - Throws: when there is no place; the listener then closes the connection.
+    /// Takes a place among the connections whose clients have not authenticated yet, until ``showedTrust()`` or the
+    /// end. A connection over a Unix socket needs no place.
+    /// - Parameter end: closes the connection if the client still has not authenticated. Called on any thread.
+    /// - Throws: If there is no place. The listener then closes the connection.
     func awaitTrust(_ end: @escaping @Sendable () -> Void) throws {
         guard address != nil else { return }
         guard let number = untrusted.admit(at: .now(), end: end) else { return try refuse(.untrustedConnections) }
@@ -52,7 +52,7 @@ package final class AcceptedConnection {
         channel.closeFuture.whenComplete { [untrusted] _ in untrusted.remove(number) }
     }
 
-    /// The client has shown who it is.
+    /// The client has authenticated.
     func showedTrust() {
         guard let number = untrustedNumber else { return }
         untrustedNumber = nil
@@ -60,13 +60,13 @@ package final class AcceptedConnection {
     }
 
     private func refuse(_ limit: Limit) throws {
-        struck(limit)
+        limitExceeded(limit)
         throw TooManyConnections()
     }
 
     private struct TooManyConnections: Error {}
 
-    /// The client's address as the log has it; empty if the system does not tell it.
+    /// The client's address for the log; empty if the system does not know it.
     package var peer: String { remote?.host ?? "" }
 
     /// The client misbehaved: its further connects count double for a while.
@@ -75,7 +75,7 @@ package final class AcceptedConnection {
     }
 
     /// The connection exceeded a limit.
-    package func struck(_ limit: Limit) { guardian?.log?.struck(limit, peer: peer) }
+    package func limitExceeded(_ limit: Limit) { guardian?.log?.limitExceeded(limit, peer: peer) }
 
     /// Logs what went wrong with the connection, once.
     package func report(_ message: String, _ cause: @autoclosure () -> String) {

@@ -1,27 +1,26 @@
 package import NIOCore
 import NIOPosix
 
-/// What an event loop does as soon as the batch of one connection has been handed on.
+/// Work that an event loop does as soon as the batch of one connection has been handed on.
 ///
-/// An event loop runs its tasks when it has read all connections that had something to read. A push would so wait for the
-/// reads of all other providers and devices before its device gets it, though what has to be written is known: here it is
-/// written at once.
+/// An event loop runs its tasks after it has read all readable connections. So a push would wait for the reads of all
+/// other providers and devices, although the bytes for its device are known. This type writes them at once.
 package enum AfterBatch {
-    /// What one thread has to do. `@unchecked`, because no other thread sees it, which the compiler cannot know.
+    /// The work of one thread. `@unchecked`, because no other thread sees it, which the compiler cannot know.
     private final class Following: @unchecked Sendable {
         var isGathering = false
         var work: [Work] = []
     }
 
-    /// A closure that stands in an array by itself would be wrapped in another one.
+    /// A struct, because Swift would wrap a closure that is an array's element in another closure.
     private struct Work {
         let perform: @Sendable () -> Void
     }
 
     private static let followings = ThreadSpecificVariable<Following>()
 
-    /// Hands on a batch, and does what it has given to ``perform(on:_:)`` when it returns. On an event loop; a batch within
-    /// a batch is a part of it.
+    /// Hands on a batch, and then does the work that was given to ``perform(on:_:)`` meanwhile. On an event loop. A
+    /// batch within a batch is a part of it.
     package static func handOn(_ batch: () -> Void) {
         let following = followings.currentValue ?? Following()
         if followings.currentValue == nil { followings.currentValue = following }
@@ -32,13 +31,13 @@ package enum AfterBatch {
         var work: [Work] = []
         swap(&work, &following.work)
         for work in work { work.perform() }
-        // The room is kept: there is something to do after nearly every batch.
+        // The capacity is kept, because nearly every batch has work.
         work.removeAll(keepingCapacity: true)
         if following.work.isEmpty { swap(&work, &following.work) }
     }
 
-    /// Does something on an event loop: right after the batch that is being handed on there, where the caller is part of
-    /// that, and otherwise with the loop's next tasks.
+    /// Does something on an event loop: right after the current batch if the caller is part of one there, and otherwise
+    /// with the loop's next tasks.
     package static func perform(on eventLoop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
         guard eventLoop.inEventLoop, let following = followings.currentValue, following.isGathering else {
             return eventLoop.execute(work)

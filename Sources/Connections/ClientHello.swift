@@ -1,24 +1,25 @@
 package import NIOCore
 
-/// What a TLS client says at the beginning, as far as it decides who answers: the name it asks for and the protocols it
-/// offers (RFC 8446, 4.1.2).
+/// The parts of a TLS client's first message that decide which service answers: the server name and the offered
+/// protocols (RFC 8446, 4.1.2).
 package struct ClientHello: Sendable, Hashable {
     /// In bytes, of a record's content (RFC 8446, 5.1).
     private static let maximumBytes = 1 << 14
 
-    /// What server_name names (RFC 6066, 3); nil if it is not there.
+    /// The name in server_name (RFC 6066, 3); nil if there is none.
     package private(set) var serverName: String?
-    /// What application_layer_protocol_negotiation offers (RFC 7301, 3.1).
+    /// The protocols in application_layer_protocol_negotiation (RFC 7301, 3.1).
     package private(set) var protocols: [String] = []
 
     package var offersHTTP2: Bool { protocols.contains("h2") }
 
-    /// What became of reading one.
+    /// The result of reading one.
     package enum Reading: Sendable, Hashable {
         /// More bytes are needed.
         case incomplete
         case hello(ClientHello)
-        /// The bytes are no ClientHello, or one over several records, which no client sends: TLS will say what is wrong.
+        /// The bytes are not a ClientHello, or it has several records, which no client sends. TLS will say what is
+        /// wrong.
         case unreadable
     }
 
@@ -47,7 +48,7 @@ package struct ClientHello: Sendable, Hashable {
             record.readLengthPrefixedSlice(as: UInt16.self) != nil,
             record.readLengthPrefixedSlice(as: UInt8.self) != nil
         else { return nil }
-        // TLS 1.2 allows to leave the extensions out (RFC 5246, 7.4.1.2).
+        // In TLS 1.2 the extensions are optional (RFC 5246, 7.4.1.2).
         guard record.readableBytes > 0 else { return }
         guard var extensions = record.readLengthPrefixedSlice(as: UInt16.self), record.readableBytes == 0 else {
             return nil

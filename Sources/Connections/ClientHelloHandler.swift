@@ -1,21 +1,21 @@
 import NIOCore
 
-/// Reads a connection's ClientHello, and then makes way for TLS, or refuses the connection with TLS's own words.
+/// Reads a connection's ClientHello. Then it adds TLS and removes itself, or refuses the connection with a TLS alert.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A fatal alert in a record of its own (RFC 8446, 6): 120 is no_application_protocol, what a server answers that
-    /// has none of the protocols a client offers (RFC 7301, 3.2).
+    /// A fatal alert in its own record (RFC 8446, 6): 120 is no_application_protocol, for a client that offers no
+    /// protocol of the server (RFC 7301, 3.2).
     private static let refusal: [UInt8] = [21, 3, 3, 0, 2, 2, 120]
 
     private let decide: (ClientHello?) throws -> Bool
     private var bytes = ByteBuffer()
     private var isDecided = false
 
-    /// - Parameter decide: puts TLS behind this handler, and returns false to refuse the connection. Called once, without a
-    ///   ClientHello if the first bytes are none.
+    /// - Parameter decide: adds TLS after this handler, or returns false to refuse the connection. Called once, without
+    ///   a ClientHello if the first bytes are something else.
     init(decide: @escaping (ClientHello?) throws -> Bool) { self.decide = decide }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

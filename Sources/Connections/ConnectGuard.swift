@@ -2,12 +2,12 @@ import NIOCore
 package import Rates
 import Synchronization
 
-/// Decides, before its TLS handshake, whether a connection is one too many of its address. Listeners that serve the
-/// same parties share one.
+/// Decides before a connection's TLS handshake whether its address has too many connections already. Listeners that
+/// serve the same peers share one guard.
 package final class ConnectGuard: Sendable {
-    /// What strikes who connects too often.
+    /// The limit that an address exceeds if it connects too often.
     let rateLimit: Limit
-    /// Told of limits that strike its connections.
+    /// Counts and logs the limits that its connections exceed.
     let log: LimitLog?
     private let limits: ConnectLimits
     private let budget: ConnectionBudget
@@ -20,16 +20,16 @@ package final class ConnectGuard: Sendable {
         var suspects: [PeerAddress: UInt64] = [:]
     }
 
-    /// How long an address that misbehaved stays a suspect.
+    /// The time for which an address that misbehaved stays a suspect.
     static let suspicion = TimeAmount.minutes(10)
 
-    /// How many suspects are remembered; with more the oldest suspicion is not worth its memory.
+    /// The largest number of suspects. If there are more, the oldest is forgotten.
     static let maximumSuspects = 10_000
 
     /// - Parameters:
-    ///   - rateLimit: what strikes who connects too often.
-    ///   - budget: what all listeners of the process have together.
-    ///   - log: told of limits that strike its connections.
+    ///   - rateLimit: the limit that an address exceeds if it connects too often.
+    ///   - budget: the connections that all listeners of the process may have together.
+    ///   - log: counts and logs the limits that its connections exceed.
     package init(_ rateLimit: Limit, _ limits: ConnectLimits, budget: ConnectionBudget, log: LimitLog? = nil) {
         self.rateLimit = rateLimit
         self.log = log
@@ -38,7 +38,7 @@ package final class ConnectGuard: Sendable {
         state = Mutex(State(connects: RateTable(limits.connects)))
     }
 
-    /// What is said of a connection.
+    /// The answer to a new connection.
     enum Verdict: Sendable, Hashable {
         case admitted
         case tooManyConnects
@@ -69,7 +69,7 @@ package final class ConnectGuard: Sendable {
         }
     }
 
-    /// From now on the address's connects count double for a while.
+    /// Counts the address's connects double for a while.
     func suspect(_ address: PeerAddress, at now: NIODeadline) {
         state.withLock { state in
             if state.suspects.count >= Self.maximumSuspects {

@@ -1,11 +1,11 @@
 package import Rates
 
-/// How many connections one address may open and hold: rapid connecting and disconnecting counts as an attack (Guide,
+/// The limits on connections of one address. APNs treats rapid connecting and disconnecting as an attack (Guide,
 /// 2.3.3.1).
 package struct ConnectLimits: Sendable, Hashable {
-    /// How often an address may connect.
+    /// The rate at which an address may connect.
     package var connects: Rate
-    /// How many connections of an address may be open at a time; 0 for any number.
+    /// The largest number of open connections of an address; 0 means no limit.
     package var open: Int
 
     package init(connects: Rate, open: Int) {

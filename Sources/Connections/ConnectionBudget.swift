@@ -1,18 +1,18 @@
 import Synchronization
 
-/// How many connections a process may have open in all, whoever they belong to: each is an open file, and a process
-/// that has used up its files can neither accept nor refuse, nor write to its store.
+/// The number of connections that a process may have open in all. Each is an open file, and a process without free
+/// files can neither accept nor refuse connections, nor write to its store.
 package final class ConnectionBudget: Sendable {
     private let limit: Int
     private let open = Atomic(0)
 
-    /// - Parameter limit: what the system grants, less what else the process needs.
+    /// - Parameter limit: the files that the system allows, less those that the process needs otherwise.
     package init(limit: Int) { self.limit = limit }
 
-    /// How many are open now.
+    /// The number of open connections.
     package var openConnections: Int { open.load(ordering: .relaxed) }
 
-    /// Takes one; false when there is none left.
+    /// Takes one; false if none is left.
     func take() -> Bool {
         guard open.add(1, ordering: .relaxed).newValue <= limit else {
             open.subtract(1, ordering: .relaxed)
@@ -21,6 +21,6 @@ package final class ConnectionBudget: Sendable {
         return true
     }
 
-    /// Gives one back.
+    /// Returns one.
     func giveBack() { open.subtract(1, ordering: .relaxed) }
 }

@@ -1,21 +1,21 @@
 package import NIOCore
 
-/// How much memory a connection keeps for what it reads and writes, also while it does neither.
+/// How much memory a connection keeps for reading and writing, also while it is idle.
 package struct ConnectionBuffers: Sendable, Hashable {
-    /// In bytes: what is read from the socket at one go; nil for a size that follows what came before, up to 64 KiB,
-    /// and stays with the connection.
+    /// The size of the buffer for one read from the socket, in bytes. If it is nil, the size adapts to what came before,
+    /// up to 64 KiB, and the connection keeps the buffer.
     package var readBytes: Int?
-    /// Whether TLS's buffers give their memory back while nothing comes and goes: see ``TLSBuffers``.
-    package var rest: Bool
+    /// Whether TLS's buffers release their memory while the connection is idle: see ``TLSBuffers``.
+    package var releaseWhenIdle: Bool
 
-    /// For a few connections on which much goes on.
-    package static let busy = ConnectionBuffers(readBytes: nil, rest: false)
+    /// For few connections with much traffic.
+    package static let busy = ConnectionBuffers(readBytes: nil, releaseWhenIdle: false)
 
-    /// For many that are silent nearly always: an acknowledgement has 100 bytes, most notifications a few hundred. What
-    /// is longer takes another read.
-    package static let idle = ConnectionBuffers(readBytes: 512, rest: true)
+    /// For many connections that are nearly always idle: an acknowledgement has 100 bytes, most notifications have a few
+    /// hundred. Longer ones take another read.
+    package static let idle = ConnectionBuffers(readBytes: 512, releaseWhenIdle: true)
 
-    /// For the channel; nil for the channel's own way.
+    /// The channel's option; nil to keep the channel's own allocator.
     package var recvAllocator: FixedSizeRecvByteBufferAllocator? {
         readBytes.map { FixedSizeRecvByteBufferAllocator(capacity: max(1, $0)) }
     }

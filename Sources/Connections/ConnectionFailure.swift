@@ -3,7 +3,8 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Why a connection failed, or could not be prepared, in words for a person: without the libraries' own types and file names.
+/// The reason why a connection failed or could not be prepared, in words for a person, without the libraries' types and
+/// file names.
 package enum ConnectionFailure {
     package static func cause(of error: any Error) -> String {
         switch error {
@@ -26,7 +27,7 @@ package enum ConnectionFailure {
         }
     }
 
-    /// BoringSSL's own word for what went wrong, such as CERTIFICATE_VERIFY_FAILED, without the place in its source.
+    /// BoringSSL's name of the error, such as CERTIFICATE_VERIFY_FAILED, without the place in its source.
     private static func tls(_ text: String) -> String {
         guard let start = text.range(of: "OPENSSL_internal:") else {
             return text.contains("unknownError([])") ? "TLS: no reason given" : text

@@ -2,16 +2,16 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// The last handler of an accepted connection: waits for the TLS handshake, has the service judge the client, and then puts
-/// in front of itself what answers it. It closes a client that takes too long for that. Confined to the connection's event
-/// loop.
+/// The last handler of an accepted connection. It waits for the TLS handshake, lets the service check the client, and
+/// then adds the handlers that answer the client in front of itself. It closes a client that takes too long. Confined
+/// to the connection's event loop.
 final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler, RegisteredConnection {
     typealias InboundIn = ByteBuffer
 
     private let accepted: AcceptedConnection
     private let registry: ConnectionRegistry
     private let timeout: TimeAmount
-    /// Known as soon as the client has named a server.
+    /// Known when the client has named a server.
     private var service: Service?
     private var isSecured = false
     private var peer: Service.Peer?
@@ -20,7 +20,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     private var isDraining = false
     private let began = NIODeadline.now()
 
-    /// - Parameter timeout: how long the client may take until it has begun to speak the protocol.
+    /// - Parameter timeout: the time that the client may take until it begins to speak the protocol.
     init(_ accepted: AcceptedConnection, registry: ConnectionRegistry, timeout: TimeAmount) {
         self.accepted = accepted
         self.registry = registry
@@ -50,7 +50,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         try pipeline.addHandlers(hello, self)
     }
 
-    /// Puts TLS before this handler, with the service's judgement of client certificates if it asks for any.
+    /// Adds TLS before this handler, and the service's check of client certificates if it asks for any.
     private func addTLS(_ context: NIOSSLContext) throws {
         let handler =
             if Service.Peer.self == Never.self {
@@ -63,7 +63,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                     },
                 )
             }
-        if Service.buffers.rest {
+        if Service.buffers.releaseWhenIdle {
             accepted.buffers = try TLSBuffers.add(handler, to: accepted.channel, position: .before(self))
         } else {
             try accepted.channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
@@ -81,7 +81,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         }
     }
 
-    /// A resumed TLS session brings the certificate of the one before it, and no verification: it is judged again here,
+    /// A resumed TLS session has the certificate of the earlier one and no verification. It is checked again here,
     /// because it may have expired or been revoked since.
     private func admitResumed(_ context: ChannelHandlerContext) -> Bool {
         guard Service.Peer.self != Never.self, peer == nil,
@@ -126,7 +126,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Later errors reach what stands in front. A connection that is closed while it opens ends without TLS's own words.
+        // Later errors go to the handlers in front. A connection that is closed while it opens ends without
+        // close_notify.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
             accepted.report(
@@ -137,7 +138,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func channelInactive(context: ChannelHandlerContext) {
         if let rest = served?.ended() {
-            // It counts as open until it has done what is left.
+            // It counts as open until its remaining work is done.
             rest.assumeIsolated().whenComplete { _ in self.registry.remove(self) }
         } else {
             registry.remove(self)
@@ -147,7 +148,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func tick(now: NIODeadline) {
         guard served?.hasBegun == true || began + timeout >= now else {
-            accepted.struck(.handshakeTimeout)
+            accepted.limitExceeded(.handshakeTimeout)
             accepted.report(
                 served == nil ? "A TLS handshake took too long" : "A client connected and said nothing",
                 "\(timeout.nanoseconds / 1_000_000_000) s")
@@ -157,11 +158,11 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         served?.tick(now: now)
     }
 
-    /// Another connection needs the place of this one among those that have not shown who they are. It may have shown it since
-    /// the last tick.
+    /// Another connection needs this one's place among those whose clients have not authenticated. The client may have
+    /// authenticated since the last tick.
     private func giveWay() {
         guard served?.hasShownTrust != true else { return accepted.showedTrust() }
-        accepted.struck(.untrustedConnections)
+        accepted.limitExceeded(.untrustedConnections)
         accepted.channel.close(promise: nil)
     }
 

@@ -2,13 +2,13 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The log's lines about the connections of one listener. There is at most one for each connection, and of each message
-/// only so many: whoever connects again and again does not fill the disk.
+/// The log's lines about the connections of one listener: at most one for each connection, and a limited number of each
+/// message, so that a client that connects again and again cannot fill the disk.
 final class ConnectionLog: Sendable {
     private let logger: Logger
     private let rates = Mutex(LineRates<String>())
 
-    /// In bytes of what a line says of a cause: parts of a certificate may be in it.
+    /// In bytes, of a cause in a line. It may contain parts of a certificate.
     private static let maximumCauseBytes = 500
 
     init(_ logger: Logger) { self.logger = logger }

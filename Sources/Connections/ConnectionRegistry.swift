@@ -1,23 +1,23 @@
 import NIOCore
 
-/// The connections of one listener on one event loop, and the one clock that ticks for all of them.
+/// The connections of one listener on one event loop, and the one timer for all of them.
 ///
-/// A timer for each of ten thousand idle connections would cost more than the connections do; their limits are whole
-/// seconds, and one look a second is exact enough.
+/// Ten thousand timers for idle connections would cost more than the connections. The limits are whole seconds, so one
+/// check a second is exact enough.
 final class ConnectionRegistry {
-    /// How often each connection is looked at.
+    /// The time between two checks of a connection.
     static let interval = TimeAmount.seconds(1)
 
-    /// In how many parts the connections are looked at, one after the other: all at once, ten thousand of them would hold
-    /// up what comes meanwhile for some ten milliseconds.
+    /// The number of parts in which the connections are checked, one after the other. A check of ten thousand at once
+    /// would block the event loop for about ten milliseconds.
     static let parts = 16
 
-    /// How long the last words of a connection that is given up may take to go out.
+    /// The time that an abandoned connection has to send its last bytes.
     static let lastWords = TimeAmount.seconds(1)
 
     private let eventLoop: any EventLoop
     private var connections = Array(repeating: [ObjectIdentifier: any RegisteredConnection](), count: parts)
-    /// Which part is looked at next.
+    /// The part that is checked next.
     private var next = 0
     private var clock: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
@@ -31,10 +31,10 @@ final class ConnectionRegistry {
         }.get()
     }
 
-    /// A connection has begun.
+    /// Adds a new connection.
     func add(_ connection: any RegisteredConnection) {
         connections[Self.part(of: connection)][ObjectIdentifier(connection)] = connection
-        // What arrives while the listener goes down leaves with it.
+        // A connection that begins while the listener shuts down is drained at once.
         if whenEmpty != nil { connection.drain() }
         guard clock == nil else { return }
         let registry = NIOLoopBound(self, eventLoop: eventLoop)
@@ -42,7 +42,7 @@ final class ConnectionRegistry {
         clock = eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in registry.value.tick() }
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     func remove(_ connection: any RegisteredConnection) {
         connections[Self.part(of: connection)][ObjectIdentifier(connection)] = nil
         guard isEmpty else { return }

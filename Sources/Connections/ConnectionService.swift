@@ -1,18 +1,18 @@
 package import NIOCore
 
-/// What a listener hands its connections to: it judges who connects, and makes what answers them.
+/// The service that a listener hands its connections to. It checks clients and makes the handlers that answer them.
 package protocol ConnectionService: AnyObject, Sendable {
-    /// What a client certificate says of its holder; `Never` if the service asks for none.
+    /// The identity in a client certificate; `Never` if the service asks for none.
     associatedtype Peer: Sendable
 
-    /// What each connection keeps for what it reads and writes.
+    /// The memory that each connection keeps for reading and writing.
     static var buffers: ConnectionBuffers { get }
 
-    /// Why a client is refused by what it says before its handshake, for the log; nil to go on.
+    /// The reason to refuse a client by its ClientHello, for the log; nil to continue.
     static func refusal(of hello: ClientHello) -> String?
 
-    /// Judges the certificates of a client that presented some, in its TLS handshake; what it throws refuses them.
-    /// - Parameter chain: DER, the client's own certificate first, nothing of it verified.
+    /// Checks the certificates of a client during its TLS handshake. If it throws, they are refused.
+    /// - Parameter chain: DER, the client's own certificate first, none of it verified.
     func admit(_ chain: [[UInt8]]) throws -> Peer
 
     /// Makes what answers a connection whose handshake is done.
@@ -37,24 +37,24 @@ package struct NoCertificateExpected: Error {}
 package protocol RegisteredConnection: AnyObject {
     /// Called about once a second.
     func tick(now: NIODeadline)
-    /// The listener goes down: what is open is finished, nothing new is taken.
+    /// The listener shuts down. The connection finishes what is open and accepts nothing new.
     func drain()
-    /// The time for finishing is over: says what there is left to say, and closes.
+    /// The time for finishing is over. The connection sends its last bytes and closes.
     func abandon()
     /// Closes at once.
     func close()
 }
 
-/// What answers a connection after its handshake, as the listener's own handler sees it.
+/// The handlers that answer a connection after its handshake, as the listener's own handler sees them.
 package protocol ServedConnection: RegisteredConnection {
     /// Adds the handlers that read and write.
-    /// - Parameter last: the listener's own handler. What stands before it passes nothing there.
+    /// - Parameter last: the listener's own handler. The handlers before it pass nothing on to it.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws
 
-    /// Whether the client has begun to speak the protocol: until then the handshake's time limit counts.
+    /// Whether the client has begun to speak the protocol. Until then the time limit of the handshake applies.
     var hasBegun: Bool { get }
 
-    /// Whether the client has shown who it is, other than by a certificate.
+    /// Whether the client has authenticated in another way than by a certificate.
     var hasShownTrust: Bool { get }
 
     /// The channel is closed.
@@ -64,7 +64,7 @@ package protocol ServedConnection: RegisteredConnection {
 
 extension ServedConnection {
     package var hasBegun: Bool { true }
-    /// Services that ask for certificates alone, or bound what they let in by themselves.
+    /// For services that require certificates, or that limit unauthenticated clients themselves.
     package var hasShownTrust: Bool { true }
     package func ended() -> EventLoopFuture<Void>? { nil }
 }

@@ -1,11 +1,11 @@
 package import NIOCore
 
-/// How long to wait before something is tried again: ever longer, up to a limit, and shortened at random, so that many
-/// clients that failed together do not come back together.
+/// The delay before something is tried again. It grows with each failure up to a limit, and a random part is taken off,
+/// so that many clients that failed together do not return together.
 package struct GrowingDelay: Sendable, Hashable {
-    /// Before the first new attempt, at most.
+    /// The longest delay before the first new attempt.
     package var first: TimeAmount
-    /// Before any, at most.
+    /// The longest delay before any attempt.
     package var longest: TimeAmount
 
     package init(first: TimeAmount, longest: TimeAmount) {

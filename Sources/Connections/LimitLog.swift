@@ -3,21 +3,21 @@ import NIOCore
 package import Rates
 import Synchronization
 
-/// Counts that a limit struck, and says so in the log without letting whoever strikes it fill the log: the first times
-/// each, and then once in a while with how many there were in between.
+/// Counts exceeded limits and logs them. A peer that exceeds a limit all the time cannot fill the log: each limit is
+/// logged at most once in five seconds after the first five times, with the number of times that were not logged.
 package final class LimitLog: Sendable {
     private let logger: Logger
     private let count: @Sendable (Limit) -> Void
     private let rates = Mutex(LineRates<Limit>())
 
-    /// - Parameter count: told each time, on whichever thread.
+    /// - Parameter count: is called each time, on any thread.
     package init(_ logger: Logger, count: @escaping @Sendable (Limit) -> Void = { _ in }) {
         self.logger = logger
         self.count = count
     }
 
-    /// - Parameter peer: the address that it struck; nil where it was none's in particular.
-    package func struck(_ limit: Limit, peer: String? = nil) {
+    /// - Parameter peer: the address of the peer that exceeded the limit; nil if it is not a limit of a single peer.
+    package func limitExceeded(_ limit: Limit, peer: String? = nil) {
         count(limit)
         let suppressed = rates.withLock { $0.admit(limit, at: NIODeadline.now().uptimeNanoseconds) }
         guard let suppressed else { return }
@@ -25,6 +25,6 @@ package final class LimitLog: Sendable {
             "limit": .string(limit.rawValue), "not-logged-before": .stringConvertible(suppressed),
         ]
         if let peer { metadata["peer"] = .string(peer) }
-        logger.info("A limit struck", metadata: metadata)
+        logger.info("A limit was exceeded", metadata: metadata)
     }
 }

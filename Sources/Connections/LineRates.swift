@@ -1,14 +1,14 @@
 import Rates
 
-/// How often each kind of line may be logged: the first times each, and then once in a while with how many there were in
-/// between. What strangers can cause must not fill the log.
+/// Limits how often each kind of line is logged: the first few times, and then once in a while with the number of lines
+/// that were left out. Otherwise strangers could fill the log.
 struct LineRates<Kind: Hashable & Sendable>: Sendable {
     private struct State {
         var bucket = RateBucket()
         var suppressed = 0
     }
 
-    /// Of each kind.
+    /// The rate for each kind.
     private static var rate: Rate { Rate(burst: 5, perSecond: 0.2) }
 
     private var states: [Kind: State] = [:]

@@ -10,7 +10,7 @@ package final class Listener: Sendable {
     private let channel: any Channel
     private let registries: [NIOLoopBound<ConnectionRegistry>]
 
-    /// Where to listen.
+    /// The address to listen on.
     package enum Address: Sendable {
         /// Port 0 lets the system choose.
         case tcp(host: String, port: Int)
@@ -57,7 +57,7 @@ package final class Listener: Sendable {
         let channel: any Channel =
             switch address {
             case .tcp(let host, let port):
-                try await bootstrap.childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                try await bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .bind(host: host, port: port).get()
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()
@@ -70,11 +70,10 @@ package final class Listener: Sendable {
         self.registries = registries
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// The address that it listens on, with the port that the system chose.
     package var localAddress: SocketAddress? { channel.localAddress }
 
-    /// Takes no more connections, lets those that are open finish what they have begun, and closes what is left after
-    /// `limit`.
+    /// Accepts no more connections, lets the open ones finish, and closes those that are left after `limit`.
     package func shutDown(within limit: TimeAmount) async {
         // It may have been closed already.
         try? await channel.close()

@@ -1,19 +1,19 @@
 package import NIOCore
 
-/// The named bounds of a listener, each with the reason for its value.
+/// The limits of a listener, each with the reason for its value.
 package struct ListenerLimits: Sendable, Hashable {
-    /// How long the TLS handshake, and then the HTTP/2 preface, may take. A peer that says nothing, or something else,
-    /// holds a connection no longer than this.
+    /// The time for the TLS handshake, and then for the HTTP/2 preface. A peer that sends nothing, or something else,
+    /// cannot hold a connection for longer.
     package var handshakeTimeout = TimeAmount.seconds(10)
 
-    /// How many connections may wait to be accepted: a fleet that comes back all at once is not to be turned away.
+    /// The number of connections that may wait to be accepted. It is large enough for a fleet that returns at once.
     package var backlog: Int32 = 4096
 
-    /// How many connections of one listener may be open whose clients have not shown who they are, with a certificate or a
-    /// provider token. Each may hold up to 0.6 MB of what its client sent and does not take, so this is 1.2 GB.
+    /// The largest number of open connections of one listener whose clients have not authenticated, with a certificate
+    /// or a provider token. Each may hold up to 0.6 MB of sent bytes that its client does not read, so this is 1.2 GB.
     package var untrustedConnections = 2000
 
-    /// How long each of them has before it may be ended in favour of a new one: a handshake on a machine under full load.
+    /// The time that each of them has before a new connection may replace it: a handshake on a machine under full load.
     package var untrustedGrace = TimeAmount.seconds(2)
 
     package init() {}

@@ -1,16 +1,16 @@
 package import NIOCore
 
-/// Whom connections are counted by: an IPv4 address, or the 64-bit network of an IPv6 address, which one party
-/// usually has whole (RFC 6177).
+/// The key by which connections are counted: an IPv4 address, or the 64-bit network of an IPv6 address, because one
+/// party usually has a whole network (RFC 6177).
 struct PeerAddress: Hashable, Sendable {
     private let network: UInt64
     private let isIPv6: Bool
 
-    /// Where the address stands in `sockaddr_in` and `sockaddr_in6`.
+    /// The offset of the address in `sockaddr_in` and `sockaddr_in6`.
     private static let offsetIPv4 = 4
     private static let offsetIPv6 = 8
 
-    /// - Returns: nil for what is no network address, as a Unix socket, which needs no limit.
+    /// - Returns: Nil if it is not a network address. A Unix socket needs no limit.
     init?(_ address: SocketAddress?) {
         guard let address, case .v4 = address else {
             guard let address, case .v6 = address else { return nil }
@@ -21,7 +21,7 @@ struct PeerAddress: Hashable, Sendable {
                     UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: Self.offsetIPv6 + 8, as: UInt64.self))
                 )
             }
-            // An IPv4 address in an IPv6 socket's clothes (RFC 4291, 2.5.5.2).
+            // An IPv4 address mapped to IPv6 (RFC 4291, 2.5.5.2).
             let isMapped = high == 0 && low >> 32 == 0xffff
             (network, isIPv6) = (isMapped ? low & 0xffff_ffff : high, !isMapped)
             return
@@ -35,15 +35,15 @@ struct PeerAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
-    /// The address alone, in the one form that the log has: an IPv4 address in an IPv6 socket's clothes (RFC 4291, 2.5.5.2)
-    /// without them. Nil for what is no network address.
+    /// The address in the form of the log, without port. A mapped IPv4 address (RFC 4291, 2.5.5.2) is written as IPv4.
+    /// Nil if it is not a network address.
     package var host: String? {
         guard let text = ipAddress?.lowercased() else { return nil }
         let mapped = "::ffff:"
         return text.hasPrefix(mapped) && text.contains(".") ? String(text.dropFirst(mapped.count)) : text
     }
 
-    /// As people and commands write it; nil for what is no network address.
+    /// The address in the form that people and commands write; nil if it is not a network address.
     package var hostAndPort: String? {
         guard let host = ipAddress, let port else { return nil }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

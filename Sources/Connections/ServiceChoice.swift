@@ -1,6 +1,6 @@
-/// Which service stands behind a connection.
+/// The service that answers a connection.
 package enum ServiceChoice<Service: Sendable>: Sendable {
-    /// The same for all.
+    /// The same service for all connections.
     case always(Service)
     /// By the server name in the TLS handshake (RFC 6066, 3), nil if there is none.
     case byServerName(@Sendable (String?) -> Service)

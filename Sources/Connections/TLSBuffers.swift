@@ -11,21 +11,21 @@ import Synchronization
     import Darwin
 #endif
 
-/// The two large buffers that a TLS handler keeps for as long as its connection lasts, and whose pages go back to the
-/// system while the connection is silent.
+/// The two large buffers that a TLS handler keeps for as long as its connection lasts. Their pages are returned to the
+/// system while the connection is idle.
 ///
-/// NIOSSL has 16 KiB for what goes out and 32 KiB for what it has decrypted. Both are empty between two events, but what
-/// was ever written to stays resident: a page or two each, a quarter of what an idle connection costs. So they are laid
-/// on pages of their own, and ``rest()`` gives these back. NIOSSL's own setting for it
-/// (`maximumPreservedOutboundBufferCapacity`) has no effect in 2.37, and there is none for the other buffer. The way to
-/// them is the channel's allocator, of which an own one is an SPI of NIOCore: should it go, so does this file, and each
-/// connection costs 10 KB more.
+/// NIOSSL has a buffer of 16 KiB for outgoing bytes and one of 32 KiB for decrypted bytes. Both are empty between two
+/// events, but the pages that were ever written to stay resident: one or two for each buffer, a quarter of an idle
+/// connection's memory. So the buffers are on pages of their own, and ``releaseIdleMemory()`` releases these. NIOSSL's own
+/// setting (`maximumPreservedOutboundBufferCapacity`) has no effect in 2.37, and the other buffer has none. The only access
+/// to the buffers is a channel allocator of our own, which is an SPI of NIOCore. If NIOCore removes it, delete this file:
+/// each connection then takes 10 KB more.
 package final class TLSBuffers {
-    /// In bytes: the smaller of the two.
+    /// The size of the smaller one, in bytes.
     private static let largeBytes = 16_384
     private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
 
-    /// Every buffer on pages of its own that is alive, with the number that tells it from an earlier one in its place.
+    /// All buffers that are on pages of their own. The number distinguishes a buffer from an earlier one at its address.
     private static let alive = Mutex(Alive())
 
     private struct Alive {
@@ -44,7 +44,7 @@ package final class TLSBuffers {
 
     private init(_ pieces: [Piece]) { self.pieces = pieces }
 
-    /// Puts a TLS handler into a pipeline, with its buffers on pages of their own. On the channel's event loop.
+    /// Adds a TLS handler to a pipeline, with its buffers on pages of their own. Call it on the channel's event loop.
     package static func add(
         _ handler: NIOSSLHandler,
         to channel: any Channel,
@@ -54,20 +54,20 @@ package final class TLSBuffers {
         let collector = Collector()
         collecting.currentValue = collector
         defer { collecting.currentValue = nil }
-        // Only what the handler makes as it is added: its other buffers are small and come and go.
+        // Only for the buffers that the handler allocates when it is added. Its other buffers are small and short-lived.
         try channel.syncOptions?.setOption(.allocator, value: allocator)
         try channel.pipeline.syncOperations.addHandler(handler, position: position)
         try channel.syncOptions?.setOption(.allocator, value: usual)
         return TLSBuffers(collector.pieces.withLock { $0 })
     }
 
-    /// Gives the pages back; they are made again, empty, as soon as something is written to them. Only on the channel's
-    /// event loop, outside of a read, and while the channel has nothing to write: the buffers are empty then.
-    package func rest() {
+    /// Returns the pages to the system, which maps empty pages again at the next write. Call it only on the channel's event
+    /// loop, outside of a read, and while the channel has nothing to write: then the buffers are empty.
+    package func releaseIdleMemory() {
         Self.alive.withLock { alive in
             for piece in pieces where alive.pieces[piece.address] == piece.number {
                 let start = UnsafeMutableRawPointer(bitPattern: piece.address)
-                // Where the system keeps them all the same, nothing is lost but memory.
+                // If the call fails, the pages stay: nothing is lost but memory.
                 #if os(Linux)
                     _ = madvise(start, piece.bytes, MADV_DONTNEED)
                 #else
@@ -79,7 +79,7 @@ package final class TLSBuffers {
 
     // MARK: The allocator
 
-    /// What was allocated for the handler that is being added on this thread.
+    /// The buffers of the handler that is being added on this thread.
     private final class Collector: Sendable {
         let pieces = Mutex<[Piece]>([])
     }
@@ -123,7 +123,7 @@ package final class TLSBuffers {
     }
 
     private static func forget(_ piece: UnsafeMutableRawPointer) {
-        // What is not on pages of its own was never noted.
+        // A piece that does not begin with a page was never recorded.
         let address = UInt(bitPattern: piece)
         guard pageBytes > 0, address % UInt(pageBytes) == 0 else { return }
         alive.withLock { $0.pieces[address] = nil }

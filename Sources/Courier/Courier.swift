@@ -54,7 +54,7 @@ package final class Courier: HTTP2Service {
         configuration.announcedConcurrentStreams = limits.concurrentStreams
         // A device without a certificate can only request one.
         configuration.maxBodyBytes = peer == nil ? SigningRequest.maximumBytes : limits.bodyBytes
-        configuration.rest = .asked
+        configuration.idleMemory = .releasedOnRequest
         return configuration
     }
 

@@ -39,7 +39,9 @@ extension DeviceConnection {
                 requests[index].hasAcknowledged = true
             }
             // White space between two acknowledgements belongs to neither.
-            if requests[index].body.isEmpty { rest = rest.extracting(droppingFirst: SendingsReader.endOfSpace(rest)) }
+            if requests[index].body.isEmpty {
+                rest = rest.extracting(droppingFirst: AcknowledgementReader.endOfSpace(rest))
+            }
             try checkLength(requests[index].body.count + rest.count)
             requests[index].body.append(rest)
         } catch {
@@ -56,14 +58,14 @@ extension DeviceConnection {
 
     /// Ends the request. Only white space may be left.
     func endAcknowledgements(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        let isBlank = SendingsReader.endOfSpace(request.body.span) == request.body.count
+        let isBlank = AcknowledgementReader.endOfSpace(request.body.span) == request.body.count
         guard isBlank, request.hasAcknowledged else { throw .badAcknowledgement }
         respond(stream, DeviceAnswer(status: 204))
     }
 
     private func acknowledge(_ text: Span<UInt8>, as device: DeviceKey) throws(Rejection) {
-        guard let sendings = SendingsReader.read(text) else { throw .badAcknowledgement }
-        courier.switchboard.acknowledge(sendings, by: device)
+        guard let attempts = AcknowledgementReader.read(text) else { throw .badAcknowledgement }
+        courier.switchboard.acknowledge(attempts, by: device)
     }
 }
 

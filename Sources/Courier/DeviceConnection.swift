@@ -108,7 +108,7 @@ final class DeviceConnection: HTTP2Connection {
             case .answered:
                 session?.reset(stream, .noError)
             case .unanswered:
-                courier.limitLog.struck(.requestTimeout, peer: session?.peerAddress)
+                courier.limitLog.limitExceeded(.requestTimeout, peer: session?.peerAddress)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case nil:
                 break
@@ -131,7 +131,7 @@ final class DeviceConnection: HTTP2Connection {
     func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
-        if reason == .idleTimeout { courier.limitLog.struck(.idleTimeout, peer: session?.peerAddress) }
+        if reason == .idleTimeout { courier.limitLog.limitExceeded(.idleTimeout, peer: session?.peerAddress) }
         switch reason {
         case .badCertificate: if let listening { endStream(listening.stream, .revoked) }
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }
@@ -143,17 +143,17 @@ final class DeviceConnection: HTTP2Connection {
 
 // Writing to the device.
 extension DeviceConnection {
-    /// Writes a sending of the switchboard. ``flush()`` sends it.
-    func write(_ sending: Sending, on stream: StreamID) {
+    /// Writes an attempt of the switchboard. ``flush()`` sends it.
+    func write(_ attempt: DeliveryAttempt, on stream: StreamID) {
         guard let session, listening?.stream == stream else { return }
         // A deleted app has no name, so nothing is sent to it.
-        guard let app = courier.accounts.current.app(sending.destination.app) else {
-            return courier.switchboard.giveUp([sending.number], to: sending.destination.deviceKey)
+        guard let app = courier.accounts.current.app(attempt.destination.app) else {
+            return courier.switchboard.giveUp([attempt.number], to: attempt.destination.deviceKey)
         }
         lastWrite = second
         hasWritten = true
         session.write(
-            stream, NotificationLine.of(sending, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
+            stream, NotificationLine.of(attempt, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
     }
 
     /// Ends the stream after everything that was written to it.

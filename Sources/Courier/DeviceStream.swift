@@ -2,7 +2,7 @@ import Delivery
 import HTTP2
 import NIOCore
 
-/// A device's open stream of notifications. It takes sendings on any thread and adds them to the outbox of the
+/// A device's open stream of notifications. It takes attempts on any thread and adds them to the outbox of the
 /// connection's event loop, which writes them.
 final class DeviceStream: NotificationStream {
     private let connection: NIOLoopBound<DeviceConnection>
@@ -17,14 +17,14 @@ final class DeviceStream: NotificationStream {
         self.stream = stream
     }
 
-    func send(_ sending: Sending) { outbox.add(.sending(sending), to: self) }
+    func send(_ attempt: DeliveryAttempt) { outbox.add(.attempt(attempt), to: self) }
 
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
     /// Writes an item, which is sent by ``flush()``. Call it on the event loop.
     func write(_ item: Outbox.Item) {
         switch item {
-        case .sending(let sending): connection.value.write(sending, on: stream)
+        case .attempt(let attempt): connection.value.write(attempt, on: stream)
         case .end(let reason): connection.value.end(stream, reason)
         }
     }

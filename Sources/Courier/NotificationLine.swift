@@ -13,8 +13,8 @@ enum NotificationLine {
 
     /// Returns a notification's line, without the values that the provider did not give.
     /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
-    static func of(_ sending: Sending, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
-        let notification = sending.notification
+    static func of(_ attempt: DeliveryAttempt, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
+        let notification = attempt.notification
         let payload = notification.payload.json
         // A topic has only characters that JSON does not escape.
         let (topic, bundleID) = (notification.topic.utf8, bundleID.rawValue.utf8)
@@ -23,7 +23,7 @@ enum NotificationLine {
         let texts = topic.count + bundleID.count + (collapseID?.count ?? 0) + (pushType?.count ?? 0)
         return ByteBufferAllocator().buffer(capacity: frameBytes + texts + payload.count) { line in
             line.append(#"{"sending":"#)
-            line.append(decimal: sending.number)
+            line.append(decimal: attempt.number)
             line.append(#","id":""#)
             line.append(notification.id.text.span.bytes)
             line.append(#"","topic":""#)

@@ -10,7 +10,7 @@ import Synchronization
 /// task.
 final class Outbox: Sendable {
     enum Item: Sendable {
-        case sending(Sending)
+        case attempt(DeliveryAttempt)
         case end(StreamEnd)
     }
 

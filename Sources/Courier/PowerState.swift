@@ -5,11 +5,6 @@ import Notifications
 enum PowerState {
     /// - Returns: nil unless the body is `{"power":"low"|"awake"|"charging"}`.
     static func read(_ body: [UInt8]) -> DevicePower? {
-        switch JSONObject(body)?[text: "power"] {
-        case "low": return .low
-        case "awake": return .awake
-        case "charging": return .charging
-        default: return nil
-        }
+        JSONObject(body)?[text: "power"].flatMap(DevicePower.init(rawValue:))
     }
 }

@@ -13,7 +13,7 @@ package final class Delivery: OfferOutcomes {
     private let log: any DeliveryLog
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
-    private let struck: @Sendable (Limit) -> Void
+    private let limitExceeded: @Sendable (Limit) -> Void
     private let isExpired: @Sendable (Destination) -> Bool
     package let clock: ServiceClock
     let shards: [Shard]
@@ -27,7 +27,7 @@ package final class Delivery: OfferOutcomes {
 
     /// - Parameters:
     ///   - origin: one that no process has had, for the names of offers.
-    ///   - struck: told of bounds that turn a notification away, on any thread.
+    ///   - limitExceeded: is called if a limit makes the service refuse a notification, on any thread.
     ///   - isExpired: whether a device token that leads nowhere counts as expired. Only tests can want that.
     package init(
         accounts: any Accounts,
@@ -38,7 +38,7 @@ package final class Delivery: OfferOutcomes {
         origin: OfferOrigin,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         isExpired: @escaping @Sendable (Destination) -> Bool = { _ in false },
         clock: ServiceClock,
     ) {
@@ -49,7 +49,7 @@ package final class Delivery: OfferOutcomes {
         self.log = log
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
-        self.struck = struck
+        self.limitExceeded = limitExceeded
         self.isExpired = isExpired
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map {
@@ -281,7 +281,7 @@ extension Delivery {
         case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
         case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
         case .remove(let reference): remove([reference])
-        case .struck(let limit): struck(limit)
+        case .limitExceeded(let limit): limitExceeded(limit)
         case .note(let step, let subject):
             let time = now?.time ?? clock.time
             log.record(DeliveryEvent(time: time, step: step, subject: subject))

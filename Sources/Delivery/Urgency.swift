@@ -34,7 +34,7 @@ extension Notification {
 }
 
 /// The power state that a device reports (docs/device-protocol.md).
-package enum DevicePower: Sendable, Hashable, CaseIterable {
+package enum DevicePower: String, Sendable, Hashable, CaseIterable {
     /// The device sleeps or saves power, so notifications that can wait are delayed.
     case low
     /// The device is in use, so nothing waits. A device that has reported nothing counts as this, because it may be

@@ -42,7 +42,7 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// The next records, as many as one reading of a file gives; none if there is nothing more now.
+    /// The next records: as many as one read of a file returns, none if there is nothing new.
     package mutating func next() throws -> [(position: LogPosition, record: LogRecord)] {
         for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
             if segment != place?.segment { place = Place(segment: segment) }

@@ -37,7 +37,7 @@ struct LogFolder: Sendable {
 
     func path(of segment: Segment) -> String { path + "/" + segment.name }
 
-    /// Makes the folder for its owner alone where there is none.
+    /// Creates the folder, for its owner only, if it is missing.
     func make() throws(DeliveryLogError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DeliveryLogError("make", path) }
     }

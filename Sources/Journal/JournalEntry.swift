@@ -3,7 +3,7 @@ import Notifications
 
 /// One request of the journal.
 package struct JournalEntry: Sendable {
-    /// What came, and what became of it; its status and reason are those of the answer once there is one.
+    /// The request and its outcome. Its status and reason are those of the answer as soon as there is one.
     package internal(set) var facts: RequestFacts
     /// The rehearsal's rule that fired; nil if none did.
     package internal(set) var rule: String?
@@ -14,13 +14,13 @@ package struct JournalEntry: Sendable {
 
     init(_ facts: RequestFacts) {
         self.facts = facts
-        // What the gateway decided is not yet what the provider was told: a rehearsal may do something else.
+        // The provider may get another answer than the gateway's decision, because a rehearsal may change it.
         self.facts.status = 0
         self.facts.reason = nil
         self.facts.outcome = .pending
     }
 
-    /// What it takes in memory.
+    /// The entry's size in memory.
     var bytes: Int {
         facts.headers.reduce(JournalLimits.entryBytes + facts.body.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
@@ -35,21 +35,22 @@ package struct JournalEntry: Sendable {
         if answer.status != 200, facts.outcome == .pending { facts.outcome = .rejected }
     }
 
-    /// - Returns: whether that is news.
+    /// - Returns: whether this changes the entry.
     mutating func become(_ outcome: RequestOutcome) -> Bool {
         guard facts.outcome != outcome, mayBecome(outcome) else { return false }
         facts.outcome = outcome
         return true
     }
 
-    /// Events of one notification may come from several threads, the later ones first: an end is not taken back.
+    /// The events of one notification may come from several threads and out of order, so an earlier step must not
+    /// replace a later one.
     private func mayBecome(_ outcome: RequestOutcome) -> Bool {
         switch facts.outcome {
         case .pending: true
         case .stored: outcome != .pending
-        // A rehearsal may refuse what it lets through all the same.
+        // The notification may be delivered although a rehearsal made the answer a refusal.
         case .rejected: outcome == .delivered || outcome == .stored
-        // It may have arrived although the acknowledgement was late.
+        // The notification may have reached the device although its acknowledgement was late.
         case .replaced, .expired, .dropped: outcome == .delivered
         case .delivered, .lost: false
         }
@@ -84,7 +85,7 @@ extension JournalEntry {
         return text + "}"
     }
 
-    /// By their names; the values of a name that stands twice behind each other (RFC 9110, 5.3).
+    /// The headers by their names. The values of a repeated name are joined in order (RFC 9110, 5.3).
     private var headers: String {
         var values: [String: String] = [:]
         for header in facts.headers {

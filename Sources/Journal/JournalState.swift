@@ -2,7 +2,7 @@ import DequeModule
 import Matching
 import Notifications
 
-/// What the journal holds, and who waits for something to come into it. Without locks and clocks.
+/// The entries of the journal, and the watchers that wait for some. It has no locks and no clock.
 struct JournalState {
     /// How many requests are kept; 0 if the journal is off.
     private(set) var keep = 0
@@ -16,21 +16,24 @@ struct JournalState {
     private var lastWatcher: UInt64 = 0
     private var hasEnded = false
 
-    /// What the delivery log knows a notification by.
+    /// The key by which the delivery log's events find a notification.
     struct Subject: Hashable {
         let id: NotificationID
         let device: DeviceID
     }
 
-    /// Looks at each entry once it is settled, and then as it changes: who waits for a request wants to see its answer.
+    /// Sees each entry when it is settled, and its later changes: a test that waits for a request wants to see its
+    /// answer.
     struct Watcher {
         let match: RequestMatch
-        /// Called once for each entry; nil if only their number counts.
+        /// Called once for each entry, unless it sees changes; nil if only their number counts.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
+        /// Whether it sees those to come only, and each of them again when it changes.
+        var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
         let onEnd: @Sendable () -> Void
-        /// The entries that it means now.
+        /// The entries that match now.
         var matched: Set<UInt64> = []
     }
 
@@ -48,7 +51,7 @@ struct JournalState {
         trim()
     }
 
-    /// Takes a request, which has the greatest number so far.
+    /// Adds a request. It has the greatest number so far.
     mutating func append(_ entry: JournalEntry) {
         guard isOn else { return }
         entries.append(entry)
@@ -88,7 +91,7 @@ struct JournalState {
 
     /// - Returns: where the entry stands; nil if there is none with this number.
     private func index(of number: UInt64) -> Int? {
-        // Nearly always one of the newest.
+        // It is nearly always one of the newest.
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
@@ -97,8 +100,8 @@ struct JournalState {
         return low < entries.count && entries[low].facts.number == number ? low : nil
     }
 
-    /// Removes what a match means.
-    /// - Returns: how many entries that were.
+    /// Removes the entries that match.
+    /// - Returns: the number of removed entries.
     mutating func remove(_ match: RequestMatch) -> Int {
         let before = entries.count
         var kept = Deque<JournalEntry>()
@@ -109,13 +112,13 @@ struct JournalState {
         return before - kept.count
     }
 
-    /// What a match means, oldest first.
-    /// - Parameter limit: how many at most.
+    /// The entries that match, oldest first.
+    /// - Parameter limit: the largest number of entries.
     func entries(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         Array(entries.lazy.filter { match.matches($0.facts) }.prefix(limit))
     }
 
-    /// How many settled entries a match means.
+    /// The number of settled entries that match.
     func settledCount(_ match: RequestMatch) -> Int {
         entries.reduce(0) { $0 + ($1.isSettled && match.matches($1.facts) ? 1 : 0) }
     }
@@ -137,15 +140,15 @@ struct JournalState {
 // MARK: - Watchers
 
 extension JournalState {
-    /// Adds a watcher, which sees at once what there is.
+    /// Adds a watcher, which sees at once the entries that exist.
     /// - Returns: its name.
     mutating func add(_ watcher: Watcher) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
-        for entry in entries { Self.show(entry, to: &watcher) }
+        if !watcher.changes { for entry in entries { Self.show(entry, to: &watcher) } }
         watchers[lastWatcher] = watcher
         if hasEnded { watcher.onEnd() }
-        // Nothing has to come where there is enough already.
+        // A watcher that has enough entries already does not wait.
         if watcher.onEntry == nil, watcher.matched.count >= watcher.count, watcher.count > 0 { watcher.onCount() }
         return lastWatcher
     }
@@ -182,6 +185,7 @@ extension JournalState {
             watcher.matched.insert(entry.facts.number)
             return
         }
+        if watcher.changes { return onEntry(entry) }
         guard watcher.matched.insert(entry.facts.number).inserted else { return }
         onEntry(entry)
     }

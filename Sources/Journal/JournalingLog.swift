@@ -1,6 +1,7 @@
 package import Delivery
 
-/// A delivery log that shows each event to the journal first: what became of a request stands there when its answer goes out.
+/// A delivery log that shows each event to the journal first, so that the journal has a request's outcome before its
+/// answer is sent.
 package struct JournalingLog: DeliveryLog {
     private let journal: RequestJournal
     private let log: any DeliveryLog

@@ -3,10 +3,10 @@ package import Matching
 import Notifications
 import Synchronization
 
-/// Keeps what providers sent: the last requests with their payloads, answers and outcomes.
+/// Keeps the last requests of providers with their payloads, answers and outcomes.
 ///
-/// Called on event loops and on the delivery log's callers, under their locks too: it never waits, and calls nobody back
-/// under its own lock but continuations of streams, which do not wait either.
+/// Event loops and callers of the delivery log call it, sometimes while they hold locks. So it never waits. Under its
+/// own lock it calls only continuations of streams, which do not wait either.
 package final class RequestJournal: Sendable {
     private let state = Mutex(JournalState())
     private let connections = Atomic<UInt64>(0)
@@ -116,7 +116,7 @@ extension RequestOutcome {
 
 /// What a wait ends with.
 package enum WaitResult: Sendable {
-    /// Enough requests are there, or none came where none was wanted.
+    /// Enough requests matched. With `count` 0: none matched until the timeout.
     case done([JournalEntry])
     /// - Parameters:
     ///   - matched: how many there are.
@@ -162,9 +162,12 @@ extension RequestJournal {
 
     /// The requests that a match means, those that are there and those to come, each once it is settled. The stream ends
     /// when its reader falls behind.
-    /// - Parameter watch: given what ends the stream.
+    /// - Parameters:
+    ///   - changes: leaves out those that are there, and shows a request again whenever it changes.
+    ///   - watch: given what ends the stream.
     package func follow(
         _ match: RequestMatch,
+        changes: Bool = false,
         watch: (@escaping @Sendable () -> Void) -> Void,
     ) -> AsyncStream<JournalEntry> {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -175,7 +178,9 @@ extension RequestJournal {
             if case .dropped = continuation.yield(entry) { finish() }
         }
         let name = state.withLock {
-            $0.add(JournalState.Watcher(match: match, onEntry: show, count: 0, onCount: {}, onEnd: finish))
+            $0.add(
+                JournalState.Watcher(
+                    match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish))
         }
         continuation.onTermination = { [weak self] _ in
             // In a task of its own: the stream may end under the journal's lock.

@@ -8,6 +8,7 @@ import Trust
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
     let streams = StreamBudget()
+    let console = ConsoleSessions()
 
     package init(_ parts: ManagementParts) { self.parts = parts }
 

@@ -14,6 +14,18 @@ package enum ManagementLimits {
     /// How many items an answer lists: a page of them is some 200 KB.
     package static let listItems = 1000
 
+    /// How long a link to the console is good: time to copy it into a browser.
+    static let consoleLinkLife = Duration.seconds(300)
+
+    /// How many links wait to be used: more than anybody makes in five minutes.
+    static let consoleLinks = 16
+
+    /// How long a browser stays signed in: a working day.
+    static let consoleSessionLife = Duration.seconds(12 * 3600)
+
+    /// How many browsers are signed in at a time; the one that signed in first is signed out.
+    static let consoleSessions = 32
+
     /// The size of a request's header fields in bytes, and of one of them, and their number. A browser with some cookies
     /// sends 4 KB.
     static let headerBytes = 16_384

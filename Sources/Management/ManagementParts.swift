@@ -9,6 +9,7 @@ package struct ManagementParts: Sendable {
     package let invitations: any Invitations
     package let registrations: any Registrations
     package let switchboard: any Switchboard
+    package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
     package let log: DeliveryLogSource
     /// Makes a new key for device tokens; the answer is its number.
@@ -32,6 +33,7 @@ package struct ManagementParts: Sendable {
         invitations: any Invitations,
         registrations: any Registrations,
         switchboard: any Switchboard,
+        tokenKeys: SharedTokenKeys,
         authority: CertificateAuthority,
         log: DeliveryLogSource,
         rotateTokenKey: @escaping @Sendable () async throws -> UInt32,
@@ -47,6 +49,7 @@ package struct ManagementParts: Sendable {
         self.invitations = invitations
         self.registrations = registrations
         self.switchboard = switchboard
+        self.tokenKeys = tokenKeys
         self.authority = authority
         self.log = log
         self.rotateTokenKey = rotateTokenKey

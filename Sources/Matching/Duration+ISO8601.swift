@@ -1,6 +1,6 @@
 // Durations in the documents of the management API: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
 extension Duration {
-    /// No test waits longer, and no virtual clock has to go further at a time.
+    /// No test waits longer, and no virtual clock is advanced further at a time.
     package static let longestInDocuments = Duration.seconds(366 * 86_400)
 
     /// Reads a duration of ISO 8601: days, hours, minutes and seconds, the seconds with up to nine decimal places.

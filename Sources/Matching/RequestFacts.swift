@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A provider's request as tests see it: what came, who sent it, and what the gateway decided.
+/// A provider's request as tests see it: its content, its sender, and the gateway's decision.
 package struct RequestFacts: Sendable {
     /// Counts the requests of the service from 1; 0 until it has one.
     package var number: UInt64 = 0
@@ -12,7 +12,7 @@ package struct RequestFacts: Sendable {
     package var interface: ProviderInterface
     /// Whose request it is: the sender's team. If no team could be recognised, the one whose app the topic names.
     package var team: TeamID?
-    /// Who sent it; nil if that could not be verified.
+    /// The sender; nil if it could not be verified.
     package var sender: Sender?
     /// In their order, pseudo-headers too, and `authorization` without its signature.
     package var headers: [Header]
@@ -25,7 +25,7 @@ package struct RequestFacts: Sendable {
     /// The identifier that the answer has, whoever chose it.
     package var apnsID: NotificationID
     package var collapseID: String?
-    /// As it counts; nil if the request came without and was rejected.
+    /// The priority that is used; nil if the request has none and was rejected.
     package var priority: Priority?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
@@ -33,7 +33,7 @@ package struct RequestFacts: Sendable {
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
-    /// What the client does in HTTP/2 that the Guide wants otherwise.
+    /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []
 
     package enum Practice: Sendable, Hashable, CaseIterable {
@@ -109,7 +109,7 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     case binary
 }
 
-/// What became of a request's notification.
+/// The outcome of a request's notification.
 package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
     /// Accepted, or about to be; nothing more is known yet.
     case pending
@@ -120,7 +120,7 @@ package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
     /// A newer notification took its place.
     case replaced
     case expired
-    /// It was given up: one attempt that failed, or the app is gone.
+    /// It was dropped: its only attempt failed, or the app is gone.
     case dropped
     /// It was refused.
     case rejected

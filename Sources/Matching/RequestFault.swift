@@ -1,6 +1,6 @@
 package import Notifications
 
-/// What a rehearsal does to a request, between the gateway's decision and its answer.
+/// A fault that a rehearsal causes between the gateway's decision about a request and its answer.
 package struct RequestFault: Sendable, Hashable {
     package var kind: Kind
     /// The notification is accepted as usual, and only the answer goes wrong. Without it, `answer`, `reset`, `close`,

@@ -27,7 +27,7 @@ package struct RequestMatch: Sendable {
 
     /// Whether a request is meant.
     package func matches(_ facts: RequestFacts) -> Bool {
-        // The cheap comparisons first: a payload is read for each request that comes as far as it.
+        // The cheap comparisons come first, because a payload is parsed for each request that reaches its comparison.
         if let team, facts.team != team { return false }
         if let topic, facts.topic != topic { return false }
         if let token, facts.token != token { return false }

@@ -33,9 +33,9 @@ extension RequestObserver {
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
 }
 
-/// What is to be done with a request that the gateway has decided about.
+/// What to do with a request after the gateway's decision.
 package enum RequestDecision: Sendable {
-    /// What the gateway decided is done.
+    /// The gateway carries out its own decision.
     /// - Parameter number: the request's.
     case proceed(number: UInt64)
     /// A rehearsal's fault is carried out.
@@ -48,7 +48,7 @@ package enum RequestDecision: Sendable {
     }
 }
 
-/// What a provider was answered.
+/// The answer that a provider got.
 package struct RequestAnswer: Sendable, Hashable {
     /// As in ``RequestFacts/status``.
     package var status: Int
@@ -70,7 +70,7 @@ package final class RequestWatch: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)
 
-    /// Who needs to see requests.
+    /// The observers of requests.
     package enum Need: UInt8, Sendable {
         case journal = 1
         case rehearsals = 2
@@ -78,7 +78,7 @@ package final class RequestWatch: Sendable {
 
     package init(_ observer: any RequestObserver) { self.observer = observer }
 
-    /// Whether somebody needs to see requests now.
+    /// Whether requests are observed now.
     package var isActive: Bool { needs.load(ordering: .relaxed) != 0 }
 
     /// From the next request of each connection on.

@@ -1,7 +1,7 @@
 import Delivery
 import Notifications
 
-/// The registrations and mailboxes of a part of the devices. Everything that a port wants done at once is one call.
+/// The registrations and mailboxes of some of the devices. What a port has to do atomically is one call.
 struct DeviceShard: Sendable {
     private struct Device: Sendable {
         var registrations: [AppID: Registration] = [:]
@@ -9,20 +9,20 @@ struct DeviceShard: Sendable {
     }
 
     private var devices: [DeviceKey: Device] = [:]
-    /// Which devices have, or had, a registration of an app.
+    /// The devices that have, or had, a registration of an app.
     private var devicesOfApps: [AppID: Set<DeviceKey>] = [:]
     private var mailboxCount = 0
-    /// When mailboxes run out, by what they then hold.
+    /// The expirations of mailboxes, each for the version that the mailbox held at that time.
     private var expiries = ExpiryQueue<MailboxReference>()
     private var lastVersion: UInt64 = 0
 
-    /// How much is in the queue of what runs out.
+    /// The number of entries in the queue of expirations.
     var expiryCount: Int { expiries.count }
 
     // MARK: Mailboxes
 
-    /// - Parameter now: since when an app that is not known here counts as removed.
-    /// - Returns: The new version, and what the mailbox held before, where that was another notification.
+    /// - Parameter now: the time that the error names if there is no registration.
+    /// - Returns: The new version, and the notification that it replaced, if there was another one.
     mutating func store(
         _ entry: MailboxEntry,
         at now: Timestamp,
@@ -42,8 +42,8 @@ struct DeviceShard: Sendable {
         return (stored.version, EndedNotification(held, step))
     }
 
-    /// Empties a mailbox that holds the named version.
-    /// - Returns: What it held; nil where that is another version, or nothing.
+    /// Empties a mailbox if it holds the given version.
+    /// - Returns: The removed notification; nil if the mailbox holds another version or nothing.
     mutating func remove(_ reference: MailboxReference) -> StoredMailboxEntry? {
         let (device, app) = (reference.destination.deviceKey, reference.destination.app)
         guard let held = devices[device]?.mailboxes[app], held.version == reference.version else { return nil }
@@ -55,11 +55,11 @@ struct DeviceShard: Sendable {
         devices[device]?.mailboxes.values.sorted { $0.version < $1.version } ?? []
     }
 
-    /// Removes what expired before the moment, at most `limit` entries.
+    /// Removes notifications that expired before the given time, at most `limit`.
     mutating func removeExpired(before moment: Timestamp, limit: Int) -> [EndedNotification] {
         var expired: [EndedNotification] = []
         while expired.count < limit, let reference = expiries.popFirst(before: moment) {
-            // It may have been replaced or removed meanwhile.
+            // The notification may have been replaced or removed since.
             if let held = remove(reference) { expired.append(EndedNotification(held, .expired)) }
         }
         return expired
@@ -92,7 +92,24 @@ struct DeviceShard: Sendable {
 
     func registrations(of device: DeviceKey) -> [AppID: Registration] { devices[device]?.registrations ?? [:] }
 
-    /// - Returns: The registration, active, and whether it was not so before.
+    /// The devices that have a registration, in any order.
+    func devices(in environment: Environment, after device: DeviceID?) -> [DeviceID] {
+        devices.compactMap { key, value in
+            guard key.environment == environment, !value.registrations.isEmpty else { return nil }
+            return device.map { $0 < key.device } ?? true ? key.device : nil
+        }
+    }
+
+    /// - Returns: nil if the device has no registration.
+    func listed(_ key: DeviceKey) -> ListedDevice? {
+        guard let device = devices[key], !device.registrations.isEmpty else { return nil }
+        let apps = device.registrations.sorted { $0.key.rawValue < $1.key.rawValue }.map { app, registration in
+            ListedApp(app: app, registration: registration, stored: device.mailboxes[app]?.version)
+        }
+        return ListedDevice(key: key, apps: apps)
+    }
+
+    /// - Returns: The active registration, and whether this call activated it.
     mutating func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
@@ -108,7 +125,7 @@ struct DeviceShard: Sendable {
         return (registration, true)
     }
 
-    /// - Returns: The registration, and what its mailbox held; nil where there never was one.
+    /// - Returns: The registration, and the notification in its mailbox; nil if there never was a registration.
     mutating func end(
         _ destination: Destination,
         at moment: Timestamp,
@@ -118,7 +135,7 @@ struct DeviceShard: Sendable {
         return (registration, empty(destination).map { EndedNotification($0, .discarded(.unregistered)) })
     }
 
-    /// - Returns: What the mailboxes held; nil, and nothing is changed, where there is no next generation.
+    /// - Returns: The notifications in the mailboxes; nil if there is no next generation, and then nothing is changed.
     mutating func renewTokens(
         of device: DeviceKey,
         tokenKeyID: UInt32,
@@ -143,7 +160,7 @@ struct DeviceShard: Sendable {
         if before == nil { devicesOfApps[destination.app, default: []].insert(destination.deviceKey) }
     }
 
-    /// Removes registrations of apps that are such, with their mailboxes: at most `limit`.
+    /// Removes the registrations of the given apps, with their mailboxes: at most `limit`.
     mutating func removeOrphaned(
         limit: Int,
         where condition: (AppID) -> Bool,

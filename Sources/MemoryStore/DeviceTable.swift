@@ -2,9 +2,9 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// The registrations and mailboxes of all devices, in parts with a lock each, so that two threads seldom meet.
+/// The registrations and mailboxes of all devices. Each shard has its own lock, so threads seldom wait for each other.
 final class DeviceTable: KnownRegistrations {
-    /// As many as `Delivery` divides its own state into.
+    /// The same number of shards as `Delivery` has.
     static let shardCount = DeliveryLimits.shards
 
     private final class Shard: Sendable {
@@ -21,7 +21,7 @@ final class DeviceTable: KnownRegistrations {
         return try shards[number].value.withLock { shard throws(Failure) in try body(&shard) }
     }
 
-    /// One after the other; no lock is held between two of them.
+    /// Visits the shards one after the other. No lock is held between two of them.
     func forEachShard(_ body: (inout DeviceShard) -> Void) {
         for shard in shards { shard.value.withLock { body(&$0) } }
     }

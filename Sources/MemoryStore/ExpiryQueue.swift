@@ -1,10 +1,11 @@
 import HeapModule
 import Notifications
 
-/// What runs out, the first to do so first.
+/// Expirations, the earliest first.
 ///
-/// What was removed or replaced elsewhere stays here until its time has come, or until such entries are the most of
-/// all: then ``isMostlyStale(live:)`` says that the queue is to be made anew. So it stays in proportion to what lives.
+/// An entry that was removed or replaced elsewhere is stale: it stays until its time comes, or until more than half of
+/// all entries are stale. Then ``isMostlyStale(live:)`` returns true, and the caller builds a new queue. So the queue
+/// is never much larger than the number of live entries.
 struct ExpiryQueue<Element: Sendable>: Sendable {
     private struct Entry: Comparable, Sendable {
         let moment: Timestamp
@@ -16,7 +17,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
 
     private var heap = Heap<Entry>()
 
-    /// How many stale entries are let be, however few live.
+    /// The number of stale entries that are kept even if there are few live ones.
     static var toleratedStale: Int { 1024 }
 
     init() {}
@@ -31,7 +32,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
         heap.insert(Entry(moment: moment, element: element))
     }
 
-    /// Takes the first out, if it ran out before the moment.
+    /// Removes and returns the first entry, if it expired before the given time.
     mutating func popFirst(before moment: Timestamp) -> Element? {
         guard let first = heap.min, first.moment < moment else { return nil }
         return heap.removeMin().element

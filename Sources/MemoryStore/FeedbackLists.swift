@@ -2,12 +2,12 @@ import Delivery
 import DequeModule
 import Notifications
 
-/// All feedback lists. Entries have numbers, which only grow and are never used again; what is kept lies between the
-/// oldest and the newest of them, a place for each number, and each list knows the numbers of its own.
+/// All feedback lists. Each entry gets a number, which grows and is never used again. A queue has one place for each
+/// number from the oldest entry to the newest. Each list knows the numbers of its entries.
 struct FeedbackLists: Sendable {
     private struct Place: Sendable {
         let list: FeedbackList
-        /// Nil where the entry was taken out.
+        /// Nil if the entry was removed.
         var entry: FeedbackEntry?
     }
 
@@ -30,14 +30,14 @@ struct FeedbackLists: Sendable {
     private var listed: [Key: UInt64] = [:]
     private let limit: Int
 
-    /// - Parameter limit: how many numbers back entries are kept; so there are never more.
+    /// - Parameter limit: the largest number of places.
     init(limit: Int) { self.limit = max(1, limit) }
 
     var count: Int { listed.count }
-    /// How many it has room taken for.
+    /// The number of places, also of those whose entry was removed.
     var placeCount: Int { places.count }
 
-    /// Lists an entry, unless it is listed.
+    /// Adds an entry if its list does not have it yet.
     mutating func insert(_ entry: FeedbackEntry) {
         let number = first + UInt64(places.count)
         guard listed[Key(entry)] == nil else { return }
@@ -69,28 +69,28 @@ struct FeedbackLists: Sendable {
         trim()
     }
 
-    /// Takes one off its list.
+    /// Removes an entry from its list.
     mutating func remove(_ destination: Destination, generation: UInt32) {
         guard let number = listed[Key(destination, generation)] else { return }
         takeOut(number)
         trim()
     }
 
-    /// Removes the lists of apps that are such.
+    /// Removes the lists of the given apps.
     mutating func removeLists(where condition: (AppID) -> Bool) {
         for list in numbers.keys where condition(list.app) { confirm(list, through: FeedbackMark(rawValue: .max)) }
     }
 
     private func place(_ number: UInt64) -> Int { Int(number - first) }
 
-    /// Empties a place. Its list keeps the number until that is the oldest.
+    /// Clears an entry. Its list keeps the number until that number is the oldest.
     private mutating func takeOut(_ number: UInt64) {
         guard let entry = places[place(number)].entry else { return }
         places[place(number)].entry = nil
         listed[Key(entry)] = nil
     }
 
-    /// Gives up the places before the oldest entry.
+    /// Removes the empty places before the oldest entry.
     private mutating func trim() {
         while let oldest = places.first, oldest.entry == nil { dropFirst() }
     }

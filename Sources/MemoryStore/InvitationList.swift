@@ -1,7 +1,7 @@
 import Delivery
 import Notifications
 
-/// The invitations that wait for their devices.
+/// The invitations of devices that have not activated yet.
 struct InvitationList: Sendable {
     private var invitations: [[UInt8]: Invitation] = [:]
     private var expiries = ExpiryQueue<[UInt8]>()
@@ -10,7 +10,7 @@ struct InvitationList: Sendable {
 
     /// - Returns: Whether there was room.
     mutating func insert(_ invitation: Invitation, at moment: Timestamp) -> Bool {
-        // From the moment on that an invitation names, it is good for nothing.
+        // An invitation is invalid from its expiration on.
         while let digest = expiries.popFirst(before: moment.advanced(by: .milliseconds(1))) {
             if let known = invitations[digest], known.expires <= moment { invitations[digest] = nil }
         }

@@ -1,7 +1,7 @@
 package import Delivery
 import Synchronization
 
-/// Secrets that nobody else has, and that nothing survives.
+/// Secrets in memory. They are lost when the service ends.
 package final class MemorySecrets: Secrets {
     package let isShared: Bool
     private let values = Mutex<[SecretName: [UInt8]]>([:])

@@ -13,6 +13,22 @@ extension MemoryStore: Registrations {
         devices.withShard(of: device) { $0.registrations(of: device) }
     }
 
+    package func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        var found: [DeviceID] = []
+        devices.forEachShard { found += $0.devices(in: environment, after: device) }
+        var listed: [ListedDevice] = []
+        for device in found.sorted() where listed.count < limit {
+            let key = DeviceKey(environment: environment, device: device)
+            // Its apps may have been deleted meanwhile.
+            if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+        }
+        return listed
+    }
+
     package func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
@@ -35,7 +51,7 @@ extension MemoryStore: Registrations {
     }
 
     package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
-        // Numbers of apps are given out one after the other: then none was ever deleted.
+        // App numbers are consecutive. If the count equals the newest number, no app was ever deleted.
         let count = accounts.current.apps.count
         guard count < lastAppID.withLock({ $0 }) else { return 0 }
         var (removed, discarded) = (0, [EndedNotification]())
@@ -47,7 +63,7 @@ extension MemoryStore: Registrations {
             discarded += orphans.discarded
         }
         journal.record(discarded)
-        // Without a registration no entry is noted any more.
+        // An app without a registration gets no feedback entry.
         if removed < limit {
             let snapshot = accounts.current
             feedback.withLock { $0.removeLists { snapshot.app($0) == nil } }

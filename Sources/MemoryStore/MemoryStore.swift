@@ -2,10 +2,10 @@ package import Delivery
 package import Notifications
 import Synchronization
 
-/// All ports over values in memory, each behind a lock: for a service that keeps nothing. Nothing survives it.
+/// All ports over values in memory, each behind a lock, for a service that stores nothing on disk.
 package final class MemoryStore: Sendable {
-    /// How many feedback entries all lists together may hold; beyond it the oldest go. As many as the embedded store
-    /// keeps on disk; here they take some 200 MB when all of them are there.
+    /// The largest number of feedback entries in all lists together. If there are more, the oldest are removed. The
+    /// embedded store keeps the same number on disk; here they take about 200 MB.
     package static let defaultMaximumFeedbackEntries = 1_000_000
 
     /// The token keys and the certificate authority.
@@ -13,17 +13,17 @@ package final class MemoryStore: Sendable {
 
     let devices = DeviceTable()
     let accounts = AccountsFeed(AccountsSnapshot())
-    /// The number of the newest app, whether it is still there or not.
+    /// The number of the newest app, also if that app was deleted.
     let lastAppID = Mutex<UInt32>(0)
     let invitations = Mutex(InvitationList())
-    /// Taken within a lock of ``devices``, never the other way round.
+    /// Lock order: a lock of ``devices`` first, then this one.
     let feedback: Mutex<FeedbackLists>
     let journal: MailboxJournal
 
     /// - Parameters:
-    ///   - isShared: whether several nodes use it, as far as that is possible within one process.
-    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
-    ///   - clock: tells the time, in milliseconds since 1970.
+    ///   - isShared: whether several nodes in one process use the store, in tests.
+    ///   - log: records the notifications that leave a mailbox without a call to remove them.
+    ///   - clock: returns the time in milliseconds since 1970.
     package init(
         isShared: Bool = false,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -39,6 +39,6 @@ package final class MemoryStore: Sendable {
 extension MemoryStore: Store {
     package var knownRegistrations: any KnownRegistrations { devices }
 
-    /// There will be no more changes of the accounts.
+    /// Ends the stream of account changes.
     package func close() async { accounts.finish() }
 }

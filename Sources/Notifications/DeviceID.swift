@@ -1,5 +1,5 @@
 /// Names a device within its environment. Made at activation, at random; means nothing outside the service.
-package struct DeviceID: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+package struct DeviceID: RawRepresentable, Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -7,6 +7,9 @@ package struct DeviceID: RawRepresentable, Sendable, Hashable, CustomStringConve
     // As with `AppID`.
     package static func == (left: DeviceID, right: DeviceID) -> Bool { left.rawValue == right.rawValue }
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
+    /// The order of lists, which is that of the hexadecimal digits too. It has no other meaning.
+    package static func < (left: DeviceID, right: DeviceID) -> Bool { left.rawValue < right.rawValue }
 
     /// - Parameter text: 16 hexadecimal digits.
     package init?(_ text: some StringProtocol) {

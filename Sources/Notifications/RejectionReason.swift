@@ -41,13 +41,13 @@ extension Rejection {
 /// What a provider should do about a rejection.
 package enum RejectionAdvice: String, Sendable, Hashable {
     /// The request itself is wrong: sending it again gives the same answer.
-    case mendRequest = "mend the request"
+    case fixRequest = "fix the request"
     /// Stop sending to this device token until the app registers again.
     case forgetDeviceToken = "forget the device token"
     /// Make a new provider token and send again.
     case renewProviderToken = "renew the provider token and send again"
     /// The key, certificate or account needs attention.
-    case mendCredentials = "mend the credentials"
+    case fixCredentials = "fix the credentials"
     /// Send again after a delay that grows.
     case retryLater = "send again after a growing delay"
     /// The connection ends: open another and send again what it did not answer.
@@ -68,63 +68,63 @@ extension Rejection.Reason {
     package var row: Row {
         switch self {
         case .badCollapseID:
-            Row(400, "The collapse identifier is longer than 64 bytes or not UTF-8.", .mendRequest)
+            Row(400, "The collapse identifier is longer than 64 bytes or not UTF-8.", .fixRequest)
         case .badDeviceToken:
             Row(400, "The device token is not one of this environment.", .forgetDeviceToken)
         case .badExpirationDate:
-            Row(400, "The apns-expiration value is not a date in whole seconds.", .mendRequest)
+            Row(400, "The apns-expiration value is not a date in whole seconds.", .fixRequest)
         case .badMessageID:
-            Row(400, "The apns-id value is not a canonical UUID.", .mendRequest)
+            Row(400, "The apns-id value is not a canonical UUID.", .fixRequest)
         case .badPriority:
-            Row(400, "The apns-priority value is none of 10, 5 and 1, or does not suit the payload.", .mendRequest)
+            Row(400, "The apns-priority value is none of 10, 5 and 1, or does not suit the payload.", .fixRequest)
         case .badTopic:
-            Row(400, "The apns-topic value is not a topic.", .mendRequest)
+            Row(400, "The apns-topic value is not a topic.", .fixRequest)
         case .deviceTokenNotForTopic:
             Row(400, "The device token belongs to another app than the topic.", .forgetDeviceToken)
         case .duplicateHeaders:
-            Row(400, "A header of the provider API stands in the request more than once.", .mendRequest)
+            Row(400, "A header of the provider API stands in the request more than once.", .fixRequest)
         case .idleTimeout:
             Row(400, "The connection or the request was idle for too long.", .reconnect)
         case .invalidPushType:
-            Row(400, "The apns-push-type value is not a push type.", .mendRequest)
+            Row(400, "The apns-push-type value is not a push type.", .fixRequest)
         case .missingDeviceToken:
-            Row(400, "The path holds no device token.", .mendRequest)
+            Row(400, "The path holds no device token.", .fixRequest)
         case .missingTopic:
-            Row(400, "The apns-topic header is missing and required.", .mendRequest)
+            Row(400, "The apns-topic header is missing and required.", .fixRequest)
         case .payloadEmpty:
-            Row(400, "The body is not a JSON dictionary.", .mendRequest)
+            Row(400, "The body is not a JSON dictionary.", .fixRequest)
         case .topicDisallowed:
-            Row(400, "These credentials or this push type may not send to the topic.", .mendCredentials)
+            Row(400, "These credentials or this push type may not send to the topic.", .fixCredentials)
         case .badCertificate:
-            Row(403, "The certificate is bad.", .mendCredentials)
+            Row(403, "The certificate is bad.", .fixCredentials)
         case .badCertificateEnvironment:
-            Row(403, "The certificate is for the other environment.", .mendCredentials)
+            Row(403, "The certificate is for the other environment.", .fixCredentials)
         case .expiredProviderToken:
             Row(403, "The provider token was issued more than an hour ago.", .renewProviderToken)
         case .forbidden:
-            Row(403, "The credentials do not allow this action.", .mendCredentials)
+            Row(403, "The credentials do not allow this action.", .fixCredentials)
         case .invalidProviderToken:
-            Row(403, "The provider token is not valid, or its signature could not be verified.", .mendCredentials)
+            Row(403, "The provider token is not valid, or its signature could not be verified.", .fixCredentials)
         case .missingProviderToken:
-            Row(403, "There is neither a provider certificate nor a provider token.", .mendCredentials)
+            Row(403, "There is neither a provider certificate nor a provider token.", .fixCredentials)
         case .unrelatedKeyIDInToken:
             Row(
                 403, "The provider token's key is not related to the key of the connection's first notification.",
                 .reconnect)
         case .badEnvironmentKeyIDInToken:
-            Row(403, "The key that signed the provider token is for the other environment.", .mendCredentials)
+            Row(403, "The key that signed the provider token is for the other environment.", .fixCredentials)
         case .badEnvironmentKeyInToken:
-            Row(403, "The same as BadEnvironmentKeyIdInToken, in another spelling.", .mendCredentials)
+            Row(403, "The same as BadEnvironmentKeyIdInToken, in another spelling.", .fixCredentials)
         case .badPath:
-            Row(404, "The path is not /3/device/ and a device token.", .mendRequest)
+            Row(404, "The path is not /3/device/ and a device token.", .fixRequest)
         case .methodNotAllowed:
-            Row(405, "The method is not POST.", .mendRequest)
+            Row(405, "The method is not POST.", .fixRequest)
         case .unregistered:
             Row(410, "The device token is no longer active for the topic.", .forgetDeviceToken)
         case .expiredToken:
             Row(410, "The device token has expired.", .forgetDeviceToken)
         case .payloadTooLarge:
-            Row(413, "The payload is larger than its kind allows.", .mendRequest)
+            Row(413, "The payload is larger than its kind allows.", .fixRequest)
         case .tooManyProviderTokenUpdates:
             Row(429, "The provider token changes too often on this connection.", .retryLater)
         case .tooManyRequests:

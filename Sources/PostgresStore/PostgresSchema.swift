@@ -15,7 +15,7 @@ enum PostgresSchema {
         "CREATE SCHEMA IF NOT EXISTS carillon",
         """
         CREATE TABLE IF NOT EXISTS carillon.schema_version (
-            only boolean PRIMARY KEY DEFAULT true CHECK (only),
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
             newest bigint NOT NULL,
             oldest bigint NOT NULL
         )
@@ -29,7 +29,7 @@ enum PostgresSchema {
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
         """
         CREATE TABLE carillon.accounts (
-            only boolean PRIMARY KEY DEFAULT true CHECK (only),
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
             version bigint NOT NULL,
             last_app bigint NOT NULL
         )
@@ -158,7 +158,7 @@ enum PostgresSchema {
     /// - Returns: Why this build cannot use the tables; nil if it can.
     static func migrate(_ transaction: PostgresTransaction) throws(PostgresError) -> String? {
         let versions = try transaction.execute(
-            "SELECT newest, oldest FROM carillon.schema_version WHERE only FOR UPDATE")
+            "SELECT newest, oldest FROM carillon.schema_version WHERE is_only FOR UPDATE")
         guard let row = versions.first, let present = row.integer(0), let oldest = row.integer(1) else {
             return "The table carillon.schema_version is damaged: restore a backup of the database."
         }

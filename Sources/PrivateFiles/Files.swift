@@ -31,7 +31,7 @@ package struct FileIdentity: Sendable, Hashable {
         self.init(status)
     }
 
-    /// Whether no file or another one has that path now. A path that cannot be looked at says nothing of the file.
+    /// Whether the path now has no file or another one. False if the path cannot be read.
     package func isGone(from path: String) -> Bool {
         var status = stat()
         guard systemStatus(path, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR }

@@ -17,11 +17,11 @@ final class ProviderConnection: HTTP2Connection {
     let eventLoop: any EventLoop
     /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored (Guide,
     /// Table 8-2).
-    private let certificate: ProviderIdentity?
+    let certificate: ProviderIdentity?
     private let hasCertificate: Bool
-    private let peer: String
+    let peer: String
     /// The connection's number for observers; 0 if there are none.
-    private let number: UInt64
+    let number: UInt64
     /// Whether the request whose headers are being read is observed.
     private var isWatching = false
     private(set) var session: HTTP2Session?
@@ -33,10 +33,10 @@ final class ProviderConnection: HTTP2Connection {
     var practice = EncodingPractice()
     /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
     /// requests wait as well, so that all are accepted in order.
-    private var waiting = WaitingRequests()
+    var waiting = WaitingRequests()
     var response: ProviderResponse
-    private var memory = ProviderMemory()
-    private var random: IdentifierRandom
+    var memory = ProviderMemory()
+    var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
     /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
@@ -48,7 +48,7 @@ final class ProviderConnection: HTTP2Connection {
     private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
     /// Answers that came on another thread and wait for the event loop.
-    private let late = Mutex<[SubmissionAnswer]>([])
+    let late = Mutex<[SubmissionAnswer]>([])
 
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, channel: any Channel) {
         self.gateway = gateway
@@ -117,7 +117,7 @@ final class ProviderConnection: HTTP2Connection {
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
-            case .tooManyProviderTokenUpdates: return gateway.limitLog.struck(.tokenUpdateRate, peer: peer)
+            case .tooManyProviderTokenUpdates: return gateway.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
             // The token is valid on another connection.
             case .unrelatedKeyIDInToken: return
             default: break
@@ -126,7 +126,7 @@ final class ProviderConnection: HTTP2Connection {
             session?.announce(concurrentStreams: 1)
             guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
             isSuspect = true
-            gateway.limitLog.struck(.failedTokenRate, peer: peer)
+            gateway.limitLog.limitExceeded(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
         case .certificate, .management, .unknown, .undecided:
             break
@@ -176,7 +176,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     /// Adds a request that has ended to the batch, or rejects it.
-    private func submit(_ stream: StreamID) {
+    func submit(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         do throws(Rejection) {
             let submission = try submission(stream, &requests[index])
@@ -204,7 +204,7 @@ final class ProviderConnection: HTTP2Connection {
         submitBatch()
     }
 
-    private func submitBatch() {
+    func submitBatch() {
         guard !batch.isEmpty else { return }
         var submissions: [Submission] = []
         swap(&submissions, &batch)
@@ -232,7 +232,7 @@ final class ProviderConnection: HTTP2Connection {
             case .unanswered where waiting.contains(stream):
                 reject(stream, .keysNotFound)
             case .unanswered where !requests[index].isSettled:
-                gateway.limitLog.struck(.requestTimeout, peer: peer)
+                gateway.limitLog.limitExceeded(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case .unanswered, nil:
                 break
@@ -279,252 +279,14 @@ final class ProviderConnection: HTTP2Connection {
         for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, Rejection(.shutdown)) }
     }
 
-    private func goAway(_ reason: Rejection.Reason) {
+    func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
-        if reason == .idleTimeout { gateway.limitLog.struck(.idleTimeout, peer: peer) }
+        if reason == .idleTimeout { gateway.limitLog.limitExceeded(.idleTimeout, peer: peer) }
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
     func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
         Array(ProviderResponse.body(Rejection(reason), hasDetail: gateway.answersHaveDetail).readableBytesView)
-    }
-}
-
-extension ProviderConnection {
-    private func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
-        do throws(Rejection) {
-            return .token(try memory.token(value, gateway: gateway))
-        } catch {
-            return .rejected(error)
-        }
-    }
-
-    /// Sets a request's sender from the connection's certificate, and its topic if the request has none.
-    private func identify(_ request: inout ProviderRequest, by certificate: ProviderIdentity) {
-        do throws(Rejection) {
-            try check(certificate)
-            request.sender = .certificate(certificate)
-        } catch {
-            request.sender = .rejected(error)
-        }
-        if case .absent = request.topic, let topic = certificate.defaultTopic {
-            request.topic = .value(memory.topic(topic, gateway: gateway))
-        }
-    }
-
-    private func check(_ certificate: ProviderIdentity) throws(Rejection) {
-        let accounts = memory.current(gateway)
-        try certificate.check(
-            environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
-    }
-
-    /// The time in seconds since 1970, by the machine's clock as for certificates.
-    private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
-
-    /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
-    private func checkAgain(
-        _ request: ProviderRequest,
-        to addressed: ProviderRequest.Addressed,
-    ) throws(Rejection) {
-        guard memory.isCurrent(gateway) else { throw .accountsNotCurrent }
-        guard memory.version(gateway) != request.accountsVersion else { return }
-        let accounts = memory.current(gateway)
-        switch request.sender {
-        case .certificate(let certificate): try check(certificate)
-        case .token(let token) where !token.isGood(in: accounts):
-            let detail = "The key \(token.key) was revoked, deleted or changed."
-            throw Rejection(.invalidProviderToken, detail: detail)
-        default: break
-        }
-        guard accounts.app(addressed.destination.app) != nil else {
-            throw Rejection(.topicDisallowed, detail: "The app with the topic \(addressed.topic.name) was deleted.")
-        }
-    }
-
-    /// Returns the submission of a request. The request is then settled and has handed over its body.
-    private func submission(_ stream: StreamID, _ request: inout ProviderRequest) throws(Rejection) -> Submission {
-        guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
-        let addressed = try verdict.get()
-        try checkAgain(request, to: addressed)
-        let id = request.id.present ?? .random(using: &random)
-        request.id = .value(id)
-        let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
-        request.isSettled = true
-        request.body = []
-        return Submission(
-            destination: addressed.destination,
-            deviceToken: addressed.deviceToken,
-            generation: addressed.generation,
-            notification: notification,
-            ticket: UInt64(stream.rawValue),
-        )
-    }
-
-    /// Rejects a request that was not handed to `Delivery`.
-    private func reject(_ stream: StreamID, _ rejection: Rejection) {
-        guard let index = requests.index(of: stream) else { return }
-        let id = requests[index].id.present ?? .random(using: &random)
-        requests[index].id = .value(id)
-        if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
-            return carryOut(fault, on: stream, rejection)
-        }
-        let subject = requests[index].subject(id)
-        gateway.deliveryLog.record(
-            DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
-        refuse(stream, rejection)
-    }
-
-    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
-    func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
-        guard let index = requests.index(of: stream) else { return }
-        requests[index].isSettled = true
-        requests[index].isAnswered = true
-        requests[index].body = []
-        let id = requests[index].id.present ?? .random(using: &random)
-        let (headers, body) = response.rejected(rejection, id, retryAfter: retryAfter)
-        let watched = requests[index].watched
-        session?.respond(stream, headers, body: body)
-        if let watched { answered(watched, RequestAnswer(rejection)) }
-        if rehearsed != nil { countAnswer() }
-    }
-
-    private func answer(_ stream: StreamID, _ outcome: Outcome) {
-        if rehearsed != nil, isRehearsed(stream, outcome) { return }
-        answerNow(stream, outcome)
-    }
-
-    func answerNow(_ stream: StreamID, _ outcome: Outcome) {
-        // The client may have cancelled the request meanwhile.
-        guard let index = requests.index(of: stream) else { return }
-        switch outcome {
-        case .accepted:
-            guard let id = requests[index].id.present else { return }
-            requests[index].isAnswered = true
-            let watched = requests[index].watched
-            session?.respond(stream, response.accepted(id), body: nil)
-            if let watched { answered(watched, RequestAnswer(status: 200)) }
-            if rehearsed != nil { countAnswer() }
-        case .rejected(var rejection):
-            if rejection.reason == .tooManyRequests { gateway.limitLog.struck(.tokenRate, peer: peer) }
-            // The provider does not know that the clock was advanced.
-            rejection.timestamp = rejection.timestamp.map {
-                gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
-            }
-            refuse(stream, rejection)
-            // The fault is the service's own. Another connection may reach a service without the fault.
-            if rejection.reason == .internalServerError { goAway(.internalServerError) }
-        }
-    }
-
-    private func answerLate() {
-        let answers = late.withLock { late in
-            defer { late = [] }
-            return late
-        }
-        for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
-    }
-}
-
-// Reporting requests to observers.
-extension ProviderConnection {
-    /// Reports the decision about a request to the observer.
-    /// - Parameter submission: the submission that is about to be handed over; nil if the request is rejected.
-    /// - Returns: What to do with the request; nil if nobody observes it.
-    private func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
-        guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
-        guard let id = requests[index].id.present else { return nil }
-        if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
-        let facts = requests[index].facts(
-            watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
-            memory.current(gateway))
-        let decision = watch.observer.decided(facts)
-        watched.number = decision.number
-        return decision
-    }
-
-    func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
-        guard let number = watched.number else { return }
-        gateway.watch?.observer.answered(number, answer)
-    }
-}
-
-// Device tokens whose key another node may have made.
-extension ProviderConnection {
-    /// Returns whether a request is refused only for its device token, and only because a key that may exist is
-    /// missing here.
-    private func mayBecomeGood(_ index: Int) -> Bool {
-        gateway.rules.tokenKeys.mayLackKeys && requests[index].hasUnopenedToken
-    }
-
-    private func findKeys() {
-        waiting.beginSearch()
-        let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
-        Task {
-            let isAnswered: Bool
-            do {
-                try await keys.findKeys()
-                isAnswered = true
-            } catch {
-                isAnswered = false
-            }
-            connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
-        }
-    }
-
-    /// Handles the end of a look-up of keys: decides the requests that waited for it, and those after them up to the
-    /// next one that needs a look-up.
-    /// - Parameter isAnswered: false if the store could not be asked. It is then unknown whether a token is invalid.
-    private func searched(isAnswered: Bool) {
-        let sought = waiting.endSearch()
-        var taken = 0
-        while let stream = waiting.first {
-            if let index = requests.index(of: stream), mayBecomeGood(index) {
-                requests[index].decide(by: gateway.rules)
-                if mayBecomeGood(index) {
-                    guard taken < sought else { break }
-                    if !isAnswered { requests[index].verdict = .failure(.keysNotFound) }
-                }
-            }
-            waiting.removeFirst()
-            taken += 1
-            submit(stream)
-        }
-        submitBatch()
-        memory.endBatch()
-        if !waiting.isEmpty { findKeys() }
-    }
-}
-
-extension Rejection {
-    fileprivate static let keysNotFound = Rejection(
-        .serviceUnavailable, detail: "The key of the device token could not be looked up.")
-}
-
-/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// compiler cannot see. Only ``late`` is shared, behind its lock.
-extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
-    func answer(_ ticket: UInt64, with outcome: Outcome) {
-        if eventLoop.inEventLoop {
-            return answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome)
-        }
-        answerLater { $0.append((ticket, outcome)) }
-    }
-
-    func answer(_ answers: [SubmissionAnswer]) {
-        if eventLoop.inEventLoop {
-            for (ticket, outcome) in answers { answer(ticket, with: outcome) }
-        } else {
-            answerLater { $0.append(contentsOf: answers) }
-        }
-    }
-
-    /// - Parameter add: adds at least one answer to those that wait for the event loop.
-    private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
-        let isFirst = late.withLock { late in
-            defer { add(&late) }
-            return late.isEmpty
-        }
-        if isFirst { eventLoop.execute { self.answerLate() } }
     }
 }

@@ -31,7 +31,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
-    ///   - limitLog: told of limits that strike.
+    ///   - limitLog: counts and logs exceeded limits.
     package init(
         environment: Environment,
         conformance: Conformance,

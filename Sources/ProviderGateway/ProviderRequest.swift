@@ -79,7 +79,8 @@ struct ProviderRequest {
         var destination: Destination
         var generation: UInt32
         var topic: AddressedTopic
-        /// As the provider named it, or the one that the service sealed in the place of one of another size.
+        /// The provider's device token. If it has another length than the service's own, the token that the service
+        /// sealed.
         var deviceToken: DeviceToken
     }
 

@@ -44,7 +44,7 @@ package final class ProviderTokens: Sendable {
             serviceTime: { clock.serviceSeconds(ofClient: $0) },
             key: { id in accounts.keys[id].flatMap { ProviderKey($0) } })
         let forgotten = verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
-        if forgotten { limitLog.struck(.rememberedTokens) }
+        if forgotten { limitLog.limitExceeded(.rememberedTokens) }
         return verified
     }
 

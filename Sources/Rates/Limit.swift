@@ -1,5 +1,5 @@
-/// A limit that somebody can exceed, by the name that docs/settings.md and docs/metrics.md have for it. Each target names
-/// those that it keeps, and lists them for whoever counts them.
+/// The name of a limit in docs/settings.md and docs/metrics.md. Each target defines the limits that it enforces, and
+/// lists them for the metrics.
 package struct Limit: RawRepresentable, Sendable, Hashable {
     package let rawValue: String
 

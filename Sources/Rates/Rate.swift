@@ -1,14 +1,14 @@
-/// How often something may happen: so many times at once, and so many more each second.
+/// The rate at which something may happen: a burst, and a number of further events each second.
 public struct Rate: Sendable, Hashable {
-    /// How many are allowed at once, 1 or more.
+    /// The number of events that are allowed at once, 1 or more.
     public var burst: Int { didSet { work() } }
-    /// How many more are allowed each second; 0 switches the limit off.
+    /// The number of further events that are allowed each second; 0 switches the limit off.
     public var perSecond: Double { didSet { work() } }
 
-    /// Nanoseconds that one event costs; a day at most, which keeps sums far from the end of their type. Kept, because
-    /// every request asks several times.
+    /// The cost of one event in nanoseconds, at most a day so that sums cannot overflow. It is stored because every
+    /// request reads it several times.
     public private(set) var cost: UInt64 = 0
-    /// Nanoseconds that the burst holds.
+    /// The size of the burst in nanoseconds.
     public private(set) var depth: UInt64 = 0
 
     public init(burst: Int, perSecond: Double) {

@@ -1,15 +1,15 @@
-/// Counts events against a ``Rate``: a leaky bucket that is kept as a single number, the time when it will be empty
-/// (the generic cell rate algorithm).
+/// Counts events against a ``Rate``: a leaky bucket, stored as a single number, the time when it is empty (the generic
+/// cell rate algorithm).
 public struct RateBucket: Sendable, Hashable {
-    /// Nanoseconds of whatever clock the caller uses, always the same one.
+    /// In nanoseconds of the caller's clock, which has to be the same for all calls.
     private var emptyAt: UInt64 = 0
 
     public init() {}
 
-    /// Counts events and says whether they are within the rate; what is not does not count.
+    /// Counts an event and returns whether it is within the rate. An event beyond the rate is not counted.
     /// - Parameters:
-    ///   - now: in nanoseconds; a clock that goes back is as good as one that stands still.
-    ///   - weight: as how many events it counts.
+    ///   - now: the time in nanoseconds. If the clock goes back, the bucket behaves as if it stood still.
+    ///   - weight: the number of events that it counts as.
     public mutating func admits(_ rate: Rate, at now: UInt64, weight: UInt64 = 1) -> Bool {
         guard !rate.isOff else { return true }
         let (cost, costOverflow) = rate.cost.multipliedReportingOverflow(by: weight)
@@ -19,20 +19,20 @@ public struct RateBucket: Sendable, Hashable {
         return true
     }
 
-    /// Makes room for as many events, as far as what came before took it.
+    /// Takes back events that were counted, at most as many as the bucket holds.
     public mutating func earn(_ rate: Rate, events: UInt64) {
         guard !rate.isOff else { return }
         let (credit, overflow) = rate.cost.multipliedReportingOverflow(by: events)
         emptyAt = overflow || credit > emptyAt ? 0 : emptyAt - credit
     }
 
-    /// From when on the next event is within the rate.
+    /// The time from which the next event is within the rate.
     public func opens(_ rate: Rate) -> UInt64 {
         guard !rate.isOff else { return 0 }
         let (next, overflow) = emptyAt.addingReportingOverflow(rate.cost)
         return overflow ? .max : next - min(next, rate.depth)
     }
 
-    /// Whether nothing of the past counts any more.
+    /// Whether the bucket is empty, so that earlier events no longer matter.
     public func isEmpty(at now: UInt64) -> Bool { emptyAt <= now }
 }

@@ -9,7 +9,7 @@ package struct ActiveRehearsal: Sendable {
     package let rehearsal: Rehearsal
     package private(set) var counts: [Counts]
 
-    /// How often a rule was concerned.
+    /// The number of requests that each rule matched.
     package struct Counts: Sendable, Hashable {
         package var matched: UInt64 = 0
         package var fired: UInt64 = 0
@@ -26,10 +26,10 @@ package struct ActiveRehearsal: Sendable {
         counts = Array(repeating: Counts(), count: rehearsal.rules.count)
     }
 
-    /// Decides about a request. Each rule counts all that it matches; the first one that fires wins.
+    /// Decides about a request. Each rule counts all requests that it matches; the first rule that fires wins.
     /// - Parameters:
-    ///   - age: how long the rehearsal has been active.
-    ///   - isDecided: whether another rehearsal has decided about the request; then nothing fires.
+    ///   - age: the time that the rehearsal has been active.
+    ///   - isDecided: whether another rehearsal has decided about the request; then no rule fires.
     package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
         var firing: Firing?
         for (index, rule) in rehearsal.rules.enumerated() {
@@ -88,7 +88,8 @@ package struct ActiveRehearsal: Sendable {
         }
     }
 
-    /// A log-normal time, as answers of services are spread: half of them before the median, 99 of 100 before `p99`.
+    /// A log-normal time, as the answers of services are distributed: half of them before the median, 99 of 100 before
+    /// `p99`.
     static func delay(_ chance: Double, median: Duration, p99: Duration) -> Duration {
         let (median, p99) = (median / .seconds(1), p99 / .seconds(1))
         guard median > 0, p99 > median else { return .seconds(max(0, median)) }

@@ -1,12 +1,12 @@
 import Matching
 import Notifications
 
-// Reading what goes wrong.
+// Reading faults from a document.
 extension Rehearsal.Fault {
     private static let keys = [
         "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
     ]
-    /// Those that act before acceptance.
+    /// The faults that act before acceptance.
     private static let acceptable = ["answer", "reset", "close", "hang", "errorPacket"]
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {

@@ -46,7 +46,7 @@ extension Rehearsal.Rule {
         try checkMatch(reader)
     }
 
-    /// What a match may say depends on the fault.
+    /// Which keys a match may have depends on the fault.
     private func checkMatch(_ reader: DocumentReader) throws(MatchError) {
         let place = reader.place("match")
         if fault == .refuse, case .object(let members) = reader.members["match"] {

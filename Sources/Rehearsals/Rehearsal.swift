@@ -3,9 +3,9 @@ import Notifications
 
 /// A script of faults, as `POST /v1/rehearsals` takes it.
 package struct Rehearsal: Sendable {
-    /// What chance goes by.
+    /// The seed of all random decisions.
     package var seed: UInt64
-    /// How long the rehearsal is active.
+    /// The time that the rehearsal is active.
     package var life: Duration
     package var rules: [Rule]
 
@@ -38,22 +38,22 @@ package struct Rehearsal: Sendable {
         case always
         /// A part of all requests, by chance.
         case share(Double)
-        /// The first so many.
+        /// The first ones, up to this number.
         case first(UInt64)
         /// Each request whose number can be divided by this.
         case every(UInt64)
-        /// All but the first so many.
+        /// All except the first ones, up to this number.
         case after(UInt64)
         /// From one moment of the rehearsal to another, by the machine's clock.
         case between(Duration, Duration)
     }
 
-    /// What goes wrong.
+    /// The kinds of faults.
     package enum Fault: Sendable, Hashable {
         case request(RequestFault)
         /// Answered late by a time that differs from request to request.
         case spreadDelay(median: Duration, p99: Duration)
-        /// Connections are closed as they come.
+        /// New connections are closed.
         case refuse
     }
 }

@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// The service's rehearsals, as the gateways ask them: the thin hand of ``RehearsalStage``.
+/// The service's rehearsals, as the gateways use them. It makes ``RehearsalStage`` safe for threads.
 package final class RehearsalDirector: RequestObserver {
     private let stage = Mutex(RehearsalStage())
     private let next: any RequestObserver
@@ -55,7 +55,7 @@ package final class RehearsalDirector: RequestObserver {
         }
     }
 
-    // MARK: What gateways ask
+    // MARK: For gateways
 
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
         stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)

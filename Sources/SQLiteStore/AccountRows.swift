@@ -21,7 +21,8 @@ enum AccountRows {
         )
     }
 
-    /// No app has or had it: device tokens carry the number of an app, which must never come to name another.
+    /// Returns a number that no app has or had. Device tokens contain the number of an app, so it must never name
+    /// another one.
     static func nextAppID(in database: Database) throws(SQLiteFailure) -> AppID {
         let last = try database.firstRow("SELECT seq FROM sqlite_sequence WHERE name = 'app'", []) { $0.integer(0) }
         let (next, overflow) = (last ?? 0).addingReportingOverflow(1)
@@ -68,8 +69,8 @@ enum AccountRows {
         }
     }
 
-    /// Removes the rows of what is not in the accounts any more, what refers to others before those; the rules alone say
-    /// what a deletion takes along.
+    /// Removes the rows that are not in the accounts any more, in an order that keeps references valid. Only the rules
+    /// decide what a deletion removes.
     private static func writeRemovals(
         from before: AccountsSnapshot,
         to after: AccountsSnapshot,
@@ -166,7 +167,7 @@ extension Row {
         if !hasNull(atIndex: 6) {
             let names = text(6).split(separator: " ")
             bundleIDs = Set(names.compactMap { BundleID(rawValue: String($0)) })
-            // A restriction that cannot be read must not become none.
+            // If a restriction cannot be read, the key must not become unrestricted.
             guard bundleIDs?.count == names.count else { return nil }
         }
         return TeamKey(

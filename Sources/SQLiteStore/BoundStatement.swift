@@ -14,13 +14,14 @@ struct BoundStatement {
     private let statement: Statement
     private let steps: Steps
 
-    /// - Parameter sql: a statement that is run in no other way: in the connection's cache it stays as it is left here.
+    /// - Parameter sql: a statement that is used nowhere else, because it stays in the connection's cache as this type
+    ///   leaves it.
     init(_ sql: String, in database: Database) throws(SQLiteFailure) {
         statement = try database.perform { try $0.cachedStatement(sql: sql) }
         steps = Steps(statement)
     }
 
-    /// Ends the last run, which has to be before values are bound.
+    /// Ends the last run. Values can be bound only after that.
     func reset() {
         // Unchecked, because the values come one by one.
         statement.setUncheckedArguments(StatementArguments())
@@ -36,26 +37,26 @@ struct BoundStatement {
         guard code == .SQLITE_OK else { throw SQLiteFailure(code: code, message: "parameter \(index)") }
     }
 
-    /// Runs a statement that has no rows to give.
+    /// Runs a statement that returns no rows.
     func run(in database: Database) throws(SQLiteFailure) {
         try database.perform { _ in try statement.execute() }
     }
 
-    /// What `body` makes of the first row that the statement gives; nil where it gives none. The row is good during the
-    /// call only. Afterwards values can be bound again.
+    /// Returns what `body` makes of the first row; nil if there is no row. The row is valid during the call only.
+    /// Afterwards values can be bound again.
     func firstRow<Value>(in database: Database, _ body: (BoundRow) -> Value) throws(SQLiteFailure) -> Value? {
-        // Not where this fails: GRDB ends the process when a failed statement is set back.
+        // Not after a failure: GRDB ends the process when a failed statement is reset.
         let row = try database.perform { _ in try steps.next() }
         defer { reset() }
         return row.map(body)
     }
 }
 
-/// A row at which a statement stands.
+/// The current row of a statement.
 struct BoundRow {
     fileprivate let statement: SQLiteStatement
 
-    /// A BLOB, or all of a TEXT; empty where the column, counted from 0, holds NULL.
+    /// A BLOB, or the whole TEXT, of a column; empty if it is NULL. Columns are counted from 0.
     func bytes(_ column: CInt) -> Data { Data(sqliteStatement: statement, index: column) }
 }
 

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 
-// How values of the vocabulary stand in SQLite's columns.
+// The form of our values in SQLite's columns.
 
 extension Environment {
     /// 0 is development, 1 is production.
@@ -24,8 +24,8 @@ extension Environment {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970. A moment that SQLite's integers cannot hold counts as the last moment there is, so
-    /// that moments compare in SQL as they do here.
+    /// Milliseconds since 1970. A time that SQLite's integers cannot hold becomes the last possible time, so that SQL
+    /// orders times as Swift does.
     var column: Int64 { Int64(clamping: milliseconds) }
 
     init(column: Int64) {
@@ -34,10 +34,20 @@ extension Timestamp {
 }
 
 extension DeviceID {
-    /// The same 64 bits. The order of devices means nothing.
+    /// The same 64 bits. SQLite's integers have a sign, so devices in the upper half have negative numbers.
     var column: Int64 { Int64(bitPattern: rawValue) }
 
     init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
+
+    /// The ranges of the column that hold the devices after this one, in the order of the IDs.
+    /// - Parameter device: nil for all devices.
+    static func columns(after device: DeviceID?) -> [ClosedRange<Int64>] {
+        let (lower, upper) = (Int64(0)...Int64.max, Int64.min...Int64(-1))
+        guard let device else { return [lower, upper] }
+        let range = device.column >= 0 ? lower : upper
+        let rest = device.column < range.upperBound ? [(device.column + 1)...range.upperBound] : []
+        return device.column >= 0 ? rest + [upper] : rest
+    }
 }
 
 extension NotificationID {
@@ -78,6 +88,6 @@ extension Row {
         return value ?? Data()
     }
 
-    /// All of the text: what GRDB reads as a `String` ends at the first NUL character.
+    /// The whole text. GRDB ends a `String` at the first NUL character.
     func text(_ column: Int) -> String { String(decoding: blob(column), as: UTF8.self) }
 }

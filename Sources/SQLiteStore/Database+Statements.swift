@@ -5,7 +5,7 @@ import GRDB
 /// Each takes its statement from the connection's cache: GRDB removes one that failed from there, since it cannot be
 /// run again, so nobody may keep one for the next row.
 extension Database {
-    /// Runs a statement that has no rows to give.
+    /// Runs a statement that returns no rows.
     ///
     /// - Parameter arguments: the values of its parameters, in their order. GRDB passes a `String` on as a C string,
     ///   which ends at the first NUL character; text that may hold one is passed as `Data`, with a CAST in the SQL.
@@ -18,7 +18,7 @@ extension Database {
         }
     }
 
-    /// Calls `body` with each row that a statement gives. The row is good during the call only.
+    /// Calls `body` with each row of a statement. The row is valid during the call only.
     func forEachRow(
         _ sql: String,
         _ arguments: StatementArguments = [],
@@ -30,7 +30,7 @@ extension Database {
         }
     }
 
-    /// What `body` makes of the first row that a statement gives; nil where it gives none.
+    /// Returns what `body` makes of the first row of a statement; nil if there is no row.
     func firstRow<Value>(
         _ sql: String,
         _ arguments: StatementArguments = [],
@@ -38,7 +38,7 @@ extension Database {
     ) throws(SQLiteFailure) -> Value? {
         try perform { database in
             let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
-            // The row is gone with its cursor.
+            // The row ends with its cursor.
             return try withExtendedLifetime(rows) { try rows.next().map(body) }
         }
     }

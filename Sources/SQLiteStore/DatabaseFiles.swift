@@ -2,17 +2,17 @@ import Delivery
 import PrivateFiles
 import Synchronization
 
-/// Whether the files of an open database are still in their place.
+/// Checks that the files of an open database are still in their place.
 ///
-/// A process that has files open goes on writing to them after somebody has deleted or moved them, and SQLite does not
-/// notice. What it writes then is gone with the process, so nobody may be told that it is stored.
+/// A process with open files continues to write to them after somebody has deleted or moved them, and SQLite does not
+/// notice. Those writes are lost when the process ends, so nothing may be reported as stored.
 final class DatabaseFiles: Sendable {
     /// SQLite keeps the same files from the first transaction of a connection until the last connection is closed
     /// (https://www.sqlite.org/walformat.html, 1).
     private let files: [(path: String, identity: FileIdentity)]
     private let logPath: String
-    /// Once they were missing they are of no use any more: another process may have put others into their place, and used
-    /// them.
+    /// Files that were missing once are never used again, because another process may have put others in their place,
+    /// and used them.
     private let wereMissing = Atomic(false)
 
     /// - Parameter path: the database's, which has been read.
@@ -23,10 +23,10 @@ final class DatabaseFiles: Sendable {
         }
     }
 
-    /// How large the write-ahead log is; 0 if that cannot be seen.
+    /// The size of the write-ahead log; 0 if it is unknown.
     var logBytes: Int { Files.byteCount(of: logPath) ?? 0 }
 
-    /// Why nothing can be stored; nil while the files are in their place.
+    /// The reason why nothing can be stored; nil while the files are in their place.
     var trouble: StoreError? {
         if !wereMissing.load(ordering: .relaxed) {
             guard files.contains(where: { $0.identity.isGone(from: $0.path) }) else { return nil }

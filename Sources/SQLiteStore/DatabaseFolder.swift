@@ -18,7 +18,7 @@ final class DatabaseFolder: Sendable {
     let databasePath: String
     private let descriptor: Descriptor
 
-    /// Creates the folder where it is not there, for its owner alone, and locks it.
+    /// Creates the folder, for its owner only, if it is missing, and locks it.
     init(path: String, file: String) throws(StoreError) {
         self.path = path
         databasePath = path + "/" + file
@@ -36,17 +36,17 @@ final class DatabaseFolder: Sendable {
 
     func path(of name: String) -> String { path + "/" + name }
 
-    /// Lets another process, or another store in this one, use the folder.
+    /// Unlocks the folder, so that another process, or another store in this one, can use it.
     func unlock() { flock(descriptor.number, LOCK_UN) }
 
-    // MARK: What is there
+    // MARK: Checks before opening
 
-    /// Looks at the database's file without opening it as one, so that nothing in it can change.
-    /// - Returns: Whether there is one.
+    /// Checks the database's file without opening it as a database, so that nothing in it can change.
+    /// - Returns: Whether the file exists.
     func hasDatabase() throws(StoreError) -> Bool {
         guard try Files.exists(databasePath) else { return false }
         let file = try Files.open(databasePath, O_RDWR)
-        // Whoever copied it here may have let others read it.
+        // The file may have been copied here with permissions for others.
         guard fchmod(file.number, Files.privateFile) == 0 else { throw Files.error("protect", databasePath) }
         let header = try Files.read(file, upTo: DatabaseHeader.byteCount, of: databasePath)
         guard let header = DatabaseHeader(header) else {
@@ -64,12 +64,12 @@ final class DatabaseFolder: Sendable {
         return true
     }
 
-    /// Has a new database made under another name, and gives it its own once it is complete.
+    /// Makes a new database under a temporary name, and renames it when it is complete.
     func makeDatabase(_ make: (_ path: String) throws(SQLiteFailure) -> Void) throws(StoreError) {
         let newPath = databasePath + ".new"
-        // Left by a start that was interrupted, and never used.
+        // A start that was interrupted left it. It was never used.
         for leftover in [newPath, newPath + "-journal"] { try Files.remove(leftover) }
-        // SQLite gives its other files the permissions of this one.
+        // SQLite gives its other files the same permissions.
         _ = try Files.open(newPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         do throws(SQLiteFailure) {
             try make(newPath)
@@ -80,9 +80,10 @@ final class DatabaseFolder: Sendable {
         try Files.sync(descriptor, path)
     }
 
-    /// Looks whether a process that did not end cleanly left a write-ahead log of which something is lost.
-    /// - Parameter acceptsDamage: whether to go on without what is lost. The log is kept under another name.
-    /// - Returns: what is lost, in a sentence for a person; nil if nothing is.
+    /// Checks whether a process that did not end cleanly left a write-ahead log with losses.
+    /// - Parameter acceptsDamage: whether to continue without the lost transactions. The log is kept under another
+    ///   name.
+    /// - Returns: The loss, in a sentence for a person; nil if nothing is lost.
     func inspectLog(acceptsDamage: Bool) throws(StoreError) -> String? {
         let log = databasePath + "-wal"
         let lost: String
@@ -109,9 +110,9 @@ final class DatabaseFolder: Sendable {
         return lost
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
-    /// What a person is told when the database could not be opened.
+    /// The message for a person if the database could not be opened.
     func explain(_ failure: SQLiteFailure) -> StoreError {
         let error = failure.storeError
         return StoreError(error.code, "\(databasePath): \(error.cause)")
@@ -125,13 +126,13 @@ final class DatabaseFolder: Sendable {
     }
 }
 
-/// What the first bytes of an SQLite database say (https://www.sqlite.org/fileformat2.html, 1.3).
+/// The header of an SQLite database (https://www.sqlite.org/fileformat2.html, 1.3).
 struct DatabaseHeader: Equatable {
     static let byteCount = 100
 
     let applicationID: UInt32
 
-    /// - Returns: nil where the bytes are not such a header.
+    /// - Returns: Nil if the bytes are not such a header.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Array("SQLite format 3\u{0}".utf8)) else { return nil }
         applicationID = bytes[68..<72].reduce(0) { $0 << 8 | UInt32($1) }

@@ -1,25 +1,26 @@
 import Delivery
 import GRDB
 
-/// How the database's connections are set up.
+/// The settings of the database's connections.
 enum DatabaseOpening {
-    /// For reading mailboxes beside the writer; more readers than cores gain nothing.
+    /// For reading mailboxes while the writer works. More readers than cores are not faster.
     static let maximumReaders = 4
-    /// In seconds: how long a transaction waits for a lock that another program holds, a person's `sqlite3` for
-    /// example, before what is to be written is refused.
+    /// In seconds: the time that a transaction waits for a lock of another program, for example a person's `sqlite3`,
+    /// before the write is refused.
     static let lockPatience = 2.0
-    /// In KiB. The writer comes back to pages that it has just written; a reader seldom reads the same page twice,
-    /// and the system caches the file as well.
+    /// In KiB. The writer uses pages again that it has just written. A reader seldom reads a page twice, and the system
+    /// caches the file as well.
     static let writerPageCache = 8 * 1024
     static let readerPageCache = 1024
-    /// In pages of 4 KiB: when the log is this long, it is copied into the database. With the largest transaction
+    /// In pages of 4 KiB: a log of this length is copied into the database. With the largest transaction
     /// (``GroupCommit/maximumPages``) the log stays below ``maximumLogBytes``.
     static let checkpointPages = 384
-    /// How large the log may be: what a damage of its file can take along, and what a start after a crash has to read.
+    /// The largest size of the log. It limits what damage to the file can destroy, and what a start after a crash has
+    /// to read.
     static let maximumLogBytes = 4 << 20
 
-    /// Makes a new database. It gets its name once it is complete, so that a database under that name is always one
-    /// of ours.
+    /// Makes a new database. It gets its final name when it is complete, so a database with that name is always one of
+    /// ours.
     static func create(in folder: DatabaseFolder) throws(StoreError) {
         try folder.makeDatabase { path throws(SQLiteFailure) in
             do {
@@ -46,7 +47,7 @@ enum DatabaseOpening {
         return pool
     }
 
-    /// - Returns: nil for a database of a newer version, which stays as it is.
+    /// - Returns: Nil for a database of a newer version, which is not changed.
     private static func openUnlessNewer(_ path: String) throws -> DatabasePool? {
         // A pool writes to the database as soon as it is made.
         var readOnly = Configuration()
@@ -58,12 +59,13 @@ enum DatabaseOpening {
 
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { database in
-            // GRDB sets NORMAL, with which the newest transactions may be lost with the power.
+            // GRDB sets NORMAL, with which a power cut can lose the newest transactions.
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         try Schema.migrator.migrate(pool)
-        // What a crash left in the log goes into the database, and the log begins anew: `WriteAheadLog` relies on there being
-        // nothing of an earlier transaction behind its end. A full disk has no room for that, and can be read all the same.
+        // Copies what a crash left in the log into the database and starts a new log, because `WriteAheadLog` requires
+        // that no earlier transaction follows its end. A full disk has no room for that, but the database can still be
+        // read.
         try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         return pool
     }
@@ -73,7 +75,7 @@ enum DatabaseOpening {
         configuration.label = "SQLiteStore"
         configuration.maximumReaderCount = maximumReaders
         configuration.busyMode = .timeout(lockPatience)
-        // Should a rollback fail, the next transaction tries it again, where GRDB would end the process.
+        // If a rollback fails, the next transaction tries it again. GRDB would end the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             guard !database.configuration.readonly else {

@@ -2,20 +2,19 @@ import Delivery
 import GRDB
 import Synchronization
 
-/// Gathers what concurrent callers want written and commits it together.
+/// Collects the writes of concurrent callers and commits them together.
 ///
-/// One transaction with its fsync takes about as long for a thousand rows as for one. So what is handed in while a
-/// transaction is under way waits, and all of it makes the next transaction. Everybody has an answer of their own,
-/// given after the commit.
+/// One transaction with its fsync takes about as long for a thousand rows as for one. So writes that come during a
+/// transaction wait, and all of them make the next transaction. Each caller gets its own answer, after the commit.
 final class GroupCommit: Sendable {
-    /// How many items may be waiting or being written. The writer gets through that many in about a second, which is
-    /// as long as a request can wait; with payloads of 5 KiB it is 80 MiB.
+    /// The largest number of waiting and current items. The writer needs about a second for them, which is the longest
+    /// time that a request can wait. With payloads of 5 KiB they take 80 MiB.
     static let defaultMaximumPendingItems = 16_384
 
-    /// How many pages of 4 KiB a transaction may write, as far as that can be told beforehand: together with what waits to
-    /// be copied into the database it bounds the write-ahead log. Some 300 notifications have room.
+    /// The largest number of pages of 4 KiB that a transaction may write, by an estimate. Together with the pages that
+    /// wait to be copied into the database it limits the write-ahead log. About 300 notifications fit.
     static let maximumPages = 600
-    /// What an item writes that is no large notification: a page of a table and one of an index.
+    /// The pages of an item that is not a large notification: one of a table and one of an index.
     static let pagesPerItem = 2
 
     private let pool: DatabasePool
@@ -30,26 +29,26 @@ final class GroupCommit: Sendable {
         /// A run of ``writeWaiting(_:)`` is scheduled or under way and will take what is waiting.
         var isWriting = false
         var isClosed = false
-        /// Above it the log is cut off.
+        /// The size above which the log is truncated.
         var logLimit = DatabaseOpening.maximumLogBytes
-        /// Wait for the run to end.
+        /// Callers that wait for the run to end.
         var closing: [CheckedContinuation<Void, Never>] = []
         var statistics = Statistics()
     }
 
-    /// What has been committed since the store was opened.
+    /// The number of commits since the store was opened.
     struct Statistics: Sendable {
         var transactions = 0
         var items = 0
     }
 
-    /// What one caller wants written.
+    /// The write of one caller.
     private struct Job: Sendable {
         let items: Int
         let pages: Int
-        /// Whether it is copied into the database before anybody is answered.
+        /// Whether it is copied into the database before any caller is answered.
         let isLasting: Bool
-        /// Does the writing. What it returns makes it known and answers the caller, once the transaction is committed.
+        /// Writes. It returns a closure that publishes the result and answers the caller after the commit.
         let run: @Sendable (Database) throws(SQLiteFailure) -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
@@ -71,7 +70,7 @@ final class GroupCommit: Sendable {
     }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
-    /// Waiting or being written.
+    /// The number of waiting and current items.
     var pendingItems: Int { state.withLock { $0.pendingItems } }
 
     /// Has `body` run within a transaction, after all that was handed in before.
@@ -138,7 +137,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Takes no more from now on and answers once all that was taken has been answered.
+    /// Accepts no more writes, and returns when all accepted ones have been answered.
     func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -176,7 +175,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The next group: what is waiting, as far as one transaction may take; nil where nothing is, which ends the run.
+    /// The next group: the waiting writes that fit into one transaction; nil if none wait, which ends the run.
     private func nextGroup() -> [Job]? {
         let (group, closing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
             var (count, pages) = (0, 0)
@@ -196,7 +195,7 @@ final class GroupCommit: Sendable {
         return group.isEmpty ? nil : group
     }
 
-    /// Makes room before the answers are given, so that a caller can hand in the next batch right away.
+    /// Frees the room before the answers, so that a caller can submit its next batch at once.
     private func leave(_ jobs: some Collection<Job>, committed: Bool) {
         let items = jobs.reduce(0) { $0 + $1.items }
         state.withLock { state in
@@ -215,7 +214,7 @@ final class GroupCommit: Sendable {
             do throws(CommitFailure) {
                 try commit(group, on: database)
             } catch  where error.isFull && group.count > 1 {
-                // What takes no room, a removal for example, must not fail for what does.
+                // Writes that need no room, such as removals, must not fail because of others that do.
                 for index in group.indices { commitAlone(group[index...index], on: database) }
             } catch {
                 leave(group, committed: false)
@@ -233,14 +232,14 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Runs the jobs in one transaction, commits it and answers; where it throws, nobody has been answered.
+    /// Runs the jobs in one transaction, commits it and answers. If it throws, no caller has been answered.
     private func commit(_ jobs: some Collection<Job>, on database: Database) throws(CommitFailure) {
         defer { ended() }
         try checkTrouble()
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(jobs.count)
         do throws(SQLiteFailure) {
-            // Only where a rollback itself failed before is there still a transaction.
+            // A transaction is still open only if an earlier rollback failed.
             if database.isInsideTransaction { try database.perform { try $0.rollback() } }
             try database.perform { try $0.beginTransaction(.immediate) }
             for job in jobs { answers.append(try job.run(database)) }
@@ -257,10 +256,11 @@ final class GroupCommit: Sendable {
                 isFull: error.isFull,
             )
         }
-        // It came into being meanwhile: what was written now is in a file that nobody opens again.
+        // The files may have been deleted or moved meanwhile. Then the writes went into a file that nobody will open
+        // again.
         try checkTrouble()
         if jobs.contains(where: \.isLasting) {
-            // What the log has is on the disk already; a reader in the way delays the copy to the next one.
+            // The log's contents are already on the disk. If a reader is in the way, the next copy does it.
             _ = try? database.checkpoint(.full)
         }
         leave(jobs, committed: true)
@@ -268,13 +268,14 @@ final class GroupCommit: Sendable {
         boundLog(database)
     }
 
-    /// SQLite begins the log anew when all of it is in the database and nobody reads it. Readers that follow each other
-    /// without a gap would let it grow without end, so beyond its limit they have to wait.
+    /// SQLite starts the log anew when all of it is in the database and nobody reads it. With readers that follow each
+    /// other without a gap, the log would grow without limit. So above the limit readers have to wait.
     private func boundLog(_ database: Database) {
         let bytes = files.logBytes
         guard bytes > state.withLock({ $0.logLimit }) else { return }
         let isCut = (try? database.checkpoint(.truncate)) != nil
-        // Somebody else reads, a person with `sqlite3` for one: waiting for that after each transaction would be a standstill.
+        // Another program reads, for example a person's `sqlite3`. The store would stop if each transaction waited for
+        // it.
         state.withLock { $0.logLimit = isCut ? DatabaseOpening.maximumLogBytes : bytes * 2 }
     }
 
@@ -288,11 +289,11 @@ final class GroupCommit: Sendable {
     }
 
     private func rollBack(_ database: Database) {
-        // Thrown away: what made it necessary is what is reported, and the next transaction tries again.
+        // This error is ignored: the one that caused the rollback is reported, and the next transaction tries again.
         try? database.rollback()
     }
 
-    /// Runs `body` so that what it did is undone when it throws and the transaction goes on.
+    /// Runs `body`. If it throws, its changes are undone and the transaction continues.
     private static func undoing<Value>(
         _ database: Database,
         _ body: (Database) throws(SQLiteFailure) -> Value,

@@ -13,7 +13,7 @@ import struct Foundation.Data
 struct MailboxWriting {
     private let database: Database
     private var statements: Statements
-    /// What was replaced.
+    /// The notification that was replaced.
     private(set) var ended: [EndedNotification] = []
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -47,7 +47,7 @@ struct MailboxWriting {
                 try store(entries[place.index], version: firstVersion + UInt64(number))
             } catch  where !error.endsTransaction {
                 results[number] = .failure(error.storeError)
-                // One of them has failed, and cannot be run again.
+                // The statement has failed and cannot be run again.
                 statements = try Statements(database)
             }
         }
@@ -62,7 +62,7 @@ struct MailboxWriting {
         if let replaced = held?.replaced { ended.append(replaced) }
     }
 
-    /// What a mailbox holds before an entry comes; nil where that is nothing.
+    /// The contents of a mailbox before an entry is written; nil if it is empty.
     private func held(before entry: MailboxEntry) throws(SQLiteFailure) -> Held? {
         let newer = entry.notification
         try statements.held.bind(entry.destination)
@@ -80,7 +80,7 @@ struct MailboxWriting {
     }
 
     private struct Held {
-        /// Nil where it is the same notification.
+        /// Nil if it is the same notification.
         let replaced: EndedNotification?
     }
 }
@@ -96,7 +96,7 @@ extension MailboxWriting {
 // MARK: - The order
 
 extension MailboxWriting {
-    /// Where in the table an entry belongs.
+    /// The position of an entry in the table.
     private struct Place {
         let index: Int
         let environment: Int64
@@ -104,8 +104,8 @@ extension MailboxWriting {
         let app: UInt32
     }
 
-    /// The entries in the table's order, so that those on one page are written one after the other, and those of one
-    /// mailbox in the order in which they came.
+    /// The entries in the table's order, so that entries on one page are written together. Those of one mailbox keep
+    /// their order.
     private static func places(of entries: ArraySlice<MailboxEntry>) -> [Place] {
         var places: [Place] = []
         places.reserveCapacity(entries.count)
@@ -179,7 +179,7 @@ extension BoundStatement {
         try bind(entry.expires.column, at: 5)
         try bind(notification.id.column, at: 6)
         try bind(Int64(notification.priority.rawValue), at: 7)
-        // The same 64 bits: it goes to the device as the provider wrote it.
+        // The same 64 bits. The device gets the value that the provider wrote.
         try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
         try bind(Int64(notification.payload.contents.rawValue), at: 9)
         try bind(notification.pushType?.rawValue, at: 10)

@@ -15,6 +15,22 @@ extension SQLiteStore: Registrations {
         registrations.registrations(of: device)
     }
 
+    /// Reads the file and not the table in memory, which has no order.
+    package func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        try await read { database throws(SQLiteFailure) in
+            var devices: [ListedDevice] = []
+            for range in DeviceID.columns(after: device) where devices.count < limit {
+                devices += try Self.devices(
+                    in: environment, range, limit: limit - devices.count, database)
+            }
+            return devices
+        }
+    }
+
     package func register(
         _ destination: Destination,
         tokenKeyID: UInt32,
@@ -198,6 +214,43 @@ extension SQLiteStore {
             rows.append(try row.registration())
         }
         return rows
+    }
+
+    /// In the order of the column. Both the search for the last device of the page and the page itself follow the
+    /// primary key, so they read no more than the page.
+    private static func devices(
+        in environment: Environment,
+        _ range: ClosedRange<Int64>,
+        limit: Int,
+        _ database: Database,
+    ) throws(SQLiteFailure) -> [ListedDevice] {
+        var devices: [ListedDevice] = []
+        try database.forEachRow(
+            """
+            SELECT \(columns), (
+                SELECT version FROM mailbox WHERE (mailbox.environment, mailbox.device, mailbox.app)
+                    = (registration.environment, registration.device, registration.app))
+            FROM registration
+            WHERE environment = ? AND device BETWEEN ? AND (
+                SELECT max(device) FROM (
+                    SELECT DISTINCT device FROM registration
+                    WHERE environment = ? AND device BETWEEN ? AND ? ORDER BY device LIMIT ?))
+            ORDER BY device, app
+            """,
+            [
+                environment.column, range.lowerBound, environment.column, range.lowerBound, range.upperBound, limit,
+            ],
+        ) { row throws(SQLiteFailure) in
+            let (destination, registration) = try row.registration()
+            let version = row.hasNull(atIndex: 8) ? nil : MailboxVersion(rawValue: UInt64(clamping: row.integer(8)))
+            let app = ListedApp(app: destination.app, registration: registration, stored: version)
+            if devices.last?.key == destination.deviceKey {
+                devices[devices.count - 1].apps.append(app)
+            } else {
+                devices.append(ListedDevice(key: destination.deviceKey, apps: [app]))
+            }
+        }
+        return devices
     }
 
     private static func set(

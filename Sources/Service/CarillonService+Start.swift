@@ -18,7 +18,7 @@ import Rates
 import Trust
 import VirtualDevices
 
-/// Everything a running service consists of.
+/// The parts of a running service.
 struct ServiceParts {
     var description: ServiceDescription
     var folder: DataFolder
@@ -43,9 +43,9 @@ struct ServiceParts {
 }
 
 extension CarillonService {
-    /// Opens the data folder and every listener; returns once all of them accept connections.
+    /// Opens the data folder and every listener. Returns when all of them accept connections.
     ///
-    /// Nothing that is there already is overwritten when it fails.
+    /// If it fails, it has overwritten nothing.
     package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
         let folder = settings.folder
@@ -135,7 +135,7 @@ private struct ServiceBuilder {
     let lock: DataFolderLock
     let store: any Store
     let deliveryLog: FileDeliveryLog
-    /// Where events go: the delivery log, with the journal before it if there is one.
+    /// The receiver of events: the delivery log, or the journal in front of it if there is one.
     let log: any DeliveryLog
     /// Nil outside the development environment.
     let journal: RequestJournal?
@@ -151,14 +151,14 @@ private struct ServiceBuilder {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
             tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
-        // Only where it differs, so that a full disk does not keep a service from starting.
+        // Stored only if it differs, so that a full disk does not prevent a start.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
-        let limitLog = LimitLog(logger) { [metrics] in metrics.struck($0) }
+        let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: log, limits: settings.delivery, struck: { limitLog.struck($0) },
+            mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let development = journal.map {
             DevelopmentParts(
@@ -170,7 +170,7 @@ private struct ServiceBuilder {
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: log, limits: settings.delivery,
-            struck: { limitLog.struck($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
+            limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
             limitLog: limitLog)
@@ -263,8 +263,10 @@ private struct ServiceBuilder {
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            authority: authority,
-            log: DeliveryLogSource(folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal),
+            tokenKeys: tokenKeys.keys, authority: authority,
+            log: DeliveryLogSource(
+                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+                flush: { [deliveryLog] in await deliveryLog.flush() }),
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
@@ -274,10 +276,10 @@ private struct ServiceBuilder {
             unreadiness: { await state.unreadiness() }, clock: clock,
             rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
-                // What has happened keeps its time.
+                // Earlier events keep their time.
                 await deliveryLog.flush()
                 let time = try clock.advance(by: duration)
-                // Before anything new is written: a file's age counts from its last event.
+                // Before anything new is written, because a file's age counts from its last event.
                 await deliveryLog.removeOld()
                 switchboard.tick()
                 await delivery.catchUp()
@@ -321,6 +323,6 @@ private struct ServiceBuilder {
         return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }
 
-    /// An address that stands for all of a machine's is no name for a certificate.
+    /// A certificate cannot contain an address that means all addresses of a machine.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
 }

@@ -59,7 +59,7 @@ package final class CarillonService: Sendable {
         state.serve()
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown begins; then stores or delivers everything it has
+    /// Serves until the task is cancelled or a graceful shutdown begins. Then it stores or delivers everything it has
     /// accepted, and returns.
     package func run() async {
         await withTaskGroup { group in
@@ -70,25 +70,30 @@ package final class CarillonService: Sendable {
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }
-            // The first thing to end is this wait.
+            // This wait ends first.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
             group.cancelAll()
         }
         await store.close()
         await deliveryLog.flush()
-        // Threads that are gone cannot be stopped again.
+        // Threads that have ended cannot be stopped again.
         try? await group.shutdownGracefully()
         folder.removeIfTemporary()
     }
 
-    /// In this order: providers get their answers while devices can still acknowledge; then what devices have not
-    /// acknowledged goes to their mailboxes; the management API is last.
+    /// Runs a task on every event loop and returns when all have run it, which shows that none of them hangs.
+    package func visitEventLoops() async {
+        for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    }
+
+    /// In this order: providers get their answers while devices can still acknowledge. Then unacknowledged
+    /// notifications go to their mailboxes. The management API is last.
     private func shutDown() async {
         logger.info("Shutting down")
         state.shutDown()
         try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
-        // One time for both, so that the whole is bounded by it.
+        // One time limit for both, so that the whole shutdown is limited by it.
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
         await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
@@ -106,7 +111,7 @@ package final class CarillonService: Sendable {
         }
     }
 
-    /// Sees whether the listeners need another certificate; connections that are open keep theirs.
+    /// Renews the listeners' certificate if needed. Open connections keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
 
     private func watchStore() async {
@@ -117,7 +122,7 @@ package final class CarillonService: Sendable {
     private func giveMemoryBack() async {
         var relief = MemoryRelief()
         while !Task.isCancelled {
-            // It only ends early when the task is cancelled, and then so does the loop.
+            // The sleep ends early only if the task is cancelled, and then the loop ends too.
             try? await Task.sleep(for: MemoryRelief.interval)
             if relief.isDue(openConnections: budget.openConnections) { MemoryRelief.giveBack() }
         }

@@ -2,7 +2,7 @@ import DeliveryLogFiles
 import Logging
 import Synchronization
 
-/// Says in the service's own log that the delivery log loses events: when that begins, and when it is over.
+/// Logs in the service's own log that the delivery log loses events: when this begins, and when it ends.
 final class DeliveryLogWatch: Sendable {
     private let logger: Logger
     private let lost = Mutex<UInt64>(0)

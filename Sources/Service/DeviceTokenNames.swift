@@ -6,8 +6,8 @@ import SQLiteStore
 import Synchronization
 import Trust
 
-/// Tells which device tokens the entries of the delivery log are about: the log holds what the tokens mean, and the token
-/// keys seal that again.
+/// Finds the device tokens for the entries of the delivery log. The log has the contents of a token, and the token keys
+/// seal them again.
 package final class DeviceTokenNames: Sendable {
     private struct SealedToken: Hashable {
         let destination: Destination
@@ -20,10 +20,10 @@ package final class DeviceTokenNames: Sendable {
         var known: [SealedToken: String] = [:]
     }
 
-    /// How many tokens are remembered, in some 10 MB: sealing one takes a microsecond or two.
+    /// The number of remembered tokens, about 10 MB. Sealing one takes one or two microseconds.
     private static let maximumKnown = 65_536
 
-    /// The keys as they are now. Asked for again when an entry names a key that is not known.
+    /// The current keys. They are loaded again when an entry names an unknown key.
     private let readKeys: @Sendable () -> TokenKeys?
     private let state: Mutex<State>
 
@@ -32,12 +32,12 @@ package final class DeviceTokenNames: Sendable {
         state = Mutex(State(keys: readKeys()))
     }
 
-    /// The names by the keys in a data folder, for a command that reads the log while no service runs.
-    /// - Throws: if there is a key that cannot be read. Without any, no entry has a device token.
+    /// Makes the names from the keys in a data folder, for a command that reads the log while no service runs.
+    /// - Throws: If a key cannot be read. If there are no keys, no entry has a device token.
     package convenience init(_ folder: DataFolder) async throws(ServiceError) {
         let path = folder.path + "/" + SQLiteStore.secretsFolderName
         do {
-            // Nobody but the service makes the folder.
+            // Only the service creates the folder.
             let isThere = FileManager.default.fileExists(atPath: path)
             let keys = isThere ? try await TokenKeyRotation.read(from: FileSecrets(folder: path)) : nil
             self.init { keys }
@@ -74,7 +74,7 @@ package final class DeviceTokenNames: Sendable {
     private static func seal(_ token: SealedToken, _ keys: TokenKeys?) -> String? {
         let contents = DeviceTokenContents(
             device: token.destination.device, app: token.destination.app, generation: token.generation)
-        // It only fails without such a key.
+        // It fails only if the key is missing.
         let sealed = try? keys?.seal(
             contents, environment: token.destination.environment, key: TokenKeyID(rawValue: token.key))
         return sealed?.description

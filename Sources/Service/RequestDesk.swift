@@ -1,7 +1,7 @@
 import Journal
 import Matching
 
-/// Where the gateways of the development environment show the requests of providers.
+/// The gateways of the development environment report the requests of providers here.
 final class RequestDesk: RequestObserver {
     let journal: RequestJournal
 
@@ -13,7 +13,7 @@ final class RequestDesk: RequestObserver {
 
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
         journal.note(rule: rule, of: number)
-        // To the gateway it is accepted; nothing else would say that it never arrives.
+        // The gateway counts it as accepted. Without this, the journal would not show that it never arrives.
         if case .lose = fault.kind { journal.end(number, as: .lost) }
     }
 

@@ -1,7 +1,7 @@
-/// Why the service cannot start, or cannot do what an administrator asked.
+/// The reason why the service cannot start, or cannot do what an administrator asked.
 package struct ServiceError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// An option or a setting has a value that it cannot have.
+        /// An option or a setting has an invalid value.
         case badSetting
         /// The data folder cannot be used.
         case dataFolder
@@ -9,14 +9,14 @@ package struct ServiceError: Error, Sendable, Hashable, CustomStringConvertible 
         case alreadyRunning
         /// A port or the administration's socket cannot be opened.
         case cannotListen
-        /// The store refused.
+        /// The store failed.
         case store
         /// Certificates or keys cannot be made or read.
         case trust
     }
 
     package let code: Code
-    /// What happened and what to do, in one line for a person; holds no secret.
+    /// One line for a person that says what happened and what to do. Contains no secret.
     package let cause: String
 
     package init(_ code: Code, _ cause: String) {

@@ -17,7 +17,7 @@ final class ServiceState: Sendable {
     /// All listeners accept connections.
     func serve() { phase.withLock { if $0 == .starting { $0 = .serving } } }
 
-    /// The service takes nothing new.
+    /// The service accepts nothing new.
     func shutDown() { phase.withLock { $0 = .shuttingDown } }
 
     /// Why the service is not ready, in a sentence for a person; nil if it is.

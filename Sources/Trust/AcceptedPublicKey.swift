@@ -3,11 +3,11 @@ import CryptoExtras
 import SwiftASN1
 import X509
 
-/// The public keys that a certificate of ours may carry.
+/// The public keys that our certificates may contain.
 enum AcceptedPublicKey {
-    /// In bits. What every public authority has asked for since 2014.
+    /// In bits. Public authorities have required this minimum since 2014.
     static let minimumRSABits = 2048
-    /// In bits. A check costs the service more with every bit, and a longer key gains nothing over P-256.
+    /// In bits. Longer keys make each check more expensive for the service, and are no better than P-256.
     static let maximumRSABits = 4096
 
     /// Refuses any key but P-256, P-384 and RSA of a usual size.

@@ -3,7 +3,7 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A root that somebody has already, under which the service's authority is made.
+/// A root certificate that the operator already has. The service's authority is made under it.
 package struct BroughtRoot: Sendable {
     private let certificatePEM: String
     private let keyPEM: String
@@ -19,12 +19,12 @@ package struct BroughtRoot: Sendable {
 
     /// Whether an authority was made under this root.
     package func isRoot(of authority: CertificateAuthority) -> Bool {
-        // What cannot be read is nobody's root.
+        // A certificate that cannot be read matches no root.
         let certificate = try? Certificate(pemEncoded: certificatePEM)
         return certificate == authority.root.certificate
     }
 
-    /// Reads it and checks that it may be what it is to be.
+    /// Reads the certificate and checks that it can be a root.
     func issuer(now: Double) throws -> CertificateIssuer {
         let certificate = try TrustError.reading("The authority's certificate cannot be read.") {
             try Certificate(pemEncoded: certificatePEM)

@@ -4,7 +4,7 @@ import SwiftASN1
 import X509
 
 extension CertificateAuthority {
-    /// Certificates in a peer's chain. Ours are two; three with the root.
+    /// The certificates in a peer's chain. Ours have two, or three with the root.
     package static let maximumChainLength = 4
     /// In bytes, of each certificate. Ours take some 700; a provider's with an RSA key of 4096 bits some 1,400.
     package static let maximumCertificateBytes = 16 * 1024
@@ -77,7 +77,8 @@ extension CertificateAuthority {
         }
     }
 
-    /// What is processed below; any other critical extension makes the certificate unusable (RFC 5280, 4.2).
+    /// The extensions that are processed below. Any other critical extension makes the certificate unusable (RFC 5280,
+    /// 4.2).
     private static let known: Set<ASN1ObjectIdentifier> = [
         .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
         CertificateIdentifiers.role,

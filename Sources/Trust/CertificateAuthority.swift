@@ -16,10 +16,10 @@ package struct CertificateAuthority: Sendable {
     let devices: CertificateIssuer
     let administrators: CertificateIssuer
 
-    /// What clients trust: the root, PEM.
+    /// The root certificate, PEM. Clients have to trust it.
     package var rootPEM: String { root.certificatePEM }
 
-    /// What a store keeps, from which ``init(secrets:)`` makes the same authority again.
+    /// The secrets for the store. ``init(secrets:)`` makes the same authority from them.
     package var secrets: AuthoritySecrets {
         AuthoritySecrets(
             root: root.kept, servers: servers.kept, providers: providers.kept, devices: devices.kept,
@@ -89,7 +89,7 @@ package struct CertificateAuthority: Sendable {
             root.signed(servers.certificate), root.signed(providers.certificate), root.signed(devices.certificate),
             root.signed(administrators.certificate)
         else { throw TrustError(.untrusted, "The authority's certificates were not signed by its root.") }
-        // Two that are alike in all but their names would undo the separation of uses.
+        // Two intermediates that differ only in their names would not separate the uses.
         let intermediates = [servers, providers, devices, administrators]
         guard Set(intermediates.map(\.certificate.subject)).count == intermediates.count else {
             throw TrustError(.untrusted, "The authority's intermediates are not all different ones.")
@@ -110,7 +110,8 @@ package struct CertificateAuthority: Sendable {
         self.administrators = administrators
     }
 
-    /// Two authorities must not bear the same name, or a client that trusts one tries it for the other's.
+    /// Two authorities must not have the same name, because a client that trusts one would try it for the other's
+    /// certificates.
     private static func mark(using generator: inout some RandomNumberGenerator) -> String {
         Hexadecimal.string((0..<4).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
@@ -169,8 +170,8 @@ package struct CertificateAuthority: Sendable {
                 Certificate.Extension(BasicConstraints.isCertificateAuthority(maxPathLength: 0), critical: true),
                 Certificate.Extension(KeyUsage(keyCertSign: true, cRLSign: true), critical: true),
                 Certificate.Extension(ExtendedKeyUsage([usage]), critical: false),
-                // What signs nothing has none (RFC 5280, 4.2.1.2, asks for it where there is something to sign): it
-                // would be kept, parsed, for each connection.
+                // A certificate that signs nothing gets no identifier here. RFC 5280, 4.2.1.2, only recommends it, and
+                // each connection would keep it in memory, parsed.
                 Certificate.Extension(
                     SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey)), critical: false),
             ],
@@ -178,8 +179,8 @@ package struct CertificateAuthority: Sendable {
         return try CertificateIssuer(certificate: certificate, key: key)
     }
 
-    /// A common name alone: both sides of a connection keep the certificates of the other parsed, at 200 bytes for each
-    /// attribute of each name.
+    /// Only a common name, because both sides of a connection keep the other's parsed certificates in memory, with 200
+    /// bytes for each attribute of each name.
     static func name(_ commonName: String) throws -> DistinguishedName {
         try DistinguishedName { CommonName(commonName) }
     }

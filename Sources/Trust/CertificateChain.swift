@@ -1,7 +1,7 @@
 import SwiftASN1
 import X509
 
-/// A certificate chain that somebody brings.
+/// A certificate chain that the operator supplies.
 package enum CertificateChain {
     /// Checks that each certificate was signed by the next, and the last by the root: so that a service does not start
     /// with a chain that no client of it will trust. Names and dates are for clients to check.

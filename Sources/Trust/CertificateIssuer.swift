@@ -7,7 +7,7 @@ import X509
 /// A certificate that signs others, and its key: the root or an intermediate.
 struct CertificateIssuer: Sendable {
     let certificate: Certificate
-    /// Nil for a root whose key is kept elsewhere: it has signed all that it will.
+    /// Nil for a root whose key is kept elsewhere. It cannot sign any more.
     private let key: P256.Signing.PrivateKey?
     let certificatePEM: String
     let keyIdentifier: SubjectKeyIdentifier
@@ -27,7 +27,7 @@ struct CertificateIssuer: Sendable {
             try certificate.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: certificate.publicKey)
     }
 
-    /// - Throws: where the key is kept elsewhere.
+    /// - Throws: If the key is kept elsewhere.
     var signingKey: P256.Signing.PrivateKey {
         get throws(TrustError) {
             guard let key else { throw TrustError(.failed, "The key of this authority's root is kept elsewhere.") }
@@ -50,9 +50,9 @@ struct CertificateIssuer: Sendable {
         AuthoritySecrets.Issuer(certificatePEM: certificatePEM, keyPEM: key.map { $0.pemRepresentation + "\n" })
     }
 
-    /// Whether this one signed `other` by its name, key identifier and signature.
+    /// Whether this certificate signed `other`, by name, key identifier and signature.
     func signed(_ other: Certificate) -> Bool {
-        // An authority key identifier that cannot be read names nobody.
+        // An authority key identifier that cannot be read matches no certificate.
         let named = try? other.extensions.authorityKeyIdentifier?.keyIdentifier
         return other.issuer == certificate.subject && named == keyIdentifier.keyIdentifier
             && other.signatureAlgorithm == Self.signatureAlgorithm

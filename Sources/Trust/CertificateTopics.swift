@@ -14,7 +14,7 @@ package struct CertificateTopic: Sendable, Hashable {
     }
 }
 
-/// What the topics extension of a new provider certificate lists.
+/// The topics that a new provider certificate lists.
 package enum CertificateTopicChoice: Sendable, Hashable {
     /// The app and the services that belong to it (Guide, 2.3.2).
     case app

@@ -1,11 +1,12 @@
 import Foundation
 package import Notifications
 
-/// What a device token says, to the service alone.
+/// The contents of a device token, which only the service can read.
 package struct DeviceTokenContents: Sendable, Hashable {
     package let device: DeviceID
     package let app: AppID
-    /// Counts the tokens that this app on this device has been given: an old one never comes back.
+    /// The number of the token among those that this app on this device has had. An old token never becomes valid
+    /// again.
     package let generation: UInt32
 
     package init(device: DeviceID, app: AppID, generation: UInt32) {
@@ -19,7 +20,7 @@ extension DeviceTokenContents {
     /// Device, app, generation, big-endian.
     static let byteCount = 16
 
-    /// What is sealed.
+    /// The bytes that are encrypted.
     var plaintext: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
@@ -29,7 +30,7 @@ extension DeviceTokenContents {
         return bytes
     }
 
-    /// - Returns: nil unless there are ``byteCount`` bytes, and after them none but zeros.
+    /// - Returns: Nil unless there are ``byteCount`` bytes followed only by zeros.
     init?(plaintext: Data) {
         guard plaintext.count >= Self.byteCount, plaintext.dropFirst(Self.byteCount).allSatisfy({ $0 == 0 }) else {
             return nil

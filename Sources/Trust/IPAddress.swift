@@ -17,7 +17,7 @@ struct IPAddress: Sendable, Hashable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            // A leading zero would be octal to some readers.
+            // Some readers take a number with a leading zero for octal.
             guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
             var value = 0
             for digit in part {
@@ -45,7 +45,7 @@ struct IPAddress: Sendable, Hashable {
         return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
     }
 
-    /// Two bytes for each group; none for an empty text.
+    /// Two bytes for each group; empty for an empty text.
     private static func groups(_ text: ArraySlice<UInt8>, mayEndInVersion4: Bool) -> [UInt8]? {
         guard !text.isEmpty else { return [] }
         let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 8, omittingEmptySubsequences: false)

@@ -5,7 +5,7 @@ package struct IssuedCertificate: Sendable {
     /// The certificate and the intermediate that signed it, in this order, PEM. A peer needs no more than this and the
     /// root.
     package let chainPEM: String
-    /// The private key (PKCS#8 PEM) where it was made here; nil where the holder kept it.
+    /// The private key (PKCS#8 PEM) if it was made here; nil if the holder kept it.
     package let keyPEM: String?
     package let serial: CertificateSerial
     /// Seconds since 1970.

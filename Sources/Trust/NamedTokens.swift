@@ -1,13 +1,13 @@
 package import Notifications
 import Synchronization
 
-/// Device tokens that somebody has named for tests, beside those that the service seals. They exist in the development
+/// Device tokens that were given for tests, besides those that the service seals. They exist in the development
 /// environment only.
 package final class NamedTokens: Sendable {
-    /// In bytes. APNs' own have 32; clients' tests have others, up to what the documents let one expect.
+    /// In bytes. APNs' own have 32. Tests of clients use others, up to the length that Apple's documents allow.
     package static let byteCounts = 8...200
 
-    /// What one of them stands for.
+    /// The registration that such a token means.
     package struct Meaning: Sendable, Hashable {
         package let contents: DeviceTokenContents
         /// The token that the service has sealed for the same app on the same device.
@@ -19,12 +19,13 @@ package final class NamedTokens: Sendable {
         }
     }
 
-    /// A name may stand for several apps, as it does where a team's fixtures use one for everything.
+    /// One token may be used for several apps, as in fixtures that have a single token for everything.
     private let meanings = Mutex<[[UInt8]: [AppID: Meaning]]>([:])
 
     package init() {}
 
-    /// What a token stands for: with the named app, or else with any, so that it can be told that it is another app's.
+    /// The meaning of a token for the given app, or for any app if it has none for this one. The caller can then say
+    /// that the token belongs to another app.
     package func meaning(of token: [UInt8], app: AppID?) -> Meaning? {
         meanings.withLock { meanings in
             guard let apps = meanings[token] else { return nil }
@@ -36,7 +37,7 @@ package final class NamedTokens: Sendable {
         meanings.withLock { $0[token]?[app] != nil }
     }
 
-    /// - Returns: false if the token names another device's app of this bundle ID already; then nothing changes.
+    /// - Returns: False if the token is already used for the app on another device. Then nothing changes.
     package func add(_ token: [UInt8], _ meaning: Meaning) -> Bool {
         meanings.withLock { meanings in
             guard Self.byteCounts.contains(token.count), meanings[token]?[meaning.contents.app] == nil else {

@@ -1,17 +1,17 @@
 import Notifications
 import Synchronization
 
-/// What device tokens said that were opened lately. A provider sends to the same ones again and again, and the cipher
-/// costs more than all other checks of a request together.
+/// The contents of device tokens that were opened recently. Providers send to the same devices again and again, and
+/// decryption costs more than all other checks of a request together.
 ///
-/// Only what did open is remembered, under all of its 32 bytes: a forged token never finds anything here. How fast an
-/// answer comes tells no more than that the token is good and in use, which the answer itself says.
+/// Only valid tokens are remembered, by all of their 32 bytes, so a forged token finds nothing here. A fast answer
+/// shows only that the token is valid and in use, which the answer itself says.
 final class OpenedTokens: Sendable {
-    /// Each with a lock, so that two event loops seldom meet.
+    /// Each has its own lock, so that two event loops seldom wait for each other.
     static let shardCount = 16
 
-    /// In all 262,144 tokens of 64 bytes, 16 MiB at most, taken as they are used: more tokens in use at a time are
-    /// opened anew, which is what the service would do without this.
+    /// In total 262,144 tokens of 64 bytes, at most 16 MiB, allocated when needed. If more tokens are in use, the
+    /// service decrypts some of them again.
     static let maximumSlotsPerShard = 16384
     static let firstSlots = 64
 
@@ -21,7 +21,7 @@ final class OpenedTokens: Sendable {
 
     private let shards = (0..<OpenedTokens.shardCount).map { _ in Shard() }
 
-    /// Nil for longer tokens, which are for tests: their first bytes could be those of another.
+    /// Nil for longer tokens, which are for tests: two of them can have the same first bytes.
     func contents(of token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
         guard token.count == DeviceToken.byteCount else { return nil }
         let key = Slots.Key(token, environment)
@@ -34,12 +34,12 @@ final class OpenedTokens: Sendable {
         shards[key.shard].slots.withLock { $0.insert(contents, for: key) }
     }
 
-    /// How many are remembered.
+    /// The number of remembered tokens.
     var count: Int { shards.reduce(0) { $0 + $1.slots.withLock { $0.used } } }
 }
 
-/// A table in which each token has four places, next to each other. When they are taken, a new one takes the next of
-/// them in turn. With one place for each, half of the tokens of a table that is three quarters full put each other out.
+/// A table in which each token has four places, next to each other. If all four are taken, a new token replaces one of
+/// them in turn. With a single place for each token, a table that is three quarters full would lose half of its tokens.
 private struct Slots {
     struct Key: Equatable {
         let words: SIMD4<UInt64>
@@ -50,7 +50,7 @@ private struct Slots {
             self.environment = environment
         }
 
-        // Good tokens are ciphertext: any of their bits are as good as a hash. The tag's come last.
+        // Valid tokens are ciphertext, so any of their bits can serve as a hash. The tag's come last.
         var shard: Int { Int(truncatingIfNeeded: words[3]) & (OpenedTokens.shardCount - 1) }
         var place: Int { Int(truncatingIfNeeded: words[2] & UInt64(Int.max)) }
     }

@@ -1,14 +1,14 @@
 package import Notifications
 
-/// What a peer must be on a listener that asks for certificates.
+/// The role that a peer must have on a listener that asks for certificates.
 package enum PeerRole: String, Sendable, Hashable, CaseIterable {
     case device
     case provider
     case administrator
 }
 
-/// Who a peer is by its certificate. Whether it may do something here, and now, is for the caller to decide: the
-/// environment and the revocations are not judged.
+/// The identity of a peer by its certificate. The caller decides what the peer may do: environment and revocations are
+/// not checked here.
 package enum PeerIdentity: Sendable, Hashable {
     case device(DeviceIdentity)
     case provider(ProviderIdentity)
@@ -23,7 +23,7 @@ package enum PeerIdentity: Sendable, Hashable {
     }
 }
 
-/// What an administrator's certificate says.
+/// The contents of an administrator's certificate.
 package struct AdministratorIdentity: Sendable, Hashable {
     package let serial: CertificateSerial
     /// Seconds since 1970.
@@ -35,7 +35,7 @@ package struct AdministratorIdentity: Sendable, Hashable {
     }
 }
 
-/// What a device certificate says.
+/// The contents of a device certificate.
 package struct DeviceIdentity: Sendable, Hashable {
     package let device: DeviceID
     package let environment: Environment

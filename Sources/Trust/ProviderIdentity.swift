@@ -1,17 +1,17 @@
 package import Notifications
 
-/// What a provider certificate says (Guide, 2.3.2).
+/// The contents of a provider certificate (Guide, 2.3.2).
 package struct ProviderIdentity: Sendable, Hashable {
     /// The subject's UID: the bundle ID, and the topic of the binary API and of feedback.
     package let uid: String
-    /// What its extension lists; empty where there is none.
+    /// The topics of its extension; empty if it has no such extension.
     package let topics: [CertificateTopic]
     package let environments: Set<Environment>
     package let serial: CertificateSerial
     /// Seconds since 1970.
     package let validUntil: Double
 
-    /// The topic of a request that names none: the only one there is (Guide, Table 8-2); nil where there are several.
+    /// The topic of a request without one: the certificate's only topic (Guide, Table 8-2); nil if it has several.
     package var defaultTopic: String? {
         switch topics.count {
         case 0: uid

@@ -1,13 +1,13 @@
 package import Crypto
 package import Notifications
 
-/// What the service knows of a provider's token signing key.
+/// A provider's token signing key, as the service knows it.
 package struct ProviderKey: Sendable {
     package let id: KeyID
     package let team: TeamID
     package let publicKey: P256.Signing.PublicKey
     package let environments: Set<Environment>
-    /// The bundle IDs it is for; nil for all of its team's.
+    /// The bundle IDs of the apps that the key may send to; nil for all apps of its team.
     package let bundleIDs: Set<BundleID>?
 
     package init(
@@ -25,7 +25,7 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// What a provider token that was verified says. A class, because each request that was sent with it refers to it.
+/// The contents of a verified provider token. A class, because each request that was sent with it refers to it.
 package final class VerifiedProviderToken: Sendable {
     package let team: TeamID
     package let key: KeyID
@@ -33,12 +33,12 @@ package final class VerifiedProviderToken: Sendable {
     package let publicKey: [UInt8]
     /// Seconds since 1970.
     package let issuedAt: Double
-    /// The bundle IDs its key is for; nil for all of its team's.
+    /// The bundle IDs of the apps that its key may send to; nil for all apps of its team.
     package let bundleIDs: Set<BundleID>?
     private let isForDevelopment: Bool
     private let isForProduction: Bool
 
-    /// - Parameter key: verified it.
+    /// - Parameter key: the key that verified it.
     package init(issuedAt: Double, key: ProviderKey) {
         team = key.team
         self.key = key.id

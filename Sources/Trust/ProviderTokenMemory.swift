@@ -1,9 +1,9 @@
 import Notifications
 
-/// The provider tokens that were found good, so that each is verified once. At its limit the oldest is forgotten.
+/// The valid provider tokens, so that each is verified once. When the memory is full, the oldest is forgotten.
 ///
-/// A token is found by a hash of its bytes and then compared in full: a hash alone never lets anybody in. One that
-/// fails verification is not remembered, so only who holds a key can fill this, and only with its own tokens.
+/// A token is found by a hash of its bytes and then compared in full, so a hash alone never authorises a request.
+/// Invalid tokens are not remembered, so only the holder of a key can fill the memory, and only with its own tokens.
 struct ProviderTokenMemory: Sendable {
     private struct Entry {
         var hash: UInt64
@@ -11,9 +11,9 @@ struct ProviderTokenMemory: Sendable {
         var verified: VerifiedProviderToken
     }
 
-    /// At most this many.
+    /// The largest number of tokens.
     let capacity: Int
-    /// Random, so that nobody can choose tokens that push one another out.
+    /// Random, so that nobody can choose tokens with equal hashes.
     let seed: UInt64
     /// In order of arrival; full once it has `capacity` entries, and from then on a ring.
     private var entries: [Entry?] = []
@@ -27,7 +27,7 @@ struct ProviderTokenMemory: Sendable {
         seed = generator.next()
     }
 
-    /// The number remembered.
+    /// The number of remembered tokens.
     var count: Int { places.count }
 
     func recall(_ token: Span<UInt8>) -> VerifiedProviderToken? {
@@ -37,7 +37,7 @@ struct ProviderTokenMemory: Sendable {
         return entry.verified
     }
 
-    /// - Returns: whether the oldest was forgotten for it.
+    /// - Returns: Whether the oldest token was forgotten to make room.
     @discardableResult
     mutating func remember(_ token: Span<UInt8>, as verified: VerifiedProviderToken) -> Bool {
         let hash = hash(token)
@@ -66,8 +66,8 @@ struct ProviderTokenMemory: Sendable {
         }
     }
 
-    /// Eight bytes at a time, each word mixed in by a multiplication to 128 bits. It finds a place, nothing more; that
-    /// it can be computed in some tens of nanoseconds is what matters.
+    /// Eight bytes at a time, each mixed in by a multiplication to 128 bits. The hash only finds a place, so it has to
+    /// be fast (some tens of nanoseconds) and not cryptographic.
     private func hash(_ token: Span<UInt8>) -> UInt64 {
         var state = seed ^ UInt64(truncatingIfNeeded: token.count)
         Self.forEachWord(of: token) { word in
@@ -81,7 +81,7 @@ struct ProviderTokenMemory: Sendable {
         return product.high ^ product.low
     }
 
-    /// The same work wherever they differ.
+    /// Compares all bytes, so that the time does not show where they differ.
     private static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         var difference: UInt64 = 0
@@ -100,13 +100,13 @@ struct ProviderTokenMemory: Sendable {
         return difference == 0
     }
 
-    /// The last one is filled up with zeros.
+    /// The last word is filled up with zeros.
     @inline(__always)
     private static func forEachWord(of token: Span<UInt8>, _ body: (UInt64) -> Void) {
         let bytes = token.bytes
         var offset = 0
         while offset + 8 <= bytes.byteCount {
-            // Any eight bytes are a UInt64, and the range is checked.
+            // Any eight bytes are a valid UInt64, and the range is checked.
             body(bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
             offset += 8
         }

@@ -60,33 +60,33 @@ package struct ProviderTokenRules: Sendable, Hashable {
         guard key.team == team else {
             throw .invalidToken("The key \(keyID) is not one of the team \(team).")
         }
-        // Only who holds the key learns more about it or the clock.
+        // Only the holder of the key gets to know more about it or about the clock.
         try parts.checkSignature(key.publicKey, conformance)
         let verified = VerifiedProviderToken(issuedAt: serviceTime(issuedAt), key: key)
         try verified.check(environment: environment, now: now)
         return verified
     }
 
-    /// Whether the scheme is in a case that counts: `strict` takes what the guide writes.
+    /// Whether the scheme is written as in the Guide. Only `strict` requires it.
     /// - Parameter authorization: has a scheme.
     func takesScheme(_ authorization: Span<UInt8>) -> Bool {
         conformance == .apple || authorization.extracting(first: 6).isEqual(to: "bearer")
     }
 
-    /// Whether two values of the header carry the same token, however they write what stands before it.
+    /// Whether two values of the header have the same token, however they write the scheme before it.
     package static func haveSameToken(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
         guard let start = try? tokenStart(in: one), let otherStart = try? tokenStart(in: other) else { return false }
         return one.extracting(droppingFirst: start).isEqual(to: other.extracting(droppingFirst: otherStart).array)
     }
 
-    /// Where the token begins in `bearer TOKEN`. The scheme is in any case (RFC 9110, 11.1), as clients send both.
+    /// The offset of the token in `bearer TOKEN`. The scheme may be in any case (RFC 9110, 11.1), and clients use both.
     static func tokenStart(in authorization: Span<UInt8>) throws(Rejection) -> Int {
         let scheme: StaticString = "bearer"
         let length = scheme.utf8CodeUnitCount
         guard !authorization.isEmpty else { throw .missingToken }
         guard authorization.count >= length else { throw .notBearer }
         for index in 0..<length {
-            // The letters differ from their capitals in this bit alone.
+            // Capital and small letters differ only in this bit.
             guard authorization[index] | 0x20 == scheme.utf8Start[index] else { throw .notBearer }
         }
         var start = length
@@ -117,12 +117,12 @@ extension VerifiedProviderToken {
 }
 
 extension ProviderTokenRules {
-    /// A token taken apart, its parts decoded.
+    /// The decoded parts of a token.
     private struct Parts {
         let header: JSONObject
         let claims: JSONObject
         let signature: [UInt8]
-        /// What the signature is over: header and claims as they were sent (RFC 7515, 5.2).
+        /// The signed bytes: header and claims as they were sent (RFC 7515, 5.2).
         let signed: ArraySlice<UInt8>
 
         init(_ token: Span<UInt8>) throws(Rejection) {
@@ -151,7 +151,7 @@ extension ProviderTokenRules {
             guard header[text: "alg"] == "ES256" else {
                 throw .invalidToken("The provider token's alg is missing or not ES256.")
             }
-            // RFC 7515, 4.1.11: what must be understood and is not makes the token invalid.
+            // RFC 7515, 4.1.11: an extension that must be understood and is not makes the token invalid.
             guard header[raw: "crit"] == nil else {
                 throw .invalidToken("The provider token's header has a crit member.")
             }
@@ -199,7 +199,7 @@ extension ProviderTokenRules {
         /// In bytes: a sequence of two integers of 33 bytes.
         private static let maximumDistinguishedBytes = 72
 
-        /// The signature, if it is in DER: one text for one signature, so whatever else reads as the same is none.
+        /// The signature, if it is in DER. Only one encoding is accepted for each signature.
         private var distinguishedSignature: P256.Signing.ECDSASignature? {
             guard signature.count <= Self.maximumDistinguishedBytes,
                 let parsed = try? P256.Signing.ECDSASignature(derRepresentation: signature),

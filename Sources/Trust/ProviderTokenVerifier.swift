@@ -20,7 +20,7 @@ package struct ProviderTokenVerifier: Sendable {
     package static let defaultCapacity = 10_000
 
     package let rules: ProviderTokenRules
-    /// Moves on when a key is forgotten.
+    /// Changes when a key is forgotten.
     package private(set) var revision: UInt64 = 0
     private var memory: ProviderTokenMemory
 
@@ -36,13 +36,13 @@ package struct ProviderTokenVerifier: Sendable {
         memory = ProviderTokenMemory(capacity: capacity, using: &generator)
     }
 
-    /// The number of tokens remembered.
+    /// The number of remembered tokens.
     package var rememberedCount: Int { memory.count }
 
-    /// What a token that was verified before says; nil where it has to be verified. Its age and environment have to be
-    /// checked at each use (``VerifiedProviderToken/check(environment:now:)``).
+    /// The contents of a token that was verified before; nil if it has to be verified. Its age and environment have to
+    /// be checked at each use (``VerifiedProviderToken/check(environment:now:)``).
     package func recall(authorization: Span<UInt8>) -> VerifiedProviderToken? {
-        // What is wrong with it is for the verification to say.
+        // The verification will say what is wrong with it.
         guard let start = try? ProviderTokenRules.tokenStart(in: authorization), rules.takesScheme(authorization) else {
             return nil
         }
@@ -68,7 +68,7 @@ package struct ProviderTokenVerifier: Sendable {
         return memory.remember(authorization.extracting(droppingFirst: start), as: verified)
     }
 
-    /// Forgets all tokens of a key: after it was revoked, and after anything about it changed.
+    /// Forgets all tokens of a key, after it was revoked or changed.
     package mutating func forget(key: KeyID) {
         revision &+= 1
         memory.forget(key: key)

@@ -4,10 +4,10 @@ package import Notifications
 import SwiftASN1
 import X509
 
-/// A certificate revocation list (RFC 5280, 5): which of an issuer's certificates are trusted no more. What the service
-/// itself goes by are its accounts; the list is for other software.
+/// A certificate revocation list (RFC 5280, 5): the certificates of an issuer that are no longer trusted. The list is
+/// for other software. The service itself uses its accounts.
 package struct RevocationList: Sendable, Hashable {
-    /// How long a list is good: a week, though a new one is made for each who asks.
+    /// The time that a list is valid: a week, although each request gets a new one.
     package static let life: Double = 7 * 86_400
 
     /// DER (RFC 5280, 5.1; its media type is `application/pkix-crl`).
@@ -72,7 +72,7 @@ private struct UnsignedRevocationList: DERSerializable {
             try coder.serialize(issuer)
             try coder.serialize(ListTime(made))
             try coder.serialize(ListTime(made + RevocationList.life))
-            // Absent where nothing is revoked (RFC 5280, 5.1.2.6).
+            // Absent if nothing is revoked (RFC 5280, 5.1.2.6).
             if !entries.isEmpty {
                 try coder.appendConstructedNode(identifier: .sequence) { coder in
                     for entry in entries {

@@ -3,13 +3,13 @@ import X509
 
 /// The names and addresses under which a server may be reached, as its certificate lists them.
 enum ServerNames {
-    /// A certificate goes over the wire at every handshake; a machine has a handful of names.
+    /// The certificate is sent in every handshake, and a machine has only a few names.
     static let maximumCount = 100
 
     /// These reach any server on its own machine.
     static let local = ["localhost", "127.0.0.1", "::1"]
 
-    /// ``local`` and the given names, each a host name or an IP address, none twice.
+    /// ``local`` and the given names, each a host name or an IP address, without duplicates.
     static func alternativeNames(_ names: [String]) throws(TrustError) -> SubjectAlternativeNames {
         guard names.count <= maximumCount else {
             throw TrustError(.tooLarge, "A server certificate takes at most \(maximumCount) names.")
@@ -37,7 +37,7 @@ enum ServerNames {
         guard (1...253).contains(name.count) else { return false }
         var labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
         if labels.count > 2, labels.first?.elementsEqual("*".utf8) == true { labels.removeFirst() }
-        // A name that ends in a number would be read as an IP address by some.
+        // Some software would read a name that ends in a number as an IP address.
         guard let last = labels.last, !last.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
         return labels.allSatisfy { label in
             (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")

@@ -1,16 +1,16 @@
 package import Notifications
 import Synchronization
 
-/// The token keys as everybody uses them, which may be joined by a new one while the service runs, here or on another node.
+/// The token keys that all connections use. A new key may join while the service runs, made here or on another node.
 package final class SharedTokenKeys: Sendable {
-    /// Asks where the keys are kept for those that are not known here.
+    /// Asks the store for keys that are not known here.
     package typealias FindKeys = @Sendable (_ known: TokenKeys) async throws -> [TokenKeyID: [UInt8]]
 
-    /// How long after one question the next is asked, whatever the number of device tokens that no key opens.
+    /// The time between two look-ups, whatever the number of device tokens that no key opens.
     package static let searchInterval = Duration.milliseconds(100)
 
     private let ring: KeyRing
-    /// Stays good when a key joins: what one key has opened, another does not.
+    /// Stays valid when a key joins, because each token is opened by one key only.
     private let opened = OpenedTokens()
     private let search: TokenKeySearch?
 
@@ -22,7 +22,7 @@ package final class SharedTokenKeys: Sendable {
             guard !more.isEmpty else { return }
             try keys.withLock { keys throws(TrustError) in
                 let all = keys.rawKeys.merging(more) { known, _ in known }
-                // The newest: nodes may hear of keys in any order.
+                // The newest key is used, because nodes may hear of keys in any order.
                 let newest = all.keys.max { $0.rawValue < $1.rawValue } ?? keys.current
                 keys = try TokenKeys(keys: all, current: newest, tokenByteCount: keys.tokenByteCount)
             }
@@ -30,8 +30,8 @@ package final class SharedTokenKeys: Sendable {
     }
 
     /// - Parameters:
-    ///   - find: nil where all keys are known here, as in a service of one process.
-    ///   - searchInterval: how long after one question the next is asked.
+    ///   - find: nil if all keys are known here, as in a service of one process.
+    ///   - searchInterval: the time between two look-ups.
     package init(
         _ keys: TokenKeys,
         find: FindKeys? = nil,
@@ -46,14 +46,26 @@ package final class SharedTokenKeys: Sendable {
 
     package var current: TokenKeys { ring.keys.withLock { $0 } }
 
-    /// Whether a device token that no key opens may be good all the same: another node may have made its key. Then
+    /// Whether a device token that no key opens may still be valid, because another node may have made its key. Then
     /// ``findKeys()`` has to be awaited before the token is refused.
     package var mayLackKeys: Bool { search != nil }
 
-    /// Asks where the keys are kept; returns once all that there were when this was called are known.
+    /// Asks the store for keys. When it returns, all keys that existed at the time of the call are known.
     package func findKeys() async throws { try await search?.run() }
 
-    /// What a token says, as ``TokenKeys/open(_:environment:)`` with the keys as they are now.
+    /// Calls ``findKeys()`` and returns whether it succeeded, for a connection that decides about a token in both
+    /// cases.
+    /// - Returns: False if the store could not be asked. It is then unknown whether the token is invalid.
+    package func searchIsAnswered() async -> Bool {
+        do {
+            try await findKeys()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// The contents of a token, as ``TokenKeys/open(_:environment:)`` with the current keys.
     package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
         if let contents = opened.contents(of: token, environment: environment) { return contents }
         guard let contents = current.open(token, environment: environment) else { return nil }
@@ -71,6 +83,6 @@ package final class SharedTokenKeys: Sendable {
         return try current.seal(contents, environment: environment, key: id)
     }
 
-    /// There is another key; the newest seals the tokens of new registrations from now on, and those given out stay good.
+    /// Adds a key. The newest key seals the tokens of new registrations from now on. Older tokens stay valid.
     package func add(_ key: [UInt8], as id: TokenKeyID) throws(TrustError) { try ring.add([id: key]) }
 }

@@ -4,8 +4,8 @@ import X509
 
 /// A request for a certificate (PKCS#10, RFC 2986), of a device, a provider or an administrator.
 ///
-/// Only the public key is taken from it. A name, an extension or a usage that it asks for is not looked at: what a
-/// certificate says is for the authority to decide.
+/// Only the public key is taken from it. Its name, extensions and usages are ignored, because the authority decides
+/// what a certificate contains.
 package enum SigningRequest {
     /// In bytes of PEM: larger ones are refused unread. One with an RSA key of 4096 bits and a long subject takes some
     /// 2,000.

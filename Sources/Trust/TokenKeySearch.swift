@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Asks for token keys that are not known here, where somebody else may have made one.
+/// Asks the store for token keys that are not known here, because another node may have made one.
 ///
-/// Device tokens that no key opens cause it, and anybody can make up such a token. So all who wait share one question, and
-/// the next question is asked an interval later at the earliest: however many there are, the store is asked ten times a
-/// second, and each is refused a tenth of a second later.
+/// A device token that no key opens causes a look-up, and anybody can invent such a token. So all that wait share one
+/// look-up, and the next one starts an interval later at the earliest. The store is asked at most ten times a second,
+/// and an invented token is refused a tenth of a second later.
 final class TokenKeySearch: Sendable {
     private let interval: Duration
     private let ask: @Sendable () async throws -> Void
@@ -12,20 +12,20 @@ final class TokenKeySearch: Sendable {
 
     private struct State {
         var waiting: [CheckedContinuation<Void, any Error>] = []
-        /// A question is under way, or the interval after one.
+        /// Whether a look-up is under way, or the interval after one.
         var isRunning = false
     }
 
-    /// - Parameter ask: returns when whatever there is is known.
+    /// - Parameter ask: returns when all keys of the store are known.
     init(interval: Duration, ask: @escaping @Sendable () async throws -> Void) {
         self.interval = interval
         self.ask = ask
     }
 
-    /// How many wait for the next question.
+    /// The number of callers that wait for the next look-up.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Returns once a question that was asked after this call has its answer.
+    /// Returns when a look-up has ended that began after this call.
     func run() async throws {
         try await withCheckedThrowingContinuation { continuation in
             let begins = state.withLock { state in

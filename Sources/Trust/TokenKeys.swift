@@ -3,7 +3,7 @@ import CryptoExtras
 import Foundation
 package import Notifications
 
-/// Names a key that seals device tokens. A registration remembers it, as its token has to stay the same.
+/// The name of a key that seals device tokens. A registration remembers it, because its token must not change.
 package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -22,8 +22,8 @@ package struct TokenKeys: Sendable {
     /// In bytes, of a key.
     package static let keyByteCount = 32
 
-    /// Each key adds some 1.2 µs to the opening of every token. Sixteen changes of the key, with all tokens of all of
-    /// them still good, are more than a service makes in its life.
+    /// Each key adds about 1.2 µs to the opening of every token. A service does not change its key more than sixteen
+    /// times in its life.
     package static let maximumCount = 16
 
     private struct Key: Sendable {
@@ -32,16 +32,16 @@ package struct TokenKeys: Sendable {
     }
 
     private let nonce: AES.GCM._SIV.Nonce
-    /// Fixed; all tokens are sealed under it.
+    /// Fixed. All tokens are sealed with it.
     private static let nonceBytes = [UInt8](repeating: 0, count: 12)
-    /// What is authenticated with a token of each environment.
+    /// The additional data that is authenticated with the tokens of each environment.
     private static let developmentData = Data(Environment.development.rawValue.utf8)
     private static let productionData = Data(Environment.production.rawValue.utf8)
 
     private let keys: [Key]
-    /// The one that seals the tokens of new registrations.
+    /// The key that seals the tokens of new registrations.
     package let current: TokenKeyID
-    /// In bytes, of the tokens that are given out.
+    /// In bytes, of the tokens that are issued.
     package let tokenByteCount: Int
 
     /// - Parameters:
@@ -106,10 +106,10 @@ package struct TokenKeys: Sendable {
         return token
     }
 
-    /// What a token says; nil unless one of the keys sealed it for this environment.
+    /// The contents of a token; nil unless one of the keys sealed it for this environment.
     ///
-    /// All keys are tried whatever comes of it: the work is the same for every token, good or not. It takes about a
-    /// microsecond for each key.
+    /// All keys are always tried, so the work is the same for valid and invalid tokens: about a microsecond for each
+    /// key.
     package func open(_ token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
         let byteCount = Self.nonceBytes.count + token.count
         let box = withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { buffer in
@@ -119,13 +119,13 @@ package struct TokenKeys: Sendable {
             } else {
                 buffer[Self.nonceBytes.count...].copyBytes(from: token.array)
             }
-            // It can only fail for a wrong length, and then nothing opens it.
+            // This can fail only for a wrong length. Such a token has no contents.
             return try? AES.GCM._SIV.SealedBox(combined: UnsafeRawBufferPointer(buffer))
         }
         guard let box else { return nil }
         var contents: DeviceTokenContents?
         for key in keys {
-            // The wrong key is no error: that is how the right one is found.
+            // A wrong key is not an error: each key is tried.
             let plaintext = try? AES.GCM._SIV.open(
                 box, using: key.key, authenticating: Self.data(for: environment))
             if let plaintext { contents = DeviceTokenContents(plaintext: plaintext) }

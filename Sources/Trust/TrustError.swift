@@ -6,7 +6,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The bytes are not what they should be.
         case malformed
-        /// More bytes, certificates, names or topics than are looked at.
+        /// More bytes, certificates, names or topics than the limit.
         case tooLarge
         /// A name that no certificate can carry.
         case badName
@@ -14,28 +14,28 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         case unsupportedKey
         /// A signature algorithm that is not accepted.
         case unsupportedAlgorithm
-        /// A signature that the key did not make.
+        /// A signature that does not match the key.
         case badSignature
         /// A certificate that our authority did not issue for this role.
         case untrusted
-        /// A certificate before its first day.
+        /// A certificate that is not valid yet.
         case notYetValid
-        /// A certificate after its last day.
+        /// A certificate that has expired.
         case expired
-        /// A certificate that is trusted no more.
+        /// A certificate that was revoked.
         case revoked
         /// A certificate of ours made for another use.
         case wrongUse
         /// A critical extension that we do not know (RFC 5280, 4.2).
         case unknownCriticalExtension
-        /// The library under us failed where our own input cannot be the reason.
+        /// A library failed, and our input cannot be the reason.
         case failed
     }
 
     package let code: Code
-    /// One sentence that says what was wrong.
+    /// One sentence about what was wrong.
     package let reason: String
-    /// What the library under us said, shortened; nil where nothing failed there.
+    /// The message of the library that failed, shortened; nil if none did.
     package let cause: String?
 
     /// In characters. Causes quote their input in places, and inputs come from outside.
@@ -54,7 +54,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Runs `body`; what it throws becomes the cause of an error with the given code and reason.
     ///
-    /// - Parameter quoting: false where the cause might quote a secret.
+    /// - Parameter quoting: false if the message might quote a secret.
     static func wrapping<Value>(
         _ code: Code,
         _ reason: String,
@@ -70,8 +70,8 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// As ``wrapping(_:_:quoting:_:)``, for a certificate or a request that comes from outside. What the
-    /// libraries under us do not read for the kind of its key or signature is told apart from what is broken.
+    /// As ``wrapping(_:_:quoting:_:)``, for a certificate or a request that comes from outside. An unsupported kind of
+    /// key or signature gets another code than damaged data.
     static func reading<Value>(_ reason: String, _ body: () throws -> Value) throws(TrustError) -> Value {
         try wrapping(.malformed, reason) {
             do {

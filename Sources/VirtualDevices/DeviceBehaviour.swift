@@ -1,4 +1,4 @@
-/// What a virtual device does with notifications.
+/// How a virtual device handles notifications.
 package enum DeviceBehaviour: Sendable, Hashable {
     /// Connected, and acknowledges at once.
     case online
@@ -8,7 +8,7 @@ package enum DeviceBehaviour: Sendable, Hashable {
     case offline
     /// Connected, and never acknowledges.
     case silent
-    /// The app is gone since a moment, in milliseconds since 1970: 410 Unregistered.
+    /// The app was removed at a time in milliseconds since 1970: 410 Unregistered.
     case removed(since: UInt64?)
     /// The device token has expired: 410 ExpiredToken.
     case expired

@@ -1,13 +1,13 @@
 package import Delivery
 package import Notifications
 
-/// A device that lives in the service, as others see it.
+/// A device that runs in the service, as the management API shows it.
 package struct VirtualDevice: Sendable {
     package let key: DeviceKey
     package let name: String?
     package let team: TeamID
     package internal(set) var behaviour: DeviceBehaviour
-    /// When it got this behaviour.
+    /// The time when it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
 }
@@ -15,9 +15,9 @@ package struct VirtualDevice: Sendable {
 /// One app of a virtual device.
 package struct VirtualApp: Sendable {
     package let app: App
-    /// As the service sealed it.
+    /// The token that the service sealed.
     package internal(set) var sealed: DeviceToken?
-    /// The token that the fixture has named; nil without one.
+    /// The token that the fixture gave; nil without one.
     package let named: [UInt8]?
 
     package init(_ app: App, named: [UInt8]? = nil) {
@@ -42,10 +42,10 @@ final class VirtualStream: NotificationStream {
     }
 
     // Called under the switchboard's lock, which acknowledging takes as well.
-    func send(_ sending: Sending) {
+    func send(_ attempt: DeliveryAttempt) {
         switch behaviour {
-        case .online: acknowledgements.add(sending.number, device, after: .zero)
-        case .slow(let delay): acknowledgements.add(sending.number, device, after: delay)
+        case .online: acknowledgements.add(attempt.number, device, after: .zero)
+        case .slow(let delay): acknowledgements.add(attempt.number, device, after: delay)
         case .silent, .offline, .removed, .expired: break
         }
     }

@@ -1,4 +1,4 @@
-/// The bounds of virtual devices, each with the reason for its value.
+/// The limits of virtual devices, each with the reason for its value.
 package enum VirtualDeviceLimits {
     /// How many there may be: a test suite has some hundred. Each takes a few kilobytes, with its line at the switchboard.
     package static let devices = 10_000

@@ -3,10 +3,10 @@ package import Notifications
 import Synchronization
 package import Trust
 
-/// The devices that live in the service, for tests. From the switchboard on they are devices like all others, so what is
-/// stored, coalesced, ordered and expired is so by the real rules.
+/// The devices that run in the service, for tests. The service treats them as it treats other devices: their
+/// notifications are stored, coalesced, ordered and expired by the same rules.
 ///
-/// Whoever creates, changes or removes one does so within ``inTurn(_:)``, one after the other.
+/// To create, change or remove one, use ``inTurn(_:)``, which runs one operation after the other.
 package final class VirtualDevices: Sendable {
     private struct Entry {
         var device: VirtualDevice
@@ -46,7 +46,8 @@ package final class VirtualDevices: Sendable {
         }
     }
 
-    /// Runs an operation after all that came before it: what is to be all or nothing must not meet another half way.
+    /// Runs an operation after all earlier ones, because an operation that is all or nothing must not overlap with
+    /// another.
     package func inTurn<Result: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -115,7 +116,7 @@ extension VirtualDevices {
         guard let device = self[id] else { return nil }
         let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
         let now = clock()
-        // What ends is disconnected first, what begins connects last: nothing is delivered in between.
+        // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
         for destination in destinations {
             switch behaviour {
@@ -188,7 +189,7 @@ extension VirtualDevices {
         guard let device = entries[key]?.device else { return }
         let stream = VirtualStream(key, device.behaviour, acknowledgements)
         entries[key]?.stream = stream
-        // It awakes no one and saves no power: it takes everything at once.
+        // It has no screen to wake and no battery to save, so it takes every notification at once.
         switchboard.attach(stream, of: key, power: .charging)
     }
 
@@ -209,7 +210,7 @@ private actor Turns {
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let before = last
-        // A task of its own: an operation that has begun is not given up half way when its client goes.
+        // In its own task, so that an operation that has begun completes even if its client disconnects.
         let task = Task {
             await before?.value
             return try await operation()

@@ -8,12 +8,13 @@ struct Carillon: AsyncParsableCommand {
         commandName: "carillon",
         abstract: "A push notification service that speaks the protocols of APNs.",
         discussion: "Start with: carillon demo",
+        version: Version.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
             CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
             SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, FixtureCommand.self,
             RequestsCommand.self, WaitCommand.self, ClockCommand.self, RehearseCommand.self,
-            ReportCommand.self,
+            ReportCommand.self, ConsoleCommand.self,
         ],
     )
 

@@ -3,9 +3,9 @@ import Management
 import Matching
 import VirtualDevices
 
-/// Lists the virtual devices of the service.
+/// Lists the devices of the service.
 struct DeviceListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all virtual devices.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all devices.")
 
     @OptionGroup var common: CommonOptions
 
@@ -58,7 +58,11 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
 
 extension ManagementMessages.Device {
     fileprivate var line: String {
-        let apps = apps.map { "\($0.bundleID) \($0.token)" }.joined(separator: ", ")
-        return "\(deviceID)  \(name ?? "")  \(behaviour?.kind ?? "")  \(apps)"
+        let connection = connected ? "connected" + (since.map { " since \(shown($0))" } ?? "") : "not connected"
+        let apps = apps.map { app in
+            "\(app.bundleID) \(app.token)" + (app.waiting == 0 ? "" : " (\(app.waiting) waiting)")
+        }
+        let parts = [deviceID, name, environment, behaviour.map { "virtual, \($0.kind)" }, connection, power]
+        return (parts.compactMap(\.self) + [apps.joined(separator: ", ")]).joined(separator: "  ")
     }
 }

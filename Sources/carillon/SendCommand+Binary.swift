@@ -3,7 +3,7 @@ import ArgumentParser
 import Notifications
 import Service
 
-// The legacy binary API, where a provider certificate is all that says who sends to what.
+// Sending over the legacy binary API. The provider certificate alone authorises the sender and gives the topics.
 extension SendCommand {
     /// The file of the provider certificate, which has to be there.
     func certificateForBinary() throws -> String {

@@ -53,6 +53,16 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
+    @Option(name: .customLong("log-format"), help: "The lines of the log on standard error: text or json.")
+    var logFormat: LogFormat?
+
+    @Option(
+        name: .customLong("log-level"),
+        help:
+            "What is less important is not logged: trace, debug, info (the default), notice, warning, error or critical.",
+        transform: { try choice($0) })
+    var logLevel: Logger.Level?
+
     @Flag(
         name: .customLong("accept-damaged-log"),
         help: "Start although accepted notifications are lost in a damaged write-ahead log, which is kept aside.")
@@ -63,15 +73,16 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         OpenFiles.raise()
-        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
         let settings = try await settings()
+        let environment = ProcessInfo.processInfo.environment
+        LoggingSystem.bootstrap { [format = settings.logFormat] in format.handler(label: $0, environment: environment) }
         var logger = Logger(label: "carillon")
-        logger.logLevel = .info
+        logger.logLevel = settings.logLevel
         let authority = settings.folder.authorityFile
         let isFirstStart = !FileManager.default.fileExists(atPath: authority)
         let service = try await CarillonService.start(settings, logger: logger)
         let ready = logger
-        let announced = Announced(service: service) {
+        let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
             announce(service, isFirstStart: isFirstStart)
             // For those who wait for it in the log of a container.
             ready.info("The service is ready")
@@ -88,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// The life cycle's own messages are for those who look for them.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
-        logger.logLevel = .warning
+        logger.logLevel = max(.warning, logger.logLevel)
         return logger
     }
 
@@ -109,6 +120,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.ports = ports ?? settings.ports
         settings.acceptsDamagedLog = acceptDamagedLog
         settings.clock = clock ?? settings.clock
+        settings.logFormat = logFormat ?? settings.logFormat
+        settings.logLevel = logLevel ?? settings.logLevel
         settings.socketPath = socket ?? settings.socketPath
         if let journal { try settings.setJournal(journal) }
         if let store { try settings.setStore(store) }
@@ -145,13 +158,23 @@ struct ServeCommand: AsyncParsableCommand {
 /// Says that the service is ready when signals end it cleanly, and not before: whoever waits for that may send one at once.
 private struct Announced: ServiceLifecycle.Service {
     let service: CarillonService
+    let systemd: SystemdNotifier
     let announce: @Sendable () -> Void
 
     func run() async {
         announce()
-        await service.run()
+        systemd.ready()
+        let watching = Task { await systemd.watch { await service.visitEventLoops() } }
+        await withGracefulShutdownHandler {
+            await service.run()
+        } onGracefulShutdown: {
+            // While the event loops still run, and not awaited: one that has ended may never answer a visit.
+            watching.cancel()
+            systemd.stopping()
+        }
     }
 }
 
 extension PortPlan: ExpressibleByArgument {}
 extension ClockChoice: ExpressibleByArgument {}
+extension LogFormat: ExpressibleByArgument {}

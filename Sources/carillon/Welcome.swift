@@ -25,6 +25,7 @@ struct Welcome {
         }
         if let management = description.management {
             lines.append("  management   \(management.url)   key \(management.keyFile)")
+            lines.append("  console      \(management.url)/console   sign in with: \(console)")
         }
         lines += ["  data         \(folder.path)", "  authority    \(description.ca)"]
         if let key = description.key {
@@ -33,6 +34,11 @@ struct Welcome {
         }
         lines += isFirstStart ? nextSteps : ["", "Try it: carillon demo"]
         return lines.joined(separator: "\n")
+    }
+
+    /// Prints the link that signs a browser in.
+    private var console: String {
+        "\(shellQuoted(CommandLine.arguments[0])) console --data \(shellQuoted(folder.path))"
     }
 
     /// Lines that can be pasted into another terminal, in this order.

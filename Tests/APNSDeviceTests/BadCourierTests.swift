@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// A courier that misbehaves: the caller hears of it, what a retry can mend is tried again, and nothing crashes.
+/// A courier that misbehaves: the caller hears of it, what a retry can fix is tried again, and nothing crashes.
 @Suite(.timeLimit(.minutes(2))) struct BadCourierTests {
     /// Does something on the first connections, and goes on properly with one notification.
     private static func first(

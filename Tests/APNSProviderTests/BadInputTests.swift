@@ -186,7 +186,7 @@ import Testing
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, reason: "MoonInWrongPhase") }) {
             let error = try await sends(to: try $0.environment(), deadline: .seconds(20))
             #expect(error?.rejection?.reason.rawValue == "MoonInWrongPhase")
-            #expect(error?.rejection?.advice == .mendRequest)
+            #expect(error?.rejection?.advice == .fixRequest)
         }
     }
 

@@ -75,7 +75,7 @@ struct DecisionTests {
         switch reason.row.advice {
         case .retryLater, .reconnect: #expect(decision == .again(at: Self.now + .milliseconds(800)))
         case .renewProviderToken: #expect(decision == .withNewToken)
-        case .mendRequest, .forgetDeviceToken, .mendCredentials: #expect(decision == .finish)
+        case .fixRequest, .forgetDeviceToken, .fixCredentials: #expect(decision == .finish)
         }
     }
 
@@ -125,7 +125,7 @@ struct DecisionTests {
             let rejection = PushRejection(PushAnswer(status: 403, reason: spelling))
             #expect(rejection.reason == .badEnvironmentKeyIDInToken)
             #expect(rejection.reason.rawValue == spelling)
-            #expect(rejection.advice == .mendCredentials)
+            #expect(rejection.advice == .fixCredentials)
             #expect(rejection.description.contains("for the other environment"))
         }
         #expect(Set(spellings.map(PushRejection.Reason.init)).count == 1)

@@ -42,9 +42,9 @@ enum GettingStarted {
             switch error.rejection?.advice {
             case .forgetDeviceToken:
                 print("stop sending to", deviceToken)
-            case .mendCredentials:
+            case .fixCredentials:
                 print("look at the key:", error.cause)
-            case .mendRequest:
+            case .fixRequest:
                 print("look at the notification:", error.cause)
             default:
                 print("not sent within ten seconds:", error.cause)

@@ -289,7 +289,7 @@ struct ConnectionTests {
             try await client.write(Packet.items(3, token: token) + [2, 0, 0])
             _ = await device.first(1)
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 3])
-            #expect(rig.struck.limits == [.binaryPacketTimeout])
+            #expect(rig.exceeded.limits == [.binaryPacketTimeout])
         }
     }
 
@@ -300,7 +300,7 @@ struct ConnectionTests {
         } _: { rig in
             let client = try await rig.connect()
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 0])
-            #expect(rig.struck.limits == [.binaryIdleTimeout])
+            #expect(rig.exceeded.limits == [.binaryIdleTimeout])
         }
     }
 
@@ -311,7 +311,7 @@ struct ConnectionTests {
         } _: { rig in
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
-            await rig.struck.wait(for: .binaryLingerTimeout)
+            await rig.exceeded.wait(for: .binaryLingerTimeout)
             // Waits for every connection to end: it is the service that ends this one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

@@ -216,7 +216,7 @@ struct FeedbackTests {
             $0.feedback = { _ in EndlessFeedback() }
         } _: { rig in
             let client = try await rig.connect(.feedback, limit: 0, closes: false)
-            await rig.struck.wait(for: .feedbackTimeout)
+            await rig.exceeded.wait(for: .feedbackTimeout)
             // Waits for every connection to end: it is the service that ends this one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

@@ -6,29 +6,8 @@ import Testing
 @testable import Connections
 
 @Suite struct ConnectionLogTests {
-    /// Keeps what is logged.
-    private final class Lines: LogHandler {
-        private let lines = Mutex<[Logger.Metadata]>([])
-        var metadata: Logger.Metadata {
-            get { [:] }
-            set {}
-        }
-        var logLevel: Logger.Level {
-            get { .info }
-            set {}
-        }
-        var all: [Logger.Metadata] { lines.withLock { $0 } }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { nil }
-            set {}
-        }
-
-        func log(event: LogEvent) { lines.withLock { $0.append(event.metadata ?? [:]) } }
-    }
-
     @Test func whatStrangersCauseIsLoggedNowAndThen() {
-        let lines = Lines()
+        let lines = LoggedLines()
         let log = ConnectionLog(Logger(label: "test") { _ in lines })
         let causes = Mutex(0)
         for _ in 0..<1000 {

@@ -28,7 +28,7 @@ extension StoreContract {
         Promise("many registrations are all found", manyRegistrations),
     ]
 
-    /// What looking up and, where it can say it at once, the store's memory say; they must agree.
+    /// The registration as the look-up returns it. If the store's memory has it too, both must agree.
     private static func registration(
         _ destination: Destination = Samples.destination(),
         in ports: Ports,

@@ -45,7 +45,7 @@ package struct StoreContract: Sendable {
             self.check = { ports, _ in try await check(ports) }
         }
 
-        /// - Parameter check: is given mailboxes for which every app is on its device.
+        /// - Parameter check: gets mailboxes whose apps are all registered on their devices.
         init(_ name: String, registering check: @escaping @Sendable (Ports) async throws -> Void) {
             self.init(name) { ports in
                 var registering = ports
@@ -65,7 +65,7 @@ package struct StoreContract: Sendable {
 
     /// All of them.
     package static let promises =
-        mailboxPromises + registrationPromises + accountPromises + secretPromises + invitationPromises
+        mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
         + feedbackPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports

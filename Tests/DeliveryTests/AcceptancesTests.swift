@@ -98,7 +98,7 @@ struct AcceptancesTests {
         #expect(rig.nextDeadline() == nil)
     }
 
-    @Test("a deadline strikes once")
+    @Test("a deadline is reported once")
     func deadlineOnce() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)

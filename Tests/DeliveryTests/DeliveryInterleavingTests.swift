@@ -45,7 +45,7 @@ struct DeliveryInterleavingTests {
             }
         }
         rig.store.open()
-        _ = await stream.sendings.first(1)
+        _ = await stream.attempts.first(1)
         rig.acknowledge(1, on: stream)
         await rig.answered(1)
         if !attachedBefore(.submitted, events) { _ = await rig.store.removals.first(1) }
@@ -113,7 +113,7 @@ struct DeliveryInterleavingTests {
             default: break
             }
         }
-        _ = await second.sendings.first(1)
+        _ = await second.attempts.first(1)
         rig.acknowledge(1, on: second)
         _ = await rig.store.removals.first(1)
         #expect(rig.answers.accepted == [1000, 1])
@@ -143,7 +143,7 @@ struct DeliveryInterleavingTests {
             }
         }
         rig.store.open()
-        await stream.sendings.wait { $0.contains { $0.notification.number == 2 } }
+        await stream.attempts.wait { $0.contains { $0.notification.number == 2 } }
         await rig.delivery.drain()
         #expect(stream.numbers.last == 2)
         #expect(stream.numbers == stream.numbers.sorted())

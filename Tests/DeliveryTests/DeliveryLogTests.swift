@@ -22,7 +22,7 @@ struct DeliveryLogTests {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
-        _ = await stream.sendings.first(2)
+        _ = await stream.attempts.first(2)
         rig.acknowledge(1, on: stream)
         await rig.answered(1)
         #expect(kinds(rig, 1) == ["accepted", "sent", "acknowledged"])
@@ -35,7 +35,7 @@ struct DeliveryLogTests {
         await rig.answered(1)
         #expect(kinds(rig, 1) == ["accepted", "stored"])
         let stream = rig.attach()
-        _ = await stream.sendings.first(1)
+        _ = await stream.attempts.first(1)
         rig.acknowledge(1, on: stream)
         #expect(kinds(rig, 1) == ["accepted", "stored", "sent", "acknowledged"])
     }
@@ -106,7 +106,7 @@ struct DeliveryLogTests {
         rig.switchboard.switchboard.tick()
         rig.clock.advance(by: DeliveryLimits().burstInterval)
         rig.switchboard.switchboard.tick()
-        _ = await stream.sendings.first(2)
+        _ = await stream.attempts.first(2)
         rig.acknowledge(1, on: stream)
         #expect(kinds(rig, 1) == ["accepted", "deferred", "stored", "sent", "acknowledged"])
     }
@@ -140,7 +140,7 @@ struct DeliveryLogTests {
         let stream = await rig.online()
         rig.submit(1)
         rig.submit(1)
-        _ = await stream.sendings.first(3)
+        _ = await stream.attempts.first(3)
         rig.acknowledge(1, on: stream)
         await rig.answered(1)
         #expect(kinds(rig, 1).filter { $0 == "duplicate" }.count == 1)
@@ -186,7 +186,7 @@ struct DeliveryLogTests {
         rig.submit(1, priority: .considerate)
         await rig.answered(1)
         rig.submit(2)
-        _ = await stream.sendings.first(3)
+        _ = await stream.attempts.first(3)
         #expect(stream.numbers == [1000, 1, 2])
     }
 

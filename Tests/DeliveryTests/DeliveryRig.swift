@@ -68,14 +68,14 @@ struct DeliveryRig: Sendable {
     func online() async -> RecordingStream {
         let stream = attach()
         submit(1000, app: 3, .immediately)
-        _ = await stream.sendings.first(1)
+        _ = await stream.attempts.first(1)
         return stream
     }
 
     /// The device acknowledges the notifications of these numbers.
     func acknowledge(_ numbers: UInt64..., on stream: RecordingStream) {
-        let sendings = stream.sendings.values.filter { numbers.contains($0.notification.number) }.map(\.number)
-        switchboard.acknowledge(sendings, by: Example.device)
+        let attempts = stream.attempts.values.filter { numbers.contains($0.notification.number) }.map(\.number)
+        switchboard.acknowledge(attempts, by: Example.device)
     }
 
     /// Returns once the submission is answered.

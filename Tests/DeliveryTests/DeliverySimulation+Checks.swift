@@ -18,7 +18,7 @@ import Rates
 ///    is never removed before the device has had it or it has expired, unless its app is removed.
 /// 6. What was accepted before something newer was submitted on the same connection, and is not acknowledged, does not come
 ///    after that on any stream. (What is tried once alone waits for nothing, and may come earlier.)
-/// 7. Numbers of sendings grow, over all streams of a device, on whichever node, and no more are under way than the limit.
+/// 7. Numbers of attempts grow, over all streams of a device, on whichever node, and no more are under way than the limit.
 /// 8. What has regard to the device's power is sent to a device that sleeps only when it connects, when there is
 ///    something immediate for it, and in bursts with an interval between them.
 /// 9. A node gives an app on a device no more silent notifications than the rate allows.
@@ -48,7 +48,7 @@ extension DeliverySimulation {
         var isWithdrawn = false
         /// What took its place.
         var replacers: Set<UInt64> = []
-        var sendings = 0
+        var attempts = 0
     }
 
     /// The recent ones for a destination that were accepted.
@@ -99,23 +99,23 @@ extension DeliverySimulation {
         }
     }
 
-    /// The courier has taken the acknowledgement of a sending.
-    func noteAcknowledged(_ sending: UInt64, _ device: Device) {
-        guard let number = numbers[device.key]?[sending] else { return }
+    /// The courier has taken the acknowledgement of an attempt.
+    func noteAcknowledged(_ attempt: UInt64, _ device: Device) {
+        guard let number = numbers[device.key]?[attempt] else { return }
         records[Int(number) - 1].wasAcknowledged = true
         if records[Int(number) - 1].expires != nil { noteSafe(number) }
     }
 
-    func checkSending(_ sending: Sending, on attached: AttachedLine, of node: Node) {
-        let number = sending.notification.number
-        let (device, stream, app) = (sending.destination.deviceKey, attached.stream, sending.destination.app)
+    func checkAttempt(_ attempt: DeliveryAttempt, on attached: AttachedLine, of node: Node) {
+        let number = attempt.notification.number
+        let (device, stream, app) = (attempt.destination.deviceKey, attached.stream, attempt.destination.app)
         let record = records[Int(number) - 1]
-        records[Int(number) - 1].sendings += 1
-        numbers[device, default: [:]][sending.number] = number
+        records[Int(number) - 1].attempts += 1
+        numbers[device, default: [:]][attempt.number] = number
 
         if let expires = record.expires {
             if expires <= now { problems.append("\(number) was sent after it had expired") }
-        } else if record.sendings > 0 || record.wasStored {
+        } else if record.attempts > 0 || record.wasStored {
             problems.append("\(number) was not for storing, and sent again")
         }
         if record.isWithdrawn { problems.append("\(number) was sent after its app was removed") }
@@ -132,10 +132,10 @@ extension DeliverySimulation {
         }
 
         if let known = devices.first(where: { $0.key == device }), !isCluster || known.stream === stream {
-            if sending.number <= known.newestNumber, fault != .numbersStartAgain {
-                problems.append("the number \(sending.number) came after \(known.newestNumber)")
+            if attempt.number <= known.newestNumber, fault != .numbersStartAgain {
+                problems.append("the number \(attempt.number) came after \(known.newestNumber)")
             }
-            known.newestNumber = max(known.newestNumber, sending.number)
+            known.newestNumber = max(known.newestNumber, attempt.number)
         }
         let underWay = attached.line.underWayCount
         if underWay > limits.unacknowledgedPerDevice { problems.append("\(underWay) are under way") }
@@ -157,12 +157,12 @@ extension DeliverySimulation {
     }
 
     private func checkSilents(_ destination: Destination, of node: Node) {
-        let sendings = node.silentSendings[destination, default: []] + [now]
-        node.silentSendings[destination] = sendings.suffix(20)
+        let attempts = node.silentAttempts[destination, default: []] + [now]
+        node.silentAttempts[destination] = attempts.suffix(20)
         let rate = limits.silentsPerApp
-        for (index, first) in sendings.enumerated() {
+        for (index, first) in attempts.enumerated() {
             let seconds = Double(now.milliseconds - first.milliseconds) / 1000
-            if Double(sendings.count - index) > Double(rate.burst) + seconds * rate.perSecond + 0.01 {
+            if Double(attempts.count - index) > Double(rate.burst) + seconds * rate.perSecond + 0.01 {
                 return problems.append("too many silent notifications")
             }
         }

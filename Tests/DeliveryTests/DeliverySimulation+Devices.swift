@@ -24,7 +24,7 @@ extension DeliverySimulation {
         let node: Int
         /// Whether the device still has it; the courier may hear later that it is gone.
         var isOpen = true
-        var transit: [Sending] = []
+        var transit: [DeliveryAttempt] = []
         /// The numbers of what the device has got on it.
         var received: [UInt64] = []
         /// The newest notification of each app and each provider's connection that was sent on it, and everything that was.
@@ -168,9 +168,9 @@ extension DeliverySimulation {
         forgetSilents(node)
         let offered = attached.line.offer(offer, now: moment, silents: &node.silents)
         if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
-        for case .send(let sending) in offered.first { send(sending, attached, node) }
+        for case .send(let attempt) in offered.first { send(attempt, attached, node) }
         for action in offered.first where !action.isSending { node.startThread([.line(action, device)]) }
-        if let sending = offered.sending { send(sending, attached, node) }
+        if let attempt = offered.attempt { send(attempt, attached, node) }
         if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
         return offered.answer
     }
@@ -255,10 +255,10 @@ extension DeliverySimulation {
         let actions = event(&attached.line)
         // What waits goes along with what is urgent, and before it.
         let isUrgent = actions.contains { action in
-            if case .send(let sending) = action { sending.notification.urgency == .immediate } else { false }
+            if case .send(let attempt) = action { attempt.notification.urgency == .immediate } else { false }
         }
         if isUrgent { noteReason(attached) }
-        for case .send(let sending) in actions { send(sending, attached, node) }
+        for case .send(let attempt) in actions { send(attempt, attached, node) }
         if !attached.line.isReading(epoch: attached.epoch) { noteOpen(attached) }
         return actions.map { .line($0, device) }
     }
@@ -270,10 +270,10 @@ extension DeliverySimulation {
         stream.isTicking = false
     }
 
-    private func send(_ sending: Sending, _ attached: AttachedLine, _ node: Node) {
-        checkSending(sending, on: attached, of: node)
-        if sending.notification.urgency == .immediate { noteReason(attached) }
-        if attached.stream.isOpen { attached.stream.transit.append(sending) }
+    private func send(_ attempt: DeliveryAttempt, _ attached: AttachedLine, _ node: Node) {
+        checkAttempt(attempt, on: attached, of: node)
+        if attempt.notification.urgency == .immediate { noteReason(attached) }
+        if attached.stream.isOpen { attached.stream.transit.append(attempt) }
     }
 
     // MARK: The device
@@ -285,12 +285,12 @@ extension DeliverySimulation {
 
     private func receive(_ device: Device, _ stream: Stream) {
         guard !stream.transit.isEmpty else { return }
-        let sending = stream.transit.removeFirst()
-        stream.received.append(sending.number)
-        records[Int(sending.notification.number) - 1].wasReceived = true
+        let attempt = stream.transit.removeFirst()
+        stream.received.append(attempt.number)
+        records[Int(attempt.notification.number) - 1].wasReceived = true
         // Some acknowledgements are never sent, or lost.
         guard chance(80) else { return }
-        device.acknowledgements.append(chance(30) ? stream.received : [sending.number])
+        device.acknowledgements.append(chance(30) ? stream.received : [attempt.number])
     }
 
     /// An acknowledgement arrives: in any order, perhaps on a later connection, perhaps twice.
@@ -301,7 +301,7 @@ extension DeliverySimulation {
         acknowledge(numbers, device)
     }
 
-    /// The device acknowledges where it is connected, whichever stream it had the sendings on.
+    /// The device acknowledges where it is connected, whichever stream it had the attempts on.
     private func acknowledge(_ numbers: [UInt64], _ device: Device) {
         guard let node = device.stream.map({ nodes[$0.node] }) ?? nodes.first(where: { $0.lines[device.key] != nil }),
             let attached = node.lines[device.key]

@@ -50,8 +50,8 @@ extension DeliverySimulation {
         var lines: [DeviceKey: AttachedLine] = [:]
         var silents: DeviceLine.Silents
         /// When silent notifications were sent.
-        var silentSendings: [Destination: [Timestamp]] = [:]
-        /// The number of the newest sending to each device that this process knows of.
+        var silentAttempts: [Destination: [Timestamp]] = [:]
+        /// The number of the newest attempt to each device that this process knows of.
         var newestNumbers: [DeviceKey: UInt64] = [:]
         var threads: [Thread] = []
         var calls: [Call] = []
@@ -79,7 +79,7 @@ extension DeliverySimulation {
             origin = start.origin
             acceptances = start.acceptances
             silents = DeviceLine.Silents(start.limits.silentsPerApp)
-            silentSendings = [:]
+            silentAttempts = [:]
             lines = [:]
             newestNumbers = [:]
             threads = []
@@ -115,10 +115,10 @@ extension DeliverySimulation {
     /// How long a lease is good without its node's saying so again.
     private static var leaseLife: Duration { .milliseconds(100) }
 
-    /// A node learns something, is cut off, is mended, or starts again.
+    /// A node learns something, is cut off, is repaired, or starts again.
     func nodeStep() {
         guard let node = nodes.randomElement(using: &random) else { return }
-        guard node.isUp, chance(80) else { return mend(node) }
+        guard node.isUp, chance(80) else { return repair(node) }
         switch Int.random(in: 0..<10, using: &random) {
         case 0: cutOff(node)
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
@@ -127,7 +127,7 @@ extension DeliverySimulation {
                 // What it knows of a registration is forgotten, or brought up to date.
                 node.known[destination] = chance(50) ? nil : active.contains(destination)
             }
-        default: mend(node)
+        default: repair(node)
         }
     }
 
@@ -146,7 +146,7 @@ extension DeliverySimulation {
     }
 
     /// The node is started, or reached again.
-    func mend(_ node: Node) {
+    func repair(_ node: Node) {
         node.isUp = true
         if node.cutOffSince != nil { endLeases() }
         node.cutOffSince = nil

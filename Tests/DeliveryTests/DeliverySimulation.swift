@@ -23,7 +23,7 @@ final class DeliverySimulation {
         case losesReplacement
         /// A connection reads the mailboxes first and attaches then.
         case readsBeforeAttaching
-        /// Each connection numbers its sendings from the start.
+        /// Each connection numbers its attempts from the start.
         case numbersStartAgain
         /// What is stored is told to nobody.
         case announcesNothing
@@ -37,9 +37,9 @@ final class DeliverySimulation {
         case storesForRemoved
         /// The offers of all nodes have the same names.
         case offersCollide
-        /// A line numbers its sendings by its node's clock alone, and not above what the device's lease says.
+        /// A line numbers its attempts by its node's clock alone, and not above what the device's lease says.
         case numbersByClock
-        /// What is stored is told to the node that was last known to have the device.
+        /// A stored notification is announced to the node that was last known to have the device.
         case announcesByHint
         /// An offer overtakes what the same node has said of the device before.
         case offersOvertake
@@ -95,7 +95,7 @@ final class DeliverySimulation {
     var safe: [Destination: [UInt64]] = [:]
     /// What was submitted up to this number may have been dropped with its app.
     var droppedUpTo: [Destination: UInt64] = [:]
-    /// Which notification each sending to a device was.
+    /// Which notification each attempt to a device was.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
     /// The rest comes early, so that what just happened is not made good by what happens next.
@@ -225,14 +225,14 @@ final class DeliverySimulation {
             node.calls.append(.removing(reference))
         case .line(.readMailboxes(let epoch), let device):
             node.calls.append(.reading(device, epoch: epoch))
-        case .line(.acknowledged(let sending), _):
-            let removal = sending.reference.map { [Node.Work.acceptance(.remove($0))] } ?? []
-            guard let offer = sending.offer else { return removal }
-            return report(offer, of: sending.destination, isAcknowledged: true, by: node) + removal
+        case .line(.acknowledged(let attempt), _):
+            let removal = attempt.reference.map { [Node.Work.acceptance(.remove($0))] } ?? []
+            guard let offer = attempt.offer else { return removal }
+            return report(offer, of: attempt.destination, isAcknowledged: true, by: node) + removal
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
         case .acceptance(.note(let step, let subject)): noteStep(step, of: subject)
-        case .line(.send, _), .line(.note, _), .acceptance(.struck): break
+        case .line(.send, _), .line(.note, _), .acceptance(.limitExceeded): break
         }
         return []
     }
@@ -244,7 +244,7 @@ final class DeliverySimulation {
     private func settle() {
         isSettling = true
         defer { isSettling = false }
-        for node in nodes { mend(node) }
+        for node in nodes { repair(node) }
         for _ in 0..<20_000 where problems.isEmpty {
             if let node = nodes.first(where: { !$0.threads.isEmpty }) {
                 perform(0, on: node)

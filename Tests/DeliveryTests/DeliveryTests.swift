@@ -83,7 +83,7 @@ struct DeliveryTests {
         await rig.answered(1)
         #expect(try await rig.mailboxes() == [1])
         let stream = rig.attach()
-        _ = await stream.sendings.first(1)
+        _ = await stream.attempts.first(1)
         rig.acknowledge(1, on: stream)
         _ = await rig.store.removals.first(1)
         #expect(try await rig.mailboxes() == [])
@@ -99,7 +99,7 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1, 2, 3, 4])
         #expect(try await rig.mailboxes() == [2, 4])
         let stream = rig.attach()
-        #expect(Set(await stream.sendings.first(2).map(\.notification.number)) == [2, 4])
+        #expect(Set(await stream.attempts.first(2).map(\.notification.number)) == [2, 4])
     }
 
     @Test("what a stream had is stored and sent on the one that takes over")
@@ -109,7 +109,7 @@ struct DeliveryTests {
         rig.submit(1)
         let second = rig.attach()
         await rig.answered(1)
-        await second.sendings.wait { $0.contains { $0.notification.number == 1 } }
+        await second.attempts.wait { $0.contains { $0.notification.number == 1 } }
         rig.acknowledge(1, on: second)
         _ = await rig.store.removals.first(1)
         #expect(try await rig.mailboxes() == [])
@@ -155,7 +155,7 @@ struct DeliveryTests {
         rig.clock.advance(by: .seconds(1))
         rig.switchboard.attach(stream, of: Example.device)
         rig.submit(1000, app: 3, .immediately)
-        _ = await stream.sendings.first(1)
+        _ = await stream.attempts.first(1)
         rig.store.open()
         _ = await rig.switchboard.announced.first(1)
         #expect(stream.numbers == [1000])
@@ -338,7 +338,7 @@ struct DeliveryTests {
         let stream = await rig.online()
         rig.submit(2)
         rig.store.open()
-        await stream.sendings.wait { sendings in Set(sendings.map(\.notification.number)).isSuperset(of: [1, 2]) }
+        await stream.attempts.wait { attempts in Set(attempts.map(\.notification.number)).isSuperset(of: [1, 2]) }
         #expect(stream.numbers == [1000, 1, 2])
     }
 
@@ -360,8 +360,8 @@ struct DeliveryTests {
                 let own = numbers.filter { $0 / 10_000 == submitter }
                 #expect(own == own.sorted())
             }
-            let sendings = stream.sendings.values.map(\.number)
-            #expect(sendings == sendings.sorted())
+            let attempts = stream.attempts.values.map(\.number)
+            #expect(attempts == attempts.sorted())
         } else {
             await rig.delivery.drain()
             #expect(rig.answers.accepted.count == 200)

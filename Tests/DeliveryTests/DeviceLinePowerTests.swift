@@ -71,7 +71,7 @@ struct DeviceLinePowerTests {
         _ = rig.offer(Self.considerate(2))
         let third = rig.line.offer(Self.considerate(3), now: Example.now(rig.now), silents: &rig.silents)
         #expect(third.answer == .returned)
-        #expect(third.struck == .deferred)
+        #expect(third.limitExceeded == .deferred)
         #expect(rig.stored(Self.stored(3), offer: 3) == [])
         #expect(rig.offer(Self.considerate(4)) == (.returned, nil))
         #expect(rig.stored(Self.stored(4), offer: 4) == [])

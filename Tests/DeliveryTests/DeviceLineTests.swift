@@ -252,7 +252,7 @@ struct DeviceLineTests {
 
     // MARK: Acknowledgements
 
-    @Test("an acknowledgement removes exactly the version of its sending")
+    @Test("an acknowledgement removes exactly the version of its attempt")
     func removesItsVersion() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.stored(Example.stored(2, version: 2))
@@ -276,7 +276,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [])
     }
 
-    @Test("several sendings may be acknowledged at once, in any order")
+    @Test("several attempts may be acknowledged at once, in any order")
     func manyAtOnce() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }

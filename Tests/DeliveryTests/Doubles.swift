@@ -6,13 +6,13 @@ import Synchronization
 
 /// A device's stream that keeps what it was given.
 final class RecordingStream: NotificationStream {
-    let sendings = Recorder<Sending>()
+    let attempts = Recorder<DeliveryAttempt>()
     let ends = Recorder<StreamEnd>()
 
     private let events = Recorder<Void>()
 
-    func send(_ sending: Sending) {
-        sendings.record(sending)
+    func send(_ attempt: DeliveryAttempt) {
+        attempts.record(attempt)
         events.record(())
     }
 
@@ -25,7 +25,7 @@ final class RecordingStream: NotificationStream {
     func isSentOrEnded() async { _ = await events.first(1) }
 
     /// What was sent, by the notifications' numbers.
-    var numbers: [UInt64] { sendings.values.map(\.notification.number) }
+    var numbers: [UInt64] { attempts.values.map(\.notification.number) }
 }
 
 /// A gateway that keeps its answers.
@@ -95,10 +95,13 @@ final class WatchedSwitchboard: Switchboard {
         switchboard.attach(stream, of: device, power: power)
     }
     func detach(_ stream: any NotificationStream, of device: DeviceKey) { switchboard.detach(stream, of: device) }
-    func acknowledge(_ sendings: [UInt64], by device: DeviceKey) { switchboard.acknowledge(sendings, by: device) }
-    func giveUp(_ sendings: [UInt64], to device: DeviceKey) { switchboard.giveUp(sendings, to: device) }
+    func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { switchboard.acknowledge(attempts, by: device) }
+    func giveUp(_ attempts: [UInt64], to device: DeviceKey) { switchboard.giveUp(attempts, to: device) }
     func changePower(of device: DeviceKey, to power: DevicePower) { switchboard.changePower(of: device, to: power) }
     func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
+    func connected(in environment: Environment, after device: DeviceID?, limit: Int) -> [ConnectedDevice] {
+        switchboard.connected(in: environment, after: device, limit: limit)
+    }
     func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }
 }
 
@@ -183,5 +186,13 @@ final class RegistrationsElsewhere: Registrations {
 
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
         try await memory.registrations(of: device)
+    }
+
+    func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        try await memory.devices(in: environment, after: device, limit: limit)
     }
 }

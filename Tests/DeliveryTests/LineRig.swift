@@ -2,7 +2,7 @@
 import Notifications
 import Rates
 
-/// Drives a ``DeviceLine`` and tells what it wants done in numbers: sendings by how manieth of the line they are.
+/// Drives a ``DeviceLine`` and tells what it wants done in numbers: attempts by how manieth of the line they are.
 struct LineRig: ~Copyable {
     enum Step: Hashable {
         case send(UInt64, notification: UInt64)
@@ -43,14 +43,14 @@ struct LineRig: ~Copyable {
 
     mutating func offer(_ offer: Offer) -> (answer: OfferAnswer, step: Step?) {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
-        let action = offered.sending.map(DeviceLine.Action.send) ?? offered.then
+        let action = offered.attempt.map(DeviceLine.Action.send) ?? offered.then
         return (offered.answer, action.flatMap { step($0) })
     }
 
     /// What the line wants done after it has sent an offer, or has not.
     mutating func offerAndThen(_ offer: Offer) -> [Step] {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
-        let actions = offered.first + [offered.sending.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
+        let actions = offered.first + [offered.attempt.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
         return actions.compactMap { step($0) }
     }
 
@@ -72,17 +72,17 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
-    /// The device acknowledges sendings, by how manieth of the line they are.
+    /// The device acknowledges attempts, by how manieth of the line they are.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
         let actions = line.acknowledged(numbers.map { epoch + $0 })
         return actions.flatMap { action -> [Step] in
-            guard case .acknowledged(let sending) = action else { return step(action).map { [$0] } ?? [] }
-            let removal = sending.reference.map { step(.remove($0)) } ?? nil
-            return [sending.offer.map { .acknowledged($0.number) }, removal].compactMap(\.self)
+            guard case .acknowledged(let attempt) = action else { return step(action).map { [$0] } ?? [] }
+            let removal = attempt.reference.map { step(.remove($0)) } ?? nil
+            return [attempt.offer.map { .acknowledged($0.number) }, removal].compactMap(\.self)
         }
     }
 
-    /// The stream gives sendings up, by how manieth of the line they are.
+    /// The stream gives attempts up, by how manieth of the line they are.
     mutating func givenUp(_ numbers: UInt64...) -> [Step] {
         let actions = line.givenUp(numbers.map { epoch + $0 })
         return actions.compactMap { step($0) }
@@ -112,9 +112,9 @@ struct LineRig: ~Copyable {
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
         case .note: nil
-        case .acknowledged(let sending): .unasked(sending.id)
-        case .send(let sending):
-            .send(sending.number - epoch, notification: sending.notification.number)
+        case .acknowledged(let attempt): .unasked(attempt.id)
+        case .send(let attempt):
+            .send(attempt.number - epoch, notification: attempt.notification.number)
         case .readMailboxes(let epoch):
             epoch == self.epoch ? .read : .otherRead
         case .remove(let reference):

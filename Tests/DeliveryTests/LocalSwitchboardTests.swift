@@ -23,7 +23,7 @@ struct LocalSwitchboardTests {
         switchboard.attach(stream, of: Example.device)
         _ = switchboard.offer(
             Offer(id: nil, destination: Example.destination(app: 99), notification: Example.notification(first)))
-        await stream.sendings.wait { $0.contains { $0.notification.number == first } }
+        await stream.attempts.wait { $0.contains { $0.notification.number == first } }
         return stream
     }
 
@@ -38,7 +38,7 @@ struct LocalSwitchboardTests {
         let stream = await attached()
         #expect(switchboard.offer(Example.offer(1)) == .taken)
         #expect(stream.numbers == [1000, 1])
-        switchboard.acknowledge([stream.sendings.values[1].number], by: Example.device)
+        switchboard.acknowledge([stream.attempts.values[1].number], by: Example.device)
         #expect(outcomes.events.values == [.acknowledged(1)])
     }
 
@@ -47,9 +47,9 @@ struct LocalSwitchboardTests {
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
-        let sending = try #require(await stream.sendings.first(1).first)
-        #expect(sending.notification.number == 1)
-        switchboard.acknowledge([sending.number], by: Example.device)
+        let attempt = try #require(await stream.attempts.first(1).first)
+        #expect(attempt.notification.number == 1)
+        switchboard.acknowledge([attempt.number], by: Example.device)
         _ = await store.removals.first(1)
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
@@ -59,7 +59,7 @@ struct LocalSwitchboardTests {
         let stream = await attached()
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         switchboard.readMailboxesAgain()
-        #expect(await stream.sendings.first(2).map(\.notification.number) == [1000, 1])
+        #expect(await stream.attempts.first(2).map(\.notification.number) == [1000, 1])
     }
 
     @Test("sendings are numbered above what another node has given the device")
@@ -68,8 +68,8 @@ struct LocalSwitchboardTests {
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device, power: .low, after: previous)
-        let sending = try #require(await stream.sendings.first(1).first)
-        #expect(sending.number > previous)
+        let attempt = try #require(await stream.attempts.first(1).first)
+        #expect(attempt.number > previous)
     }
 
     @Test("what has expired in a mailbox is removed and not sent")
@@ -103,6 +103,38 @@ struct LocalSwitchboardTests {
         #expect(second.numbers == [1001, 2])
     }
 
+    @Test("connected devices are listed in pages, with their power and what is held back for it")
+    func lists() async throws {
+        let stream = await attached()
+        switchboard.changePower(of: Example.device, to: .low)
+        #expect(switchboard.offer(Example.offer(1, priority: .considerate)) == .held)
+        #expect(switchboard.offer(Example.offer(2, app: 2, priority: .considerate)) == .held)
+        #expect(switchboard.offer(Example.offer(3, priority: .considerate)) == .held)
+        let numbers: [UInt64] = [0, 1, 1 << 63 - 1, 1 << 63, .max]
+        for number in numbers.shuffled() where number != 1 {
+            let key = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
+            switchboard.attach(RecordingStream(), of: key, power: .charging)
+        }
+        let twin = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+        switchboard.attach(RecordingStream(), of: twin)
+        let all = switchboard.connected(in: .production, after: nil, limit: 100)
+        #expect(all.map(\.key.device.rawValue) == numbers)
+        #expect(all.allSatisfy { $0.since == clock.now.time })
+        #expect(all.map(\.power) == [.charging, .low, .charging, .charging, .charging])
+        #expect(
+            all.map(\.held) == [
+                [:],
+                [
+                    AppID(rawValue: 1): HeldNotifications(count: 2), AppID(rawValue: 2): HeldNotifications(count: 1),
+                ], [:], [:], [:],
+            ])
+        #expect(stream.numbers == [1000])
+        let page = switchboard.connected(in: .production, after: DeviceID(rawValue: 1), limit: 2)
+        #expect(page.map(\.key.device.rawValue) == Array(numbers[2...3]))
+        #expect(switchboard.connected(in: .production, after: DeviceID(rawValue: .max), limit: 2).isEmpty)
+        #expect(switchboard.connected(in: .development, after: nil, limit: 2).map(\.key) == [twin])
+    }
+
     @Test("that the old stream is gone after a takeover changes nothing")
     func lateDetach() async {
         let first = await attached()
@@ -124,18 +156,18 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("an acknowledgement that comes after its stream is gone does not touch the next stream's sendings")
+    @Test("an acknowledgement that comes after its stream is gone does not touch the next stream's attempts")
     func lateAcknowledgement() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
-        let old = first.sendings.values.map(\.number)
+        let old = first.attempts.values.map(\.number)
         switchboard.detach(first, of: Example.device)
         // Within the same millisecond.
         let second = await attached(1001)
         _ = switchboard.offer(Example.offer(2))
         switchboard.acknowledge(old, by: Example.device)
         #expect(outcomes.events.values == [.returned(1), .acknowledged(1)])
-        let numbers = second.sendings.values.map(\.number)
+        let numbers = second.attempts.values.map(\.number)
         #expect(try #require(numbers.min()) > #require(old.max()))
     }
 
@@ -143,7 +175,7 @@ struct LocalSwitchboardTests {
     func acknowledgementAfterTheEnd() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
-        let numbers = first.sendings.values.map(\.number)
+        let numbers = first.attempts.values.map(\.number)
         switchboard.detach(first, of: Example.device)
         let stored = Example.stored(1, version: 10)
         switchboard.stored(stored, offer: OfferID(1))
@@ -159,7 +191,7 @@ struct LocalSwitchboardTests {
         switchboard.detach(first, of: Example.device)
         clock.setBack(by: .milliseconds(10))
         let second = await attached(1001)
-        let (old, new) = (first.sendings.values.map(\.number), second.sendings.values.map(\.number))
+        let (old, new) = (first.attempts.values.map(\.number), second.attempts.values.map(\.number))
         #expect(try #require(new.min()) > #require(old.max()))
     }
 

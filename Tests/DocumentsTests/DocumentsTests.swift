@@ -43,6 +43,14 @@ struct DocumentsTests {
         #expect(!names.isEmpty && Set(rows.map { String($0.1) }) == names && rows.count == names.count)
     }
 
+    /// script/package reads the version there.
+    @Test func `The version is the newest release of CHANGELOG.md`() throws {
+        let releases = try Self.lines("CHANGELOG.md").compactMap { $0.firstMatch(of: /^## \[(\d+\.\d+\.\d+)\]/) }
+        let code = try Self.lines("Sources/carillon/Version.swift").joined(separator: "\n")
+        let version = code.firstMatch(of: /number = "(.*)"/).map { String($0.1) }
+        #expect(version != nil && version == releases.first.map { String($0.1) })
+    }
+
     /// A document that names a test says where a promise is kept.
     @Test func `Every test that a document names is there`() throws {
         var files: Set<String> = []

@@ -102,8 +102,8 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     package static func isGood(_ authorization: [UInt8]) -> Bool { verify(authorization, .apple) != nil }
 
     private static func readAcknowledgement(_ bytes: [UInt8]) {
-        guard let numbers = SendingsReader.read(bytes.span) else { return }
-        precondition(numbers.allSatisfy { $0 <= 1 << 53 } && numbers.count <= SendingsReader.maximumCount)
+        guard let numbers = AcknowledgementReader.read(bytes.span) else { return }
+        precondition(numbers.allSatisfy { $0 <= 1 << 53 } && numbers.count <= AcknowledgementReader.maximumCount)
     }
 
     private static func readDeviceRequest(_ bytes: [UInt8]) {

@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// What a first start may have left that found the disk full, or was killed.
+    /// The data folder after a first start that was killed or found the disk full.
     @Test func aFolderWithTheBeginningsOfOneOfOurs() async throws {
         try await withTemporaryFolder { folder in
             for name in ["lock", "carillon.sqlite.new", "carillon.sqlite.new-journal"] {

@@ -127,7 +127,7 @@ import Testing
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
-        // One that is not answered may or may not have been accepted.
+        // A request without an answer may have been accepted or not.
         guard let answer = try? await connection.send(push) else { return false }
         #expect(answer.status == 200, "\(answer.body)")
         device.account.withLock { $0.accepted = number }

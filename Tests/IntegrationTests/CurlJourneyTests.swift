@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func eachSendingHasANumberOfItsOwn() async throws {
+    @Test func eachAttemptHasANumberOfItsOwn() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)

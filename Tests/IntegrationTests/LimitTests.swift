@@ -3,7 +3,7 @@ import Notifications
 import Service
 import Testing
 
-/// Limits of the provider API, each at a low value: what the provider hears when one strikes.
+/// Limits of the provider API, each at a low value: what the provider gets when it exceeds one.
 @Suite(.timeLimit(.minutes(2))) struct LimitTests {
     private let bundleID = "com.example.app"
 

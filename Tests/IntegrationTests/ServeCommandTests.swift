@@ -25,15 +25,38 @@ import Testing
 
     private static let hidingAuthorities = "mount -t tmpfs none /etc/ssl && "
 
-    static let canHideFolders: Bool = {
+    static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
+
+    /// As every user has it who is not root: no capability, for an option of a socket for one.
+    @Test(.enabled(if: ServeCommandTests.canDropCapabilities, "needs setpriv and the right to use it"))
+    func itServesWithoutAnyCapability() async throws {
+        try await withTemporaryFolder { folder in
+            let data = folder + "/data"
+            let arguments = [
+                "--bounding-set=-all", BuiltCommand.path, "serve", "--json", "--ports", "ephemeral", "--data", data,
+            ]
+            try await ChildProcess.with("setpriv", arguments) { child in
+                _ = await child.output.nextLine()
+                let made = try await BuiltCommand.run(
+                    ["device", "activate", "--data", data, "--out", folder + "/phone.pem"])
+                #expect(made.status == 0, "\(made.errors)")
+                child.signal(SIGTERM)
+            }
+        }
+    }
+
+    private static let canDropCapabilities = canRun(["setpriv", "--bounding-set=-all", "true"])
+
+    /// Whether this machine has a program, and lets it do this.
+    private static func canRun(_ arguments: [String]) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"]
+        process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         guard (try? ChildProcess.start(process)) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
-    }()
+    }
 
     @Test func theReadyLineNamesEveryListenerAndTheAuthority() async throws {
         try await CarillonProcess.with { service in

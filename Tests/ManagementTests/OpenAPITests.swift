@@ -43,6 +43,29 @@ struct OpenAPITests {
         }
     }
 
+    @Test func `A wait that ends with its time is described by what it answers, which is no problem`() throws {
+        let operation = try #require(ManagementOperation.all.first { $0.path == "/v1/requests/wait" })
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"],
+            case .object(let path) = paths[operation.path], case .object(let description) = path["post"],
+            case .object(let responses) = description["responses"],
+            case .object(let components) = document["components"],
+            case .object(let schemas) = components["schemas"]
+        else {
+            Issue.record("The wait is not described.")
+            return
+        }
+        guard case .object(let timedOut) = responses["408"] else {
+            Issue.record("408 is not described.")
+            return
+        }
+        let reference: JSONValue = ["$ref": "#/components/schemas/WaitedInVain"]
+        #expect(timedOut["content"] == ["application/json": ["schema": reference]])
+        #expect(schemas["WaitedInVain"] != nil && schemas["NearMiss"] != nil)
+        let answer: JSONValue = ["matched": 1, "nearest": [["request": [:], "differs": ["topic"]]]]
+        try ManagementSchemas.waitedInVain.check(answer)
+        #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
+    }
+
     @Test func `Each name of an operation is used once`() {
         guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else { return }
         var names: [JSONValue] = []

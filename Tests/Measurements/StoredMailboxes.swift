@@ -53,7 +53,7 @@ private final class FirstSending: NotificationStream {
 
     private let state = Mutex(State())
 
-    func send(_ sending: Sending) {
+    func send(_ attempt: DeliveryAttempt) {
         let waiter = state.withLock { state in
             state.hasCome = true
             defer { state.waiter = nil }

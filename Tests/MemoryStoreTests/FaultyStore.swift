@@ -32,6 +32,8 @@ final class FaultyStore: Store {
         case saysWrongThing
         /// An invitation is good for ever.
         case keepsInvitations
+        /// Devices are listed in no order.
+        case listsInAnyOrder
     }
 
     private struct State {
@@ -171,6 +173,15 @@ extension FaultyStore: Registrations {
 
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
         try await memory.registrations(of: device)
+    }
+
+    func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        let devices = try await memory.devices(in: environment, after: device, limit: limit)
+        return fault == .listsInAnyOrder ? devices.reversed() : devices
     }
 }
 

@@ -74,7 +74,7 @@ struct PayloadPropertyTests {
             return tame != text && foundationTakes(Array(tame.utf8)) ? "a surrogate or a number beyond Double" : nil
         }
         // A comma before a closing bracket is against the grammar (RFC 8259, 5); Foundation takes it.
-        let mended = text.replacing(/,\s*([\]\}])/) { $0.output.1 }
-        return (try? Payload(Array(mended.utf8))) != nil ? "a comma too many" : nil
+        let fixed = text.replacing(/,\s*([\]\}])/) { $0.output.1 }
+        return (try? Payload(Array(fixed.utf8))) != nil ? "a comma too many" : nil
     }
 }

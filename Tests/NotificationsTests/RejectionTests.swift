@@ -41,7 +41,7 @@ struct RejectionTests {
             .badDeviceToken, .deviceTokenNotForTopic, .forbidden, .expiredToken, .unregistered, .payloadTooLarge,
         ]
         for reason in final {
-            #expect([.mendRequest, .forgetDeviceToken, .mendCredentials].contains(reason.row.advice))
+            #expect([.fixRequest, .forgetDeviceToken, .fixCredentials].contains(reason.row.advice))
         }
     }
 

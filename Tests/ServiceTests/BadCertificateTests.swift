@@ -9,6 +9,7 @@ import Trust
 import X509
 
 @testable import Service
+@testable import ServiceTesting
 
 /// Client certificates that are not good, over real TLS, at the ports of providers and of devices: the handshake is
 /// refused, and others are served.

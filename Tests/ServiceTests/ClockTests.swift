@@ -6,6 +6,8 @@ import Rates
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The virtual clock, over the wire: what follows it, and how the times of clients are read.
 @Suite("The virtual clock", .timeLimit(.minutes(2))) struct ClockTests {
     private static func run(

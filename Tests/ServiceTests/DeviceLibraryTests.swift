@@ -6,6 +6,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import ServiceTesting
+
 /// The device library against a whole service in this process.
 @Suite(.timeLimit(.minutes(2))) struct DeviceLibraryTests {
     /// Hands on what arrives.

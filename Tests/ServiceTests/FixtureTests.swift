@@ -5,6 +5,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Fixtures and virtual devices, over the wire.
 @Suite(.timeLimit(.minutes(3)))
 struct FixtureTests {

@@ -5,6 +5,8 @@ import NIOTLS
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// With which protocols and ciphers the ports for HTTP/2 take a connection.
 @Suite(.timeLimit(.minutes(2)))
 struct HandshakeTests {

@@ -6,6 +6,8 @@ import Service
 import Testing
 import Trust
 
+@testable import ServiceTesting
+
 /// The authority as it is kept: what older services kept of it, and what became of it on disk.
 struct KeptAuthorityTests {
     private let now = Timestamp.now()
@@ -65,9 +67,9 @@ struct KeptAuthorityTests {
             #expect(error?.cause.contains("authority.key") == true)
             let root = authority.secrets.root
             let brought = BroughtRoot(certificatePEM: root.certificatePEM, keyPEM: try required(root.keyPEM))
-            let mended = try await load(folder, under: brought).secrets
-            #expect(mended.root.keyPEM == nil)
-            #expect(try await load(folder).secrets == mended)
+            let fixed = try await load(folder, under: brought).secrets
+            #expect(fixed.root.keyPEM == nil)
+            #expect(try await load(folder).secrets == fixed)
         }
     }
 

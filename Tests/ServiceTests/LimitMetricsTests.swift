@@ -12,25 +12,27 @@ import Rates
 import Service
 import Testing
 
-/// Every limit that strikes is counted, by the name that docs/metrics.md has for it.
+@testable import ServiceTesting
+
+/// Every exceeded limit is counted, by its name in docs/metrics.md.
 @Suite(.timeLimit(.minutes(2)))
 struct LimitMetricsTests {
-    /// A limit at a low value, and what strikes it. What `strike` returns stays open until it is counted.
+    /// A limit at a low value, and clients that exceed it. They stay connected until the metrics have counted it.
     struct Row: CustomTestStringConvertible, Sendable {
         let limit: Limit
         let set: @Sendable (inout Settings) -> Void
-        let strike: @Sendable (TestService) async throws -> [WireClient]
+        let exceed: @Sendable (TestService) async throws -> [WireClient]
 
         var testDescription: String { limit.rawValue }
 
         init(
             _ limit: Limit,
             _ set: @escaping @Sendable (inout Settings) -> Void = { _ in },
-            _ strike: @escaping @Sendable (TestService) async throws -> [WireClient],
+            _ exceed: @escaping @Sendable (TestService) async throws -> [WireClient],
         ) {
             self.limit = limit
             self.set = set
-            self.strike = strike
+            self.exceed = exceed
         }
     }
 
@@ -97,9 +99,9 @@ struct LimitMetricsTests {
         },
     ]
 
-    @Test(arguments: rows) func `A limit that strikes is counted`(_ row: Row) async throws {
+    @Test(arguments: rows) func `An exceeded limit is counted`(_ row: Row) async throws {
         try await TestService.run(row.set) { test in
-            let clients = try await row.strike(test)
+            let clients = try await row.exceed(test)
             try await test.metricsSay(row.limit.rawValue)
             for client in clients { await client.close() }
         }

@@ -9,6 +9,8 @@ import Rates
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Each limit of the provider API at a low value.
 @Suite(.timeLimit(.minutes(2)))
 struct LimitsTests {

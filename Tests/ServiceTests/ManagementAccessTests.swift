@@ -8,6 +8,8 @@ import NIOSSL
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The ways to the management API, and who is kept out.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccessTests {
     @Test func `Over TCP every request needs the key, but for the state of the service`() async throws {

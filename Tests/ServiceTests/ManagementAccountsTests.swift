@@ -7,6 +7,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// Teams, apps and keys by the management API: the caller's own identifiers and keys, deletion, and lists.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccountsTests {
     private typealias Messages = ManagementMessages
@@ -183,7 +185,7 @@ import Testing
             let again = try await device.send(Self.request("PUT", "/1/apps/\(test.bundleID)"), body: "")
             let new = try required(again.body.split(separator: "\"").dropFirst(3).first.map(String.init))
             #expect(new != old)
-            // The first thing on the stream is what was sent to the new app: the mailbox of the old one is gone.
+            // The first notification on the stream is for the new app, because the old app's mailbox was deleted.
             let stream = try await device.open(Self.request("GET", "/1/notifications"), endStream: true)
             let answer = try await provider.send(
                 ProviderHeaders(new, token: try test.providerToken()).fields, body: #"{"aps":{"alert":"New"}}"#)

@@ -7,6 +7,7 @@ import Testing
 import Trust
 
 @testable import Service
+@testable import ServiceTesting
 
 /// Several nodes over one store, over real TLS: what one of them makes or changes the others know in time.
 @Suite("Several nodes", .timeLimit(.minutes(2)))

@@ -7,6 +7,8 @@ import Service
 import Testing
 import Trust
 
+@testable import ServiceTesting
+
 /// What an organisation brings in the place of what the service makes.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnCertificatesTests {

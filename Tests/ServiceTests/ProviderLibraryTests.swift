@@ -9,6 +9,7 @@ import Service
 import Testing
 
 @testable import APNSProvider
+@testable import ServiceTesting
 
 /// The provider library against the whole service.
 @Suite(.timeLimit(.minutes(2))) struct ProviderLibraryTests {
@@ -146,7 +147,7 @@ import Testing
                     try await client.send(notification, to: token)
                 }
                 #expect(error?.rejection?.reason == .invalidProviderToken)
-                #expect(error?.rejection?.advice == .mendCredentials)
+                #expect(error?.rejection?.advice == .fixCredentials)
                 try await client.replaceCredentials(
                     with: ProviderCredentials(certificate: certificate.chainPEM, key: certificate.keyPEM))
                 try await client.send(notification, to: token)

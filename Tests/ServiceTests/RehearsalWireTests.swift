@@ -7,6 +7,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import ServiceTesting
+
 /// Every fault of a rehearsal, as a provider sees it over real TLS and HTTP/2.
 @Suite("A rehearsal over the wire", .timeLimit(.minutes(2))) struct RehearsalWireTests {
     private static let id = "00000000-0000-4000-8000-000000000001"

@@ -4,6 +4,8 @@ import Management
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The report, over the wire: a client that misbehaves on purpose, and one that behaves.
 @Suite("The report over the wire", .timeLimit(.minutes(2))) struct ReportWireTests {
     private static func run(_ body: (TestService) async throws -> Void) async throws {

@@ -4,6 +4,8 @@ import NIOCore
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What providers hear when the service goes down.
 @Suite(.timeLimit(.minutes(2)))
 struct ShutdownTests {

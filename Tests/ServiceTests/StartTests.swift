@@ -5,6 +5,8 @@ import Management
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What a start may touch, and what it leaves alone.
 @Suite(.timeLimit(.minutes(2)))
 struct StartTests {

@@ -22,7 +22,7 @@ extension DeviceLink: CourierConnection.Owner {
         let (tls, credentials) = (tls.context, credentials)
         var bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(configuration.connectTimeout))
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
@@ -63,7 +63,7 @@ extension DeviceLink: CourierConnection.Owner {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = 100
         configuration.headerTableBytes = 0
-        configuration.rest = .after(.seconds(1))
+        configuration.idleMemory = .releasedAfter(.seconds(1))
         return configuration
     }()
 

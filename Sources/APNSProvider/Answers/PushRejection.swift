@@ -138,13 +138,13 @@ extension PushRejection {
     /// again within the deadline, renews the provider token and opens another connection.
     public enum Advice: Sendable, Hashable, CaseIterable {
         /// Correct the request. Sending it again unchanged gives the same answer.
-        case mendRequest
+        case fixRequest
         /// Stop sending to this device token until the app registers again.
         case forgetDeviceToken
         /// Make a new provider token, because this one is too old.
         case renewProviderToken
         /// Check the key, the certificate or the account.
-        case mendCredentials
+        case fixCredentials
         /// Send the notification again later.
         case retryLater
         /// Send the notification again on another connection, because this one ends.
@@ -153,10 +153,10 @@ extension PushRejection {
         init(_ advice: RejectionAdvice) {
             self =
                 switch advice {
-                case .mendRequest: .mendRequest
+                case .fixRequest: .fixRequest
                 case .forgetDeviceToken: .forgetDeviceToken
                 case .renewProviderToken: .renewProviderToken
-                case .mendCredentials: .mendCredentials
+                case .fixCredentials: .fixCredentials
                 case .retryLater: .retryLater
                 case .reconnect: .reconnect
                 }
@@ -166,10 +166,10 @@ extension PushRejection {
         init(status: Int) {
             self =
                 switch status {
-                case 403: .mendCredentials
+                case 403: .fixCredentials
                 case 410: .forgetDeviceToken
                 case 429, 500...599: .retryLater
-                default: .mendRequest
+                default: .fixRequest
                 }
         }
     }

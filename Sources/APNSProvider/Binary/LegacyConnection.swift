@@ -34,7 +34,7 @@ final class LegacyConnection: Sendable {
         let context = try environment.tls(credentials, protocols: [])
         do {
             return try await ClientBootstrap(group: group).connectTimeout(.seconds(10))
-                .channelOption(.socketOption(.tcp_nodelay), value: 1)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .connect(host: environment.host, port: environment.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let tls = try NIOSSLClientHandler(context: context, serverHostname: environment.tlsName)

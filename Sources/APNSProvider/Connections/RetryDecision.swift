@@ -57,7 +57,7 @@ enum RetryDecision: Hashable {
             case .renewProviderToken:
                 // After one new token, another one would not help.
                 self = allowance.renewals == 0 ? .withNewToken : .finish
-            case .mendRequest, .forgetDeviceToken, .mendCredentials:
+            case .fixRequest, .forgetDeviceToken, .fixCredentials:
                 self = .finish
             }
         }

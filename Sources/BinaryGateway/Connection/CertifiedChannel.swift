@@ -3,8 +3,8 @@ package import NIOCore
 import NIOSSL
 import Rates
 
-/// Stands between the channel of a provider with a certificate and what answers it, after TLS. Confined to the
-/// connection's event loop.
+/// The handler after TLS, between the channel of a provider with a certificate and the connection that answers it.
+/// Confined to the connection's event loop.
 package final class CertifiedChannel: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundIn = ByteBuffer
@@ -17,7 +17,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private let watch = EndWatch()
     private var second = NIODeadline.now()
-    /// Since when the service's side is closed.
+    /// The time when the service closed its side.
     private var finished: NIODeadline?
     private var isReadHeld = false
 
@@ -43,7 +43,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
     package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after the end is thrown away.
+        // Bytes that come after the end are discarded.
         if finished == nil { connection?.received(unwrapInboundIn(data)) }
     }
 
@@ -58,19 +58,20 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        // Widely used clients end TLS without saying so (RFC 8446, 6.1 asks for it); the formats tell what is whole.
+        // Widely used clients close without close_notify, although RFC 8446, 6.1, requires it. The formats show whether
+        // the data is complete.
         case NIOSSLError.uncleanShutdown: break
-        // The service had said all it had to say.
+        // The service had already sent everything.
         case _ where finished != nil: break
         default: accepted.report("A connection ended before its time", ConnectionFailure.cause(of: error))
         }
     }
 }
 
-// MARK: - What the connection may do
+// MARK: - For the connection
 
 extension CertifiedChannel {
-    /// Reads again, if somebody wanted to while the connection was paused.
+    /// Resumes reading. If a read was requested during the pause, it happens now.
     func readIfWanted() {
         guard isReadHeld, connection?.isPaused != true else { return }
         isReadHeld = false
@@ -78,9 +79,9 @@ extension CertifiedChannel {
     }
 
     /// The client exceeded a limit.
-    func struck(_ limit: Limit) { accepted.struck(limit) }
+    func limitExceeded(_ limit: Limit) { accepted.limitExceeded(limit) }
 
-    /// Writes; the future tells when the system has taken all of it.
+    /// Writes bytes. The future succeeds when the system has taken all of them.
     func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void> {
         guard let context else { return eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
         return context.writeAndFlush(wrapOutboundOut(bytes))
@@ -100,7 +101,7 @@ extension CertifiedChannel {
 }
 
 extension CertifiedChannel {
-    /// Closes at once and without a word, as a machine does that is gone. For rehearsals.
+    /// Closes at once without close_notify, as if the machine had failed. For rehearsals.
     func abort() { AbruptEnd.close(accepted.channel) }
 }
 
@@ -117,7 +118,7 @@ extension CertifiedChannel: ServedConnection {
         watch.tick()
         guard let connection else { return }
         if let finished, finished + lingerTimeout < now {
-            struck(.binaryLingerTimeout)
+            limitExceeded(.binaryLingerTimeout)
             return close()
         }
         connection.tick(now: now)
@@ -127,7 +128,7 @@ extension CertifiedChannel: ServedConnection {
 
     package func abandon() { connection?.abandon() }
 
-    /// Closes at once, without TLS's own words.
+    /// Closes at once, without close_notify.
     package func close() { watch.closeNow() }
 
     package func ended() -> EventLoopFuture<Void>? {

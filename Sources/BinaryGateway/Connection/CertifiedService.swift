@@ -2,7 +2,7 @@ package import Connections
 package import NIOCore
 package import Trust
 
-/// A service for providers with a certificate alone, on a port of the binary API.
+/// A service of the binary API, for providers with a certificate only.
 package protocol CertifiedService: ConnectionService where Peer == ProviderIdentity {
     /// Judges the certificate.
     var certificates: ProviderCertificates { get }
@@ -12,7 +12,7 @@ package protocol CertifiedService: ConnectionService where Peer == ProviderIdent
     /// Whether a new connection is closed at once.
     var refusesConnection: Bool { get }
 
-    /// Makes what answers a new connection.
+    /// Makes the connection that answers a new client.
     func makeConnection(from identity: ProviderIdentity, on channel: CertifiedChannel) -> any CertifiedConnection
 }
 
@@ -27,7 +27,7 @@ extension CertifiedService {
 
     package func open(_ accepted: AcceptedConnection, from peer: ProviderIdentity?) -> (any ServedConnection)? {
         guard let peer, !refusesConnection else { return nil }
-        // A channel that does not take this is gone.
+        // If the channel refuses this, it is already closed.
         return try? CertifiedChannel(accepted, lingerTimeout: limits.lingerTimeout) {
             makeConnection(from: peer, on: $0)
         }
@@ -39,15 +39,15 @@ package protocol CertifiedConnection: AnyObject {
     /// The handshake is done.
     func began()
     func received(_ bytes: ByteBuffer)
-    /// For now there is no more to read.
+    /// There is no more to read for now.
     func readCompleted()
-    /// Whether nothing is to be read for now.
+    /// Whether reading is paused.
     var isPaused: Bool { get }
     /// Called about once a second.
     func tick(now: NIODeadline)
-    /// The service goes down: what is open is finished, nothing new is taken.
+    /// The service shuts down. The connection finishes what is open and accepts nothing new.
     func drain()
-    /// The time for finishing is over: says what there is left to say, and ends.
+    /// The time for finishing is over. The connection sends its last bytes and ends.
     func abandon()
     /// The client's system has acknowledged everything that was written, though the client has not closed the connection.
     /// Only if it is watched.

@@ -6,15 +6,15 @@ import NIOCore
     import Musl
 #endif
 
-/// The handler next to the socket: learns whether a client has read everything before it closed.
+/// The handler next to the socket. It finds out whether a client has read everything before it closed.
 ///
-/// That TLS and the socket were closed in good order does not say so: a client may have closed before the last bytes
-/// reached it, or with bytes unread. Its system then sends a reset, sooner or later. So the service says that it is done
-/// in TLS alone, keeps the socket open until the client has closed its side, and then looks whether all bytes were
-/// acknowledged and no reset came.
+/// That TLS and the socket were closed in the right order does not prove it. A client may have closed before the last
+/// bytes arrived, or with unread bytes. Its system then sends a reset sooner or later. So the service ends TLS only,
+/// keeps the socket open until the client has closed its side, and then checks that all bytes were acknowledged and no
+/// reset came.
 ///
-/// Some clients keep the connection open. So it also looks now and then whether the client's system has acknowledged
-/// everything: no more can be known of such a client.
+/// Some clients keep the connection open. So the handler also checks about once a second whether the client's system
+/// has acknowledged everything. More cannot be known about such a client.
 final class EndWatch: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -32,7 +32,7 @@ final class EndWatch: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// From now on the socket stays open until the client has closed it, or ``closeNow()``.
+    /// Keeps the socket open from now on, until the client has closed it or ``closeNow()`` is called.
     func watch() { isWatching = true }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -47,7 +47,7 @@ final class EndWatch: ChannelDuplexHandler {
         judge(context)
     }
 
-    /// Looks whether the client's system has acknowledged everything by now. Called about once a second.
+    /// Checks whether the client's system has acknowledged everything. Called about once a second.
     func tick() {
         guard let context else { return }
         if hasEnded { return judge(context) }
@@ -56,7 +56,7 @@ final class EndWatch: ChannelDuplexHandler {
         acknowledged()
     }
 
-    /// Whether the system keeps nothing that was written: neither unsent nor unacknowledged.
+    /// Whether the system has no unsent and no unacknowledged bytes.
     private static func isEverythingAcknowledged(_ context: ChannelHandlerContext) -> Bool {
         #if os(Linux)
             let waiting = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -68,7 +68,7 @@ final class EndWatch: ChannelDuplexHandler {
             }
             return waiting == 0
         #else
-            // Elsewhere a client has to close.
+            // On other systems, only the client's close shows it.
             return false
         #endif
     }
@@ -100,7 +100,7 @@ final class EndWatch: ChannelDuplexHandler {
         #if os(Linux)
             options.getTCPInfo().map(\.tcpi_unacked)
         #else
-            // Elsewhere the reset has to have come by now.
+            // On other systems, the reset must have come by now.
             options.eventLoop.makeSucceededFuture(0)
         #endif
     }

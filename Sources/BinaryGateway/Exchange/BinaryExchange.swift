@@ -1,26 +1,26 @@
 import DequeModule
 
-/// What one connection has been told so far, and how it ends (Guide, 3.1.2).
+/// The state of one connection: its unanswered notifications, and how it ends (Guide, 3.1.2).
 ///
-/// Notifications are taken in their order and answered in any. The first faulty one ends the connection: what came
-/// before it is waited for and kept, what comes after it is discarded, and then an error packet names it. A shutdown
-/// ends it likewise, and the packet names the last that was accepted. A pure state machine: what happened goes in, what
-/// is to be done comes out.
+/// Notifications arrive in order and are answered in any order. The first faulty one ends the connection: the state
+/// machine waits for the answers to those before it, discards those after it, and then sends an error packet that names
+/// it. A shutdown ends the connection in the same way, and the packet names the last accepted notification. A pure
+/// state machine: events go in, actions come out.
 struct BinaryExchange: ~Copyable {
-    /// In the order of arrival, those without an answer and those that wait for an earlier one's.
+    /// In the order of arrival: notifications without an answer, and those that wait for the answer to an earlier one.
     private var open = Deque<Entry>()
-    /// The first one's of ``open``.
+    /// The ticket of the first of ``open``.
     private var firstTicket: UInt64 = 0
     private var ending: Ending?
     private var isOver = false
-    /// Of all before ``open``.
+    /// The identifier of the last notification before ``open``.
     private(set) var lastAccepted: UInt32?
-    /// Whether the provider uses a format to which something may be answered: it has sent such a notification last, or
-    /// nothing at all.
+    /// Whether the provider may get an error packet: its last notification had a format that allows one, or it has sent
+    /// none.
     private var isAnswered = true
     private let limit: Int
 
-    /// - Parameter limit: how many notifications may wait for their answers.
+    /// - Parameter limit: the largest number of unanswered notifications.
     init(limit: Int) { self.limit = limit }
 
     private struct Entry {
@@ -34,13 +34,13 @@ struct BinaryExchange: ~Copyable {
         case shutdown
     }
 
-    /// What is to be done.
+    /// What the connection has to do.
     enum Action: Hashable {
         /// Write the packet, if there is one, and end the connection in good order.
         case end(BinaryErrorPacket?)
     }
 
-    /// Whether notifications are still taken at all.
+    /// Whether notifications are still accepted.
     var isTaking: Bool { ending == nil }
 
     /// Whether another notification can be taken now.
@@ -49,19 +49,19 @@ struct BinaryExchange: ~Copyable {
     /// Whether nothing waits for an answer.
     var isIdle: Bool { open.isEmpty }
 
-    /// How many wait, themselves or for an earlier one's answer.
+    /// The number of notifications that wait for their own answer or for an earlier one's.
     var openCount: Int { open.count }
 
-    /// What the answer to the next notification will be known by.
+    /// The ticket of the next notification.
     var nextTicket: UInt64 { firstTicket &+ UInt64(open.count) }
 
-    /// A notification has come, and is handed over as ``nextTicket``.
+    /// Notes a notification, which is handed over with ``nextTicket``.
     mutating func take(_ command: BinaryCommand, _ identifier: UInt32?) {
         isAnswered = command.isAnswered
         open.append(Entry(identifier: identifier, command: command))
     }
 
-    /// What came is no notification, or cannot be taken.
+    /// The bytes are not a notification, or it cannot be accepted.
     mutating func faulted(_ fault: BinaryFault) -> Action? {
         guard isTaking else { return nil }
         ending = .fault(fault)
@@ -75,7 +75,7 @@ struct BinaryExchange: ~Copyable {
         return settle()
     }
 
-    /// A notification was refused: it is the faulty one, and whatever came after it counts for nothing.
+    /// A notification was refused: it is the faulty one, and all that came after it are discarded.
     mutating func rejected(_ ticket: UInt64, _ status: BinaryStatus) -> Action? {
         guard let index = index(of: ticket), !open[index].isAccepted else { return nil }
         let entry = open[index]
@@ -84,15 +84,15 @@ struct BinaryExchange: ~Copyable {
         return settle()
     }
 
-    /// Takes no more; ends once everything that was taken is answered.
+    /// Accepts no more. The connection ends when all open notifications are answered.
     mutating func shutDown() -> Action? {
         guard isTaking else { return nil }
         ending = .shutdown
         return settle()
     }
 
-    /// Ends now, whatever is still open: the provider will send again what came after the last that is known to be
-    /// accepted.
+    /// Ends now, with notifications still open. The provider will send again what came after the last one that is known
+    /// to be accepted.
     mutating func abandon() -> Action? {
         guard !isOver else { return nil }
         open.removeAll()

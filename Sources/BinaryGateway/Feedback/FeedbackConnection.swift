@@ -7,19 +7,19 @@ import Trust
 
 /// One provider's connection to the feedback service: sends the list, and closes.
 ///
-/// What was sent is taken off the list once the client has read it all and closed its side in turn, or once its system has
-/// acknowledged all of it: some clients keep the connection open. A connection that ends otherwise leaves the list as it
-/// was. Confined to the connection's event loop.
+/// The entries that were sent are removed from the list when the client has read all of them and closed its side, or
+/// when its system has acknowledged all of them, because some clients keep the connection open. If the connection ends
+/// in another way, the list does not change. Confined to the connection's event loop.
 final class FeedbackConnection: CertifiedConnection {
     private let service: FeedbackService
     private let identity: ProviderIdentity
     private let channel: CertifiedChannel
-    /// Nil where no app has the certificate's topic: then there is nothing to tell.
+    /// Nil if no app has the certificate's topic. The list is then empty.
     private let list: FeedbackList?
     private var sent: FeedbackMark?
     private var isFinished = false
     private var isGone = false
-    /// The list is being taken off, or has been.
+    /// Whether the removal from the list has begun.
     private var confirming: EventLoopFuture<Void>?
     private var second = NIODeadline.now()
     private var lastProgress = NIODeadline.now()
@@ -34,27 +34,27 @@ final class FeedbackConnection: CertifiedConnection {
         }
     }
 
-    /// Transmission begins at once: nothing is asked for (Guide, 3.1.3).
+    /// Transmission begins at once, without a request (Guide, 3.1.3).
     func began() {
         guard list != nil else { return finish() }
         sendPage(isFirst: true)
     }
 
-    /// Nothing that a client says means anything.
+    /// Bytes from a client have no meaning here.
     func received(_ bytes: ByteBuffer) {}
 
     func tick(now: NIODeadline) {
         second = now
         guard !isFinished else { return }
         if lastProgress + service.limits.feedbackTimeout < now {
-            channel.struck(.feedbackTimeout)
+            channel.limitExceeded(.feedbackTimeout)
             channel.close()
         }
         let certificates = service.certificates
         if !certificates.areGood(identity, certificates.accounts.current) { channel.close() }
     }
 
-    /// The list goes on; there is little of it, and all of it counts.
+    /// A shutdown does not interrupt the list, because it is short.
     func drain() {}
 
     func abandon() { channel.close() }
@@ -71,7 +71,7 @@ final class FeedbackConnection: CertifiedConnection {
         guard confirming == nil, isFinished, let list, let sent else { return }
         let (promise, feedback) = (channel.eventLoop.makePromise(of: Void.self), service.feedback)
         Task {
-            // What cannot be removed now is sent once more.
+            // Entries that cannot be removed now are sent once more.
             try? await feedback.confirm(list, through: sent)
             promise.succeed()
         }
@@ -96,7 +96,7 @@ extension FeedbackConnection {
         }
     }
 
-    /// - Parameter page: nil where the store could not tell.
+    /// - Parameter page: nil if the store failed.
     private func send(_ page: [TakenFeedback]?) {
         guard !isGone else { return }
         guard let page else { return channel.close() }

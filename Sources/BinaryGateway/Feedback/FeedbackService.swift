@@ -3,7 +3,7 @@ package import Delivery
 import NIOCore
 package import Trust
 
-/// The feedback service of one environment (Guide, 3.1.3): what stands behind its listener on port 2196.
+/// The feedback service of one environment (Guide, 3.1.3), which listens on port 2196.
 package final class FeedbackService: CertifiedService {
     package let certificates: ProviderCertificates
     let feedback: any Feedback

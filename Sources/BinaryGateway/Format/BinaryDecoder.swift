@@ -1,14 +1,14 @@
 import Notifications
 
-/// Reads notifications out of a stream of bytes that comes in pieces of any size.
+/// Reads notifications from a stream of bytes that comes in pieces of any size.
 ///
-/// A notification that lies whole in a piece is read where it lies. Of one that does not, the beginning is kept, never
-/// more than ``maximumFrameBytes`` and the header before them. After the first fault nothing more can be read: where
-/// the next notification would begin, nobody knows.
+/// If a notification lies completely in one piece, it is read without copying. Otherwise its beginning is kept, at most
+/// ``maximumFrameBytes`` and the header. After the first fault nothing more can be read, because it is unknown where
+/// the next notification would begin.
 struct BinaryDecoder {
-    /// In bytes: a frame with all known items, of which the payload is as long as an item can be. So a payload that is
-    /// too long is still read to its end, and the error packet can name its identifier; a longer frame cannot be one
-    /// that somebody means, and nothing of it is read.
+    /// In bytes: a frame with all known items, whose payload has the largest size of an item. So a payload that is too
+    /// long is still read to its end, and the error packet can name its identifier. No useful frame is longer, and
+    /// nothing of a longer one is read.
     static let maximumFrameBytes =
         (BinaryItems.headerBytes + DeviceToken.byteCount) + (BinaryItems.headerBytes + Int(UInt16.max))
         + 2 * (BinaryItems.headerBytes + 4) + (BinaryItems.headerBytes + 1)
@@ -16,14 +16,14 @@ struct BinaryDecoder {
     /// In bytes: the command and the length before a frame.
     static let frameHeaderBytes = 5
 
-    /// In bytes: how much room stays reserved between two notifications that come in pieces.
+    /// In bytes: the memory that stays reserved between two notifications that come in pieces.
     private static let keptCapacity = 4096
 
     private var partial: [UInt8] = []
-    /// In bytes: how long a device token may be besides the 32 of the format (Guide, Table A-3).
+    /// In bytes: the length of a device token that is accepted besides the format's 32 (Guide, Table A-3).
     private let tokenByteCount: Int
 
-    /// - Parameter tokenByteCount: how long the device tokens are that the service gives out.
+    /// - Parameter tokenByteCount: the length of the device tokens that the service issues.
     init(tokenByteCount: Int = DeviceToken.byteCount) { self.tokenByteCount = tokenByteCount }
 
     /// Whether a notification has begun and not ended.
@@ -62,16 +62,16 @@ struct BinaryDecoder {
     }
 }
 
-// MARK: - How long it is
+// MARK: - Length
 
 extension BinaryDecoder {
     private func isTokenLength(_ count: Int) -> Bool { count == DeviceToken.byteCount || count == tokenByteCount }
 }
 
 extension BinaryDecoder {
-    /// How long a notification is, as far as its beginning tells.
+    /// The length of a notification, as far as its beginning shows it.
     private struct Size {
-        /// At least; exactly, once it is known.
+        /// A minimum, or the exact length once it is known.
         var bytes: Int
         var isKnown: Bool
     }
@@ -93,8 +93,8 @@ extension BinaryDecoder {
         return Size(bytes: frameHeaderBytes + Int(length), isKnown: true)
     }
 
-    /// A length that cannot be is a fault as soon as it is read.
-    /// - Parameter start: where the length of the device token stands.
+    /// An invalid length is a fault as soon as it is read.
+    /// - Parameter start: the offset of the device token's length.
     private func sizeOfFields(
         _ bytes: Span<UInt8>,
         _ command: BinaryCommand,
@@ -118,10 +118,10 @@ extension BinaryDecoder {
     }
 }
 
-// MARK: - What it says
+// MARK: - Fields
 
 extension BinaryDecoder {
-    /// Where the fields of the older formats stand (Guide, Figures B-1 and B-2).
+    /// The offsets of the fields of the older formats (Guide, Figures B-1 and B-2).
     private enum OlderFormat {
         static let expiration = 5
         /// The length of the device token.
@@ -129,7 +129,7 @@ extension BinaryDecoder {
         static let legacyFields = 1
     }
 
-    /// Reads a whole notification, whose lengths were looked at.
+    /// Reads a whole notification, whose lengths were checked before.
     private func read(_ packet: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
         switch BinaryCommand(rawValue: packet[0]) {
         case .items:

@@ -1,7 +1,7 @@
 import Notifications
 
-/// The items of a frame, as far as they are known (Guide, Tables ). Items come in any order, and those with
-/// other numbers mean nothing.
+/// The known items of a frame (Guide, Tables ). Items come in any order, and items with other numbers are
+/// ignored.
 struct BinaryItems {
     /// In bytes: the number and the length before an item's data.
     static let headerBytes = 3
@@ -11,7 +11,7 @@ struct BinaryItems {
     private(set) var identifier: UInt32?
     private(set) var expiration: UInt32?
     private(set) var priority: UInt8?
-    /// Whether an item reaches past the frame, stands there twice, or has another length than its kind.
+    /// Whether an item is longer than the frame, appears twice, or has the wrong length for its kind.
     private(set) var isMalformed = false
 
     private enum Number {
@@ -22,7 +22,7 @@ struct BinaryItems {
         static let priority: UInt8 = 5
     }
 
-    /// Reads all of the frame, so that the identifier is known wherever it stands and whatever else is wrong.
+    /// Reads all of the frame, so that the identifier is known even if another item is wrong.
     init(_ frame: Span<UInt8>) {
         var position = 0
         while position < frame.count {
@@ -57,7 +57,7 @@ struct BinaryItems {
         isMalformed = isMalformed || !isGood
     }
 
-    /// - Returns: whether there is a value and none was kept before.
+    /// - Returns: Whether there is a value and it is the first one.
     private static func keep<Value>(_ value: Value?, in place: inout Value?) -> Bool {
         guard let value, place == nil else { return false }
         place = value

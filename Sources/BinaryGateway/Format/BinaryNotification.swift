@@ -2,7 +2,7 @@ import Notifications
 
 /// The three formats of a notification, by their first byte.
 enum BinaryCommand: UInt8, Sendable, Hashable, CaseIterable {
-    /// The legacy format (Guide, 3.2.1): nothing is ever answered to it.
+    /// The legacy format (Guide, 3.2.1). It never gets an answer.
     case legacy = 0
     /// The enhanced format (Guide, 3.2.2).
     case enhanced = 1
@@ -12,26 +12,26 @@ enum BinaryCommand: UInt8, Sendable, Hashable, CaseIterable {
     /// In bytes: 2 kilobytes for items (Guide, Table A-3), 256 bytes for the older formats (3.2.2).
     var maximumPayloadBytes: Int { self == .items ? 2048 : 256 }
 
-    /// Whether a fault is answered before the connection closes: with the legacy format it closes without a reason.
+    /// Whether the provider gets an error packet after a fault. With the legacy format the connection just closes.
     var isAnswered: Bool { self != .legacy }
 }
 
-/// A notification as it was read: whole, and its payload a JSON dictionary. Whom it reaches was not looked at.
+/// A complete notification whose payload is a JSON dictionary. Its device token has not been checked.
 struct BinaryNotification: Sendable, Hashable {
     var command: BinaryCommand
-    /// What the provider knows it by; nil where it did not say.
+    /// The provider's identifier for it; nil if it gave none.
     var identifier: UInt32?
     var expiration: Expiration
-    /// Nil where the provider did not say.
+    /// Nil if the provider gave none.
     var priority: Priority?
     var deviceToken: DeviceToken
     var payload: Payload
 }
 
-/// Why bytes are no notification, or a notification cannot be taken: the connection ends with it.
+/// The reason why bytes are not a notification, or why a notification cannot be accepted. It ends the connection.
 struct BinaryFault: Error, Sendable, Hashable {
     var status: BinaryStatus
     var identifier: UInt32?
-    /// Nil where the first byte is none.
+    /// Nil if the first byte is not a command.
     var command: BinaryCommand?
 }

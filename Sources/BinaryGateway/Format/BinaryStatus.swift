@@ -1,4 +1,4 @@
-/// The codes of an error packet (Guide, Table A-4). Which of them this service gives, docs/binary-api.md says.
+/// The codes of an error packet (Guide, Table A-4). docs/binary-api.md says which of them this service sends.
 package enum BinaryStatus: UInt8, Error, Sendable, Hashable, CaseIterable {
     case noErrors = 0
     case processingError = 1

@@ -101,7 +101,7 @@ struct Acceptances: ~Copyable {
         /// Record a step in the delivery log.
         case note(DeliveryStep, NotificationSubject)
         /// A limit refused a notification.
-        case struck(Limit)
+        case limitExceeded(Limit)
     }
 
     var isWaiting: Bool { !offered.isEmpty }
@@ -291,7 +291,7 @@ struct Acceptances: ~Copyable {
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
             let detail = "Too many notifications wait for the disk."
-            actions.append(.struck(.pendingStores))
+            actions.append(.limitExceeded(.pendingStores))
             return finish(acceptance, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
         }
         acceptance.state = .storing(isOut: isOut)

@@ -18,6 +18,16 @@ extension DeviceLine {
         var subject: NotificationSubject { NotificationSubject(notification, to: destination) }
     }
 
+    /// What waits here, by app.
+    var heldForPower: [AppID: HeldNotifications] {
+        var held: [AppID: HeldNotifications] = [:]
+        for waiting in deferred {
+            held[waiting.destination.app, default: HeldNotifications(count: 0)].count += 1
+            if let version = waiting.version { held[waiting.destination.app]?.stored = version }
+        }
+        return held
+    }
+
     var canDefer: Bool { deferred.count < deferredLimit && hasRoom }
 
     /// Handles an offer that is not a reason to wake the device.
@@ -30,7 +40,7 @@ extension DeviceLine {
             guard policy.tries(notification, isBurst: false) else { return .returned }
             return .taken(send(destination, notification, offer: nil, version: nil, now))
         }
-        guard canDefer else { return Offered(answer: .returned, struck: .deferred) }
+        guard canDefer else { return Offered(answer: .returned, limitExceeded: .deferred) }
         guard !isBehind else { return .returned }
         let waiting = Deferred(destination: destination, notification: notification, offer: id, version: nil)
         return Offered(answer: .held, then: append(waiting, wait, now))

@@ -7,7 +7,7 @@ extension DeviceLine {
     /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
-        guard hasRoom else { return Offered(answer: .returned, struck: .unacknowledged) }
+        guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
         // It may have expired on its way from another node.
         if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]
@@ -36,8 +36,8 @@ extension DeviceLine {
             let subject = NotificationSubject(offer.notification, to: offer.destination)
             return Offered(answer: .returned, then: .note(wait.step, subject))
         }
-        let sending = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
-        var offered = Offered.taken(sending, then: offer.notification.urgency == .immediate ? release() : nil)
+        let attempt = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
+        var offered = Offered.taken(attempt, then: offer.notification.urgency == .immediate ? release() : nil)
         if !first.isEmpty { offered.first = first }
         return offered
     }
@@ -105,8 +105,8 @@ extension DeviceLine {
                 wait =
                     wait ?? SendingPolicy.throttle(notification, to: next.offer.destination, now, &silents)
                 guard wait != nil else {
-                    let sending = send(next.offer.destination, notification, offer: id, version: version, now)
-                    actions.append(.send(sending))
+                    let attempt = send(next.offer.destination, notification, offer: id, version: version, now)
+                    actions.append(.send(attempt))
                     continue
                 }
             }

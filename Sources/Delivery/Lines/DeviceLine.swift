@@ -96,7 +96,7 @@ struct DeviceLine: ~Copyable {
     }
 
     enum Action: Equatable {
-        case send(Sending)
+        case send(DeliveryAttempt)
         /// Read the mailboxes and call ``DeviceLine/read(_:epoch:now:silents:)``.
         case readMailboxes(epoch: UInt64)
         case remove(MailboxReference)
@@ -116,21 +116,21 @@ struct DeviceLine: ~Copyable {
         var answer: OfferAnswer
         /// Deferred notifications that are sent before the offer. None of these actions returns an offer.
         var first: [Action] = []
-        var sending: Sending?
+        var attempt: DeliveryAttempt?
         var then: Action?
         /// The limit that refused the offer.
-        var struck: Limit?
+        var limitExceeded: Limit?
 
         static let returned = Offered(answer: .returned)
 
-        static func taken(_ sending: Sending, then: Action? = nil) -> Offered {
-            Offered(answer: .taken, sending: sending, then: then)
+        static func taken(_ attempt: DeliveryAttempt, then: Action? = nil) -> Offered {
+            Offered(answer: .taken, attempt: attempt, then: then)
         }
     }
 
     typealias Silents = SendingPolicy.Silents
 
-    /// The number of sendings that the numbering allows for each millisecond. Numbers begin with the time of the
+    /// The number of attempts that the numbering allows for each millisecond. Numbers begin with the time of the
     /// connection, so they grow from one connection to the next, on any node. For the next two centuries they stay
     /// below 2^53, which every JSON parser can hold.
     static let numbersPerMillisecond: UInt64 = 1024
@@ -153,9 +153,9 @@ struct DeviceLine: ~Copyable {
     /// The first action of a new line.
     var firstAction: Action { .readMailboxes(epoch: epoch) }
 
-    /// The number of the newest sending.
+    /// The number of the newest attempt.
     var newestNumber: UInt64 { lastNumber }
-    /// The number of unacknowledged sendings.
+    /// The number of unacknowledged attempts.
     var underWayCount: Int { underWay.count }
 
     var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
@@ -180,21 +180,21 @@ extension DeviceLine {
     mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
-            if let sending = underWay.remove(number) { actions.append(.acknowledged(sending)) }
+            if let attempt = underWay.remove(number) { actions.append(.acknowledged(attempt)) }
         }
         if let reading = readForRoom() { actions.append(reading) }
         return actions
     }
 
-    /// Gives up these sendings. Mailbox contents stay, and the store removes them.
+    /// Gives up these attempts. Mailbox contents stay, and the store removes them.
     mutating func givenUp(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
-            guard let sending = underWay.remove(number) else { continue }
-            if let offer = sending.offer {
-                actions.append(.returned(offer, sending.destination))
-            } else if sending.version == nil {
-                actions.append(.note(.discarded(.unregistered), sending.subject))
+            guard let attempt = underWay.remove(number) else { continue }
+            if let offer = attempt.offer {
+                actions.append(.returned(offer, attempt.destination))
+            } else if attempt.version == nil {
+                actions.append(.note(.discarded(.unregistered), attempt.subject))
             }
         }
         if let reading = readForRoom() { actions.append(reading) }
@@ -247,11 +247,11 @@ extension DeviceLine {
     /// contents stay, and a notification with a single attempt is given up.
     mutating func end() -> [Action] {
         var actions: [Action] = []
-        underWay.forEach { sending in
-            if let offer = sending.offer {
-                actions.append(.returned(offer, sending.destination))
-            } else if sending.version == nil {
-                actions.append(.note(.discarded(.oneAttempt), sending.subject))
+        underWay.forEach { attempt in
+            if let offer = attempt.offer {
+                actions.append(.returned(offer, attempt.destination))
+            } else if attempt.version == nil {
+                actions.append(.note(.discarded(.oneAttempt), attempt.subject))
             }
         }
         // A notification that came from a mailbox is still there.
@@ -280,15 +280,15 @@ extension DeviceLine {
         offer: OfferID?,
         version: MailboxVersion?,
         _ now: Moment,
-    ) -> Sending {
+    ) -> DeliveryAttempt {
         lastNumber &+= 1
-        let sending = UnderWay(
+        let attempt = UnderWay(
             destination: destination, offer: offer, id: notification.id, topic: notification.topic, sent: now.uptime,
             version: version)
-        underWay.append(sending, number: lastNumber)
+        underWay.append(attempt, number: lastNumber)
         if let version { versions[destination.app] = version }
         let isDuplicate = recent.note(notification.id, of: destination.app)
-        return Sending(
+        return DeliveryAttempt(
             number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }
 }

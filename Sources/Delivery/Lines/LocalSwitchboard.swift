@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 package import Rates
 import Synchronization
 
@@ -7,7 +7,7 @@ package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let log: any DeliveryLog
     private let limits: DeliveryLimits
-    private let struck: @Sendable (Limit) -> Void
+    private let limitExceeded: @Sendable (Limit) -> Void
     private let clock: @Sendable () -> Moment
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
@@ -16,19 +16,19 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Creates a switchboard.
     /// - Parameters:
-    ///   - struck: is called for a device that has more under way than allowed, on any thread.
+    ///   - limitExceeded: is called if a device has too many unacknowledged or deferred notifications, on any thread.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
-        struck: @escaping @Sendable (Limit) -> Void = { _ in },
+        limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
         self.log = log
         self.limits = limits
-        self.struck = struck
+        self.limitExceeded = limitExceeded
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -49,6 +49,27 @@ package final class LocalSwitchboard: Switchboard {
         shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.attached.count } }
     }
 
+    package func connected(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) -> [ConnectedDevice] {
+        var found: [DeviceKey] = []
+        for shard in shards {
+            shard.lines.withLock { lines in
+                for key in lines.attached.keys where key.environment == environment {
+                    if device.map({ $0 < key.device }) ?? true { found.append(key) }
+                }
+            }
+        }
+        var connected: [ConnectedDevice] = []
+        for key in found.sorted(by: { $0.device < $1.device }) where connected.count < limit {
+            // It may have gone meanwhile.
+            if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+        }
+        return connected
+    }
+
     package func report(to receiver: any OfferOutcomes) {
         outcomes.withLock { $0.receiver = receiver }
     }
@@ -59,11 +80,11 @@ package final class LocalSwitchboard: Switchboard {
             guard let attached = lines.attached[device] else { return (.returned, false) }
             let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
             // Send under the lock, so that the notifications of two senders keep the order of their numbers.
-            for case .send(let sending) in offered.first { send(sending, on: attached, now) }
-            if let sending = offered.sending { send(sending, on: attached, now) }
+            for case .send(let attempt) in offered.first { send(attempt, on: attached, now) }
+            if let attempt = offered.attempt { send(attempt, on: attached, now) }
             return (offered, lines.schedule(attached, of: device))
         }
-        if let limit = offered.struck { struck(limit) }
+        if let limit = offered.limitExceeded { limitExceeded(limit) }
         if isFirstDue { wake.yield() }
         if !offered.first.isEmpty { perform(offered.first, for: device, now) }
         switch offered.then {
@@ -83,15 +104,15 @@ package final class LocalSwitchboard: Switchboard {
         advance(device) { $0.stored(entry, offer: offer, now: $2, silents: &$1) }
     }
 
-    package func acknowledge(_ sendings: [UInt64], by device: DeviceKey) {
+    package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) {
         let now = clock()
-        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(sendings, by: device) }
+        let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(attempts, by: device) }
         if isFirstDue { wake.yield() }
         perform(actions, for: device, now)
     }
 
-    package func giveUp(_ sendings: [UInt64], to device: DeviceKey) {
-        advance(device) { line, _, _ in line.givenUp(sendings) }
+    package func giveUp(_ attempts: [UInt64], to device: DeviceKey) {
+        advance(device) { line, _, _ in line.givenUp(attempts) }
     }
 
     package func changePower(of device: DeviceKey, to power: DevicePower) {
@@ -103,7 +124,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     /// Attaches a stream.
-    /// - Parameter previous: the stream's sendings get numbers above this one. It is greater than all that another
+    /// - Parameter previous: the stream's attempts get numbers above this one. It is greater than all that another
     ///   node, whose clock may be ahead, has given the device.
     package func attach(
         _ stream: any NotificationStream,
@@ -190,18 +211,18 @@ package final class LocalSwitchboard: Switchboard {
         let (actions, isFirstDue) = shard(device).lines.withLock { lines -> ([DeviceLine.Action], Bool) in
             guard let attached = lines.attached[device] else { return ([], false) }
             let actions = event(&attached.line, &lines.silents, now)
-            for case .send(let sending) in actions { send(sending, on: attached, now) }
+            for case .send(let attempt) in actions { send(attempt, on: attached, now) }
             return (actions, lines.schedule(attached, of: device))
         }
         if isFirstDue { wake.yield() }
         perform(actions, for: device, now)
     }
 
-    private func send(_ sending: Sending, on attached: AttachedLine, _ now: Moment) {
-        let subject = NotificationSubject(sending.notification, to: sending.destination)
+    private func send(_ attempt: DeliveryAttempt, on attached: AttachedLine, _ now: Moment) {
+        let subject = NotificationSubject(attempt.notification, to: attempt.destination)
         log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
-        if sending.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
-        attached.stream.send(sending)
+        if attempt.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
+        attached.stream.send(attempt)
     }
 
     /// Ends a device's stream if its line meets the condition.
@@ -215,7 +236,7 @@ package final class LocalSwitchboard: Switchboard {
         perform(ended, for: device, now)
     }
 
-    /// Performs the actions that remain after the lock was released. Sendings have already been sent.
+    /// Performs the actions that remain after the lock was released. Attempts have already been sent.
     private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
@@ -226,11 +247,11 @@ package final class LocalSwitchboard: Switchboard {
             case .send: break
             case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
             case .remove(let reference): removals.append(reference)
-            case .acknowledged(let sending):
-                let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: sending.sent))
-                log.record(DeliveryEvent(time: now.time, step: step, subject: sending.subject))
-                if let offer = sending.offer { receiver?.acknowledged(offer, of: sending.destination) }
-                if let reference = sending.reference { removals.append(reference) }
+            case .acknowledged(let attempt):
+                let step = DeliveryStep.acknowledged(after: now.uptime.microseconds(since: attempt.sent))
+                log.record(DeliveryEvent(time: now.time, step: step, subject: attempt.subject))
+                if let offer = attempt.offer { receiver?.acknowledged(offer, of: attempt.destination) }
+                if let reference = attempt.reference { removals.append(reference) }
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
             case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
@@ -273,11 +294,11 @@ private struct Lines {
     /// A time that is not later than the first of them.
     private(set) var firstDue: Uptime?
     /// The highest number of any line that has ended. Each line begins above it, even in the same millisecond or
-    /// after the clock was set back, so that a late acknowledgement never means a sending of the device's next
+    /// after the clock was set back, so that a late acknowledgement never means an attempt of the device's next
     /// stream.
     private var newestNumber: UInt64 = 0
-    /// The unacknowledged sendings of each device's last stream.
-    private var ended: [DeviceKey: EndedSendings] = [:]
+    /// The unacknowledged attempts of each device's last stream.
+    private var ended: [DeviceKey: EndedAttempts] = [:]
     private let limits: DeliveryLimits
 
     /// The number of kept entries at which outdated ones are removed.
@@ -286,6 +307,14 @@ private struct Lines {
     init(limits: DeliveryLimits) {
         self.limits = limits
         silents = RateTable(limits.silentsPerApp)
+    }
+
+    /// - Returns: nil if the device is not connected.
+    func connected(_ device: DeviceKey) -> ConnectedDevice? {
+        attached[device].map { attached in
+            ConnectedDevice(
+                key: device, since: attached.since, power: attached.line.policy.power, held: attached.line.heldForPower)
+        }
     }
 
     /// - Returns: The first action of the new line.
@@ -298,7 +327,7 @@ private struct Lines {
     ) -> DeviceLine.Action {
         let line = DeviceLine(
             now: now.time, after: max(newestNumber, previous), limits: limits, power: power)
-        let new = AttachedLine(stream: stream, line: line)
+        let new = AttachedLine(stream: stream, line: line, since: now.time)
         attached[device] = new
         return new.line.firstAction
     }
@@ -309,7 +338,7 @@ private struct Lines {
         due[device] = nil
         newestNumber = max(newestNumber, gone.line.newestNumber)
         if ended.count >= Self.sweepAt { ended = ended.filter { $0.value.expires > now.uptime } }
-        ended[device] = gone.line.underWayCount > 0 ? EndedSendings(gone.line.underWay, now: now.uptime) : nil
+        ended[device] = gone.line.underWayCount > 0 ? EndedAttempts(gone.line.underWay, now: now.uptime) : nil
         return gone.line.end()
     }
 
@@ -351,7 +380,7 @@ private struct Lines {
             actions = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)
         }
-        // Sendings of the device's last stream. Few devices have one that ended recently.
+        // Attempts of the device's last stream. Few devices have one that ended recently.
         if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
         return (actions, isFirstDue)
     }
@@ -361,11 +390,13 @@ private struct Lines {
 private final class AttachedLine {
     let stream: any NotificationStream
     var line: DeviceLine
+    let since: Timestamp
     /// The time at which the line has something to do, as recorded last.
     var deadline: Uptime?
 
-    init(stream: any NotificationStream, line: consuming DeviceLine) {
+    init(stream: any NotificationStream, line: consuming DeviceLine, since: Timestamp) {
         self.stream = stream
         self.line = line
+        self.since = since
     }
 }

@@ -3,7 +3,7 @@ import Notifications
 /// The identifiers of the notifications that were sent last on a stream. A provider may give one to several requests; they
 /// count as one notification then (Guide, Table 8-2), of which the device shows what came first.
 struct RecentIdentifiers {
-    /// A provider that sends a request again does so soon. More would cost each sending time, and each device memory.
+    /// A provider that sends a request again does so soon. More would cost each attempt time, and each device memory.
     static let capacity = 16
 
     private struct Entry: Equatable {

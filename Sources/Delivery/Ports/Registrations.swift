@@ -57,6 +57,18 @@ package protocol Registrations: KnownRegistrations {
 
     /// Returns the registrations of the device's apps, including ended ones.
     func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration]
+
+    /// Returns the devices that have a registration, also an ended one, in the order of their IDs as unsigned numbers,
+    /// each with all of its apps and what is in their mailboxes. Devices that change meanwhile may be on a page or not.
+    /// - Parameters:
+    ///   - device: the page begins after this ID, whether there is such a device or not; nil for the first page.
+    ///   - limit: the largest number of devices.
+    /// - Returns: At most `limit` devices; less if there are no more.
+    func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice]
 }
 
 /// An answer of ``KnownRegistrations/known(_:)``.

@@ -14,7 +14,7 @@ package import Notifications
 /// - When a node loses another one, it reads the mailboxes of its devices again.
 /// - When a node cannot renew its hold on its devices, it ends their streams before other nodes may assume that it
 ///   has none.
-/// - A stream's sendings have greater numbers than all earlier ones to the device, at any node.
+/// - A stream's attempts have greater numbers than all earlier ones to the device, at any node.
 package protocol Switchboard: Sendable {
     /// Offers a notification to the node that holds the device's connection.
     /// - Returns: `taken` or `held` if a node holds or may hold the device; the outcome is then reported to
@@ -33,16 +33,27 @@ package protocol Switchboard: Sendable {
     func detach(_ stream: any NotificationStream, of device: DeviceKey)
 
     /// Handles the device's acknowledgements.
-    func acknowledge(_ sendings: [UInt64], by device: DeviceKey)
+    func acknowledge(_ attempts: [UInt64], by device: DeviceKey)
 
-    /// Gives up sendings whose app was deleted. They are no longer under way, and their offers are returned.
-    func giveUp(_ sendings: [UInt64], to device: DeviceKey)
+    /// Gives up attempts whose app was deleted. They are no longer under way, and their offers are returned.
+    func giveUp(_ attempts: [UInt64], to device: DeviceKey)
 
     /// Records the device's power state, which decides when notifications that are not urgent are sent.
     func changePower(of device: DeviceKey, to power: DevicePower)
 
     /// Ends the device's stream, if it has one.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)
+
+    /// Returns the connected devices in the order of their IDs as unsigned numbers, wherever they are connected.
+    /// - Parameters:
+    ///   - device: the page begins after this ID; nil for the first page.
+    ///   - limit: the largest number of devices.
+    /// - Returns: At most `limit` devices; less if there are no more.
+    func connected(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ConnectedDevice]
 
     /// Sets the receiver of the offers' outcomes, which is kept weakly.
     func report(to outcomes: any OfferOutcomes)
@@ -80,7 +91,7 @@ package protocol OfferOutcomes: AnyObject, Sendable {
 }
 
 /// One notification on one stream.
-package struct Sending: Sendable, Hashable {
+package struct DeliveryAttempt: Sendable, Hashable {
     /// The number that the device acknowledges, unique for the device.
     package var number: UInt64
     package var destination: Destination
@@ -111,7 +122,7 @@ package enum StreamEnd: Sendable, Hashable {
 /// A device's open connection at a courier.
 package protocol NotificationStream: AnyObject, Sendable {
     /// Sends a notification after all earlier ones. Called on any thread and never waits.
-    func send(_ sending: Sending)
+    func send(_ attempt: DeliveryAttempt)
     /// Ends the stream after everything was sent. Called on any thread and never waits.
     func end(_ reason: StreamEnd)
 }

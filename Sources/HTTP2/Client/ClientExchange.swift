@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One request under way, and who waits for its response.
+/// One open request, and the caller that waits for its response.
 struct ClientExchange {
     let promise: EventLoopPromise<HTTP2Response>
     var deadline: Scheduled<Void>?
@@ -9,7 +9,7 @@ struct ClientExchange {
     var isEnded = false
     var failure: HTTP2ClientError?
 
-    /// Fails whoever waits.
+    /// Fails the waiting caller.
     func fail(_ error: HTTP2ClientError) {
         deadline?.cancel()
         promise.fail(error)

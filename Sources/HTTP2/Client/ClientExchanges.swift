@@ -39,7 +39,7 @@ final class ClientExchanges: HTTP2Application {
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         guard let index = exchanges.index(of: stream) else { return }
-        // All else that the client needs to know is in the body.
+        // The client needs nothing else: the rest is in the body.
         guard name.withUnsafeBufferPointer({ $0.elementsEqual(":status".utf8) }) else { return }
         exchanges[index].status = Int(value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }) ?? 0
     }

@@ -3,8 +3,8 @@ package import NIOCore
 import NIOPosix
 package import NIOSSL
 
-/// One HTTP/2 connection for a client that makes a few requests: a command, or a service that looks whether
-/// another one answers.
+/// One HTTP/2 connection for a client that makes a few requests: a command, or a service that checks whether another
+/// one answers.
 package final class HTTP2Client: Sendable {
     private let channel: any Channel
     private let exchanges: NIOLoopBound<ClientExchanges>
@@ -13,16 +13,16 @@ package final class HTTP2Client: Sendable {
 
     /// Where the server is.
     package enum Address: Sendable {
-        /// Each address of the host is tried, the next one where one does not answer. The server name is what the TLS
-        /// handshake asks for; the host's by default.
+        /// The host's addresses are tried one after the other. The server name is for the TLS handshake; the host's by
+        /// default.
         case tcp(host: String, port: Int, tls: NIOSSLContext, serverName: String? = nil)
         case unix(path: String)
     }
 
-    /// In bytes: what the body of a response may have.
+    /// In bytes: the largest body of a response.
     package static let maximumResponseBytes = 1 << 20
 
-    /// Connects. The TLS handshake goes on meanwhile: the first request tells how it ended.
+    /// Connects. It does not wait for the TLS handshake: if that fails, the first request fails.
     package static func connect(
         to address: Address,
         timeout: TimeAmount = .seconds(10),
@@ -30,14 +30,14 @@ package final class HTTP2Client: Sendable {
     ) async throws(HTTP2ClientError) -> HTTP2Client {
         let bootstrap = ClientBootstrap(group: group).connectTimeout(timeout)
             .channelOption(.socketOption(.so_keepalive), value: 1)
-            // Everything is in place before the first byte can come: the server speaks at once.
+            // All handlers are added before the first byte can come, because the server sends at once.
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try Self.install(on: channel, to: address) }
             }
         do {
             switch address {
             case .tcp(let host, let port, _, _):
-                let channel = try await bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1)
+                let channel = try await bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .connect(host: host, port: port).get()
                 let shown = host.contains(":") ? "[\(host)]" : host
                 return try await HTTP2Client(channel: channel, authority: "\(shown):\(port)", isSecure: true)

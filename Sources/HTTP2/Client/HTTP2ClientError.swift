@@ -1,14 +1,14 @@
-/// Why a request got no response.
+/// The reason why a request got no response.
 package struct HTTP2ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// There is no connection: nobody listens there, or the TLS handshake failed.
+        /// There is no connection: no server listens there, or the TLS handshake failed.
         case cannotConnect
         /// The connection ended before the response did.
         case connectionEnded
-        /// The server gave up this one request.
+        /// The server ended this one request.
         case streamReset
         case timedOut
-        /// The response is longer than the caller wants to keep.
+        /// The response is longer than the caller allows.
         case responseTooLarge
     }
 

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A request, as a client that is in no hurry writes it.
+/// A request in a simple form, for a client that makes a few of them.
 package struct HTTP2Request: Sendable {
     package var method: String
     package var path: String

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A response, as a client that is in no hurry reads it.
+/// A response in a simple form, for a client that makes a few requests.
 package struct HTTP2Response: Sendable {
     package var status: Int
     package var body: ByteBuffer

@@ -12,7 +12,7 @@ package protocol HTTP2Service: ConnectionService {
     /// Whether a new connection is closed at once.
     var refusesConnection: Bool { get }
 
-    /// Makes what answers a new connection.
+    /// Makes the connection that answers a new client.
     /// - Parameter peer: nil if the client presented no certificate.
     func makeConnection(from peer: Peer?, on channel: any Channel) -> any HTTP2Connection
 }
@@ -20,8 +20,8 @@ package protocol HTTP2Service: ConnectionService {
 extension HTTP2Service {
     package var refusesConnection: Bool { false }
 
-    /// A client that speaks other protocols only would not understand what comes (RFC 7301, 3.2). One that names none may
-    /// know what is spoken here.
+    /// A client that offers only other protocols would not understand HTTP/2 (RFC 7301, 3.2). A client that offers none
+    /// may still speak it.
     package static func refusal(of hello: ClientHello) -> String? {
         hello.protocols.isEmpty || hello.offersHTTP2 ? nil : "It offers no HTTP/2 (ALPN h2)."
     }
@@ -34,22 +34,23 @@ extension HTTP2Service {
     }
 }
 
-/// One connection's side of a service: an application of its session that time passes for.
+/// One connection of a service: an application of its session that is called once a second.
 package protocol HTTP2Connection: HTTP2Application {
-    /// Called about once a second, for what must not take too long. On the connection's event loop.
+    /// Called about once a second, to check time limits. On the connection's event loop.
     func tick(now: NIODeadline)
 
-    /// The peer did what no honest one does: its further connects count double for a while.
+    /// Whether the peer behaved as no honest peer does. Its further connects then count double for a while.
     var isSuspect: Bool { get }
 
-    /// Whether the client has shown who it is, other than by a certificate.
+    /// Whether the client has authenticated in another way than by a certificate.
     var hasShownTrust: Bool { get }
 
-    /// The service goes down: what is open is finished, nothing new is taken. On the connection's event loop.
+    /// The service shuts down. The connection finishes what is open and accepts nothing new. On the connection's event
+    /// loop.
     func drain()
 
-    /// The time for finishing is over, and the connection is closed once what this writes has gone out. On the
-    /// connection's event loop.
+    /// The time for finishing is over. The connection is closed after the bytes that this method writes have been sent.
+    /// On the connection's event loop.
     func abandon()
 }
 
@@ -85,7 +86,7 @@ private final class ServedSession: ServedConnection {
 
     func tick(now: NIODeadline) {
         connection?.tick(now: now)
-        session.restIfSilent()
+        session.releaseMemoryIfIdle()
     }
 
     func drain() {
@@ -103,12 +104,13 @@ private final class ServedSession: ServedConnection {
         if connection?.isSuspect == true { accepted.suspect() }
         if case .flood = end {
             accepted.suspect()
-            accepted.struck(.flood)
+            accepted.limitExceeded(.flood)
         }
         connection = nil
         switch end {
         case .closed, .drained, .peerClosed: break
-        // Widely used clients end TLS without saying so (RFC 8446, 6.1 asks for it); HTTP/2 frames tell what is whole.
+        // Widely used clients close without close_notify, although RFC 8446, 6.1, requires it. HTTP/2 frames show
+        // whether the data is complete.
         case .channelError(NIOSSLError.uncleanShutdown): break
         case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
             accepted.report("A connection ended before its time", "\(end)")

@@ -1,12 +1,12 @@
 package import NIOCore
 
-/// What is to be done about a request that has taken longer than it may. A connection looks at its requests once a second.
+/// How to handle a request that takes longer than its limit. A connection checks its requests once a second.
 package enum OverdueRequest: Sendable, Hashable {
-    /// It did not end, and has no answer.
+    /// The request did not end and has no answer.
     case unanswered
-    /// It has had its answer, and the peer does not take it or goes on sending after it: its stream is reset.
+    /// The request has its answer, and the peer does not read it or still sends. Its stream is reset.
     case answered
-    /// It has been so for as long again: not even the reset could be sent, since the peer does not read. The connection
+    /// The same time has passed again, and the reset could not be sent because the peer does not read. The connection
     /// is closed.
     case stuck
 

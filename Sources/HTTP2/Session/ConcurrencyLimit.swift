@@ -1,12 +1,12 @@
-/// How many streams a client may have open, as far as it can know (RFC 9113, 5.1.2 and 6.5.3).
+/// The number of streams that a client may have open, as far as the client can know it (RFC 9113, 5.1.2 and 6.5.3).
 ///
-/// libnghttp2 is given the full number in every SETTINGS, because it resets streams over an announced number before the
-/// client can know of it, and ends the connection for one after that. The smaller number is written into the frame on
-/// its way out, and enforced here: a stream is over the limit only if it is over every number that the client may
-/// still hold for valid.
+/// libnghttp2 gets the full number in every SETTINGS. With a smaller one it would reset streams before the client can
+/// know the number, and end the connection for one after that. The smaller number is written into the frame when it is
+/// sent, and enforced here: a stream exceeds the limit only if it exceeds every number that the client may still
+/// believe to be valid.
 struct ConcurrencyLimit: Sendable {
-    /// SETTINGS on the way at once. A change of mind beyond that waits for an acknowledgement, so that an application
-    /// that changes its mind all the time cannot fill the connection.
+    /// The largest number of unacknowledged SETTINGS. Another change waits for an acknowledgement, so that an
+    /// application that changes the number all the time cannot fill the connection.
     static let maxUnacknowledged = 4
 
     /// The number that libnghttp2 enforces and that holds before the first acknowledgement.
@@ -17,11 +17,12 @@ struct ConcurrencyLimit: Sendable {
     private var sent: [Int] = []
     /// The number last acknowledged.
     private var acknowledged: Int
-    /// An announcement that waits for room.
+    /// An announcement that waits because too many are unacknowledged.
     private var waiting: Int?
     /// The number last announced, or about to be.
     private(set) var announced: Int
-    /// What the client may hold for valid: the greatest of all the above that it has seen or may yet acknowledge.
+    /// The number that the client may believe to be valid: the greatest of all above that it has seen or may still
+    /// acknowledge.
     private(set) var current: Int
 
     init(full: Int) {
@@ -31,7 +32,7 @@ struct ConcurrencyLimit: Sendable {
         current = self.full
     }
 
-    /// Takes a new number, and says whether SETTINGS are to be submitted for it now.
+    /// Sets a new number. Returns whether SETTINGS have to be submitted for it now.
     mutating func announce(_ number: Int) -> Bool {
         announced = min(max(0, number), full)
         guard submitted.count + sent.count < Self.maxUnacknowledged else {
@@ -43,7 +44,7 @@ struct ConcurrencyLimit: Sendable {
         return true
     }
 
-    /// SETTINGS are being written out: the number to put into them.
+    /// Called when SETTINGS are written. Returns the number for them.
     mutating func settingsSent() -> Int {
         guard !submitted.isEmpty else { return announced }
         let number = submitted.removeFirst()
@@ -52,8 +53,8 @@ struct ConcurrencyLimit: Sendable {
         return number
     }
 
-    /// The client acknowledged its oldest unacknowledged SETTINGS. Says whether another announcement, which had to
-    /// wait, is to be submitted now.
+    /// The client acknowledged its oldest unacknowledged SETTINGS. Returns whether an announcement that had to wait has
+    /// to be submitted now.
     mutating func settingsAcknowledged() -> Bool {
         guard !sent.isEmpty else { return false }
         acknowledged = sent.removeFirst()
@@ -65,7 +66,7 @@ struct ConcurrencyLimit: Sendable {
         return announce(number)
     }
 
-    /// Whether an announcement was not acknowledged yet.
+    /// Whether an announcement is unacknowledged.
     var isUnacknowledged: Bool { !submitted.isEmpty || !sent.isEmpty }
 
     /// Whether one more stream may be opened.

@@ -1,16 +1,17 @@
 package import NIOCore
 package import Rates
 
-/// Counts what is cheap for a peer to send and dear for us to handle, and says when it is too much.
+/// Counts frames that are cheap for a peer to send and expensive for us to handle, and detects when there are too many.
 ///
-/// libnghttp2 1.52 by itself bounds CONTINUATION frames, entries of SETTINGS and acknowledgements that wait to be
-/// sent, and the server's side of RST_STREAM. It leaves to its caller the frames that are handled at once and lead
-/// nowhere, and streams that the peer makes *us* reset. A peer that opens streams or reads data does honest work
-/// and earns room for the frames that come along with it.
+/// libnghttp2 1.52 itself limits CONTINUATION frames, entries of SETTINGS, unsent acknowledgements, and the server's
+/// side of RST_STREAM. It leaves to its caller the frames that are handled at once and have no result, and streams that
+/// the peer makes *us* reset. A peer that opens streams or reads data does useful work, so it may send the frames that
+/// belong to it.
 package struct FloodGuard: Sendable {
-    /// What is counted.
+    /// The kinds of frames that are counted.
     package enum Kind: String, Sendable, CaseIterable {
-        /// Streams reset by the peer (rapid reset, CVE-2023-44487), or by us for its faults (CVE-2025-8671).
+        /// Streams that the peer reset (rapid reset, CVE-2023-44487), or that we reset because of its faults
+        /// (CVE-2025-8671).
         case resets = "RST_STREAM"
         /// SETTINGS: each one is applied and acknowledged (CVE-2019-9515).
         case settings = "SETTINGS"
@@ -19,8 +20,8 @@ package struct FloodGuard: Sendable {
         /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, header blocks of closed streams
         /// (CVE-2019-9513, CVE-2019-9518), and DATA of a request that has had its answer.
         case idleFrames = "idle frames"
-        /// Frames that the library passes over without telling: DATA of streams that are closed, and frames of unknown
-        /// types. They cost little, so their bytes are counted and not they.
+        /// Frames that libnghttp2 ignores without a callback: DATA of closed streams, and frames of unknown types. They
+        /// cost little. Limits the total bytes, not the number of frames.
         case ignoredBytes = "bytes of no stream"
         /// One header list many times over its limit; not a rate.
         case headers = "header bytes"
@@ -32,8 +33,8 @@ package struct FloodGuard: Sendable {
 
     /// The rates, per connection.
     package struct Limits: Sendable, Hashable {
-        /// A provider that gives up on everything in flight resets 1,000 streams at once; 33 a second is what the
-        /// library itself allows after that.
+        /// A provider that cancels all open requests resets 1,000 streams at once. After that, 33 a second are what the
+        /// library itself allows.
         package var resets = Rate(burst: 1_000, perSecond: 33)
         /// A peer changes its settings at the start and now and then after.
         package var settings = Rate(burst: 50, perSecond: 1)
@@ -48,10 +49,10 @@ package struct FloodGuard: Sendable {
         package init() {}
     }
 
-    /// How many idle frames a stream makes room for: its own HEADERS, CONTINUATION and windows, both ways.
+    /// The number of idle frames that a stream allows: its own HEADERS, CONTINUATION and windows, in both directions.
     static let idleFramesPerStream = 10
-    /// How many idle frames a DATA frame that we send makes room for: WINDOW_UPDATE of the stream and the connection,
-    /// and as many again for a peer that opens its windows in halves.
+    /// The number of idle frames that each DATA frame we send allows: WINDOW_UPDATE of the stream and of the
+    /// connection, and twice that for a peer that opens its windows in halves.
     static let idleFramesPerDataFrame = 4
 
     private let limits: Limits
@@ -63,7 +64,7 @@ package struct FloodGuard: Sendable {
 
     package init(limits: Limits) { self.limits = limits }
 
-    /// Counts one and says whether it is still within its rate.
+    /// Counts a frame. Returns whether it is within its rate.
     package mutating func admit(_ kind: Kind, at now: NIODeadline) -> Bool {
         let now = now.uptimeNanoseconds
         return switch kind {
@@ -75,17 +76,17 @@ package struct FloodGuard: Sendable {
         }
     }
 
-    /// Counts bytes that the library passed over and says whether they are still within their rate.
+    /// Counts bytes that the library ignored. Returns whether they are within their rate.
     package mutating func admit(ignoredBytes count: Int, at now: NIODeadline) -> Bool {
         ignoredBytes.admits(limits.ignoredBytes, at: now.uptimeNanoseconds, weight: UInt64(max(0, count)))
     }
 
-    /// The peer opened a stream, or we did: room for the frames that come with it.
+    /// Called when a stream opens. It allows the frames that belong to a stream.
     package mutating func streamOpened() {
         earn(Self.idleFramesPerStream)
     }
 
-    /// We sent a DATA frame, which the peer will give windows for.
+    /// Called when we send a DATA frame. The peer will send WINDOW_UPDATE for it.
     package mutating func dataSent() {
         earn(Self.idleFramesPerDataFrame)
     }

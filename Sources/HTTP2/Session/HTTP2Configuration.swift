@@ -22,9 +22,9 @@ package struct HTTP2Configuration: Sendable {
     /// reset) and the 1,000 acknowledgements that the library itself allows stay below it.
     package var maxQueuedFrames = 4_096
 
-    /// When memory that only reading and writing need goes back to the system. For connections that are many and mostly
-    /// silent: see `LibraryMemory` and `TLSBuffers`.
-    package var rest = Rest.never
+    /// Whether an idle session returns to the system the memory that only reading and writing need. For many connections
+    /// that are mostly idle: see `LibraryMemory` and `TLSBuffers`.
+    package var idleMemory = IdleMemory.kept
 
     /// Server: how many streams a client may have open once it was announced; also the number served before the client
     /// has acknowledged a smaller announcement. Client: how many requests are open at once, however many more the
@@ -93,12 +93,13 @@ package struct HTTP2Configuration: Sendable {
         case withoutIndexing
     }
 
-    package enum Rest: Sendable, Hashable {
-        case never
-        /// When nothing came or went for so long, and at most twice: the session looks by itself.
-        case after(TimeAmount)
-        /// When nothing came or went between two calls of ``HTTP2Session/restIfSilent()``.
-        case asked
+    package enum IdleMemory: Sendable, Hashable {
+        case kept
+        /// The session has a timer with this interval, and releases the memory if no frame came or went during one.
+        case releasedAfter(TimeAmount)
+        /// The session releases the memory if no frame came or went between two calls of
+        /// ``HTTP2Session/releaseMemoryIfIdle()``.
+        case releasedOnRequest
     }
 
     package init() {}

@@ -1,6 +1,6 @@
-/// Why a request could not be begun.
+/// The reason why a request could not begin.
 package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for decisions in code.
+    /// The kind of the error, for decisions in code.
     package enum Code: Hashable, Sendable {
         /// The session is not active yet, is closing, or is closed.
         case notActive
@@ -16,9 +16,9 @@ package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
         case library
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     package let code: Code
-    /// More for the log; empty where the code says all. Never carries header or body bytes.
+    /// Details for the log; empty if the code says everything. Never contains header or body bytes.
     package let detail: String
 
     package init(_ code: Code, detail: String = "") {

@@ -1,9 +1,9 @@
 /// An error code as RST_STREAM and GOAWAY carry it (RFC 9113, 7). Unknown codes are kept as they came.
 package struct HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
-    /// The 32-bit number as it stands on the wire.
+    /// The 32-bit number of the frame.
     package let rawValue: UInt32
 
-    /// Wraps a number from the wire.
+    /// Wraps the number of a frame.
     package init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Not an error: a graceful end, or an answer given before the request's body ended (RFC 9113, 8.1).

@@ -2,20 +2,20 @@ import CNghttp2
 import Connections
 import NIOCore
 
-// What an application does with the connection as a whole. All of it is queued, and goes out with the next flush.
+// The methods for the connection as a whole. They queue frames, which are sent with the next flush.
 extension HTTP2Session {
     /// The most debug data a GOAWAY can carry: what fits a frame that every peer accepts (RFC 9113, 4.2).
     static let maxDebugDataBytes = 16_384 - 8
 
-    /// Whether no new streams are to be expected: a drain was begun, or GOAWAY was handed in or received.
+    /// Whether no new streams will come: a drain was begun, or GOAWAY was submitted or received.
     package var isDraining: Bool {
         if case .none = drain { return hasReceivedGoAway || hasSubmittedGoAway }
         return true
     }
 
-    /// Server: whether the client still owes an acknowledgement of SETTINGS. As long as it does, the greater number of
-    /// streams holds: an application that lowers the number for safety ends the connection with SETTINGS_TIMEOUT when
-    /// this lasts (RFC 9113, 6.5.3).
+    /// Server: whether the client has not acknowledged SETTINGS yet. Until it does, the greater number of streams is
+    /// valid. An application that lowers the number for safety ends the connection with SETTINGS_TIMEOUT if this takes
+    /// too long (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { concurrency.isUnacknowledged }
 
     /// The peer's settings, the protocol's initial ones before its own have come.
@@ -88,7 +88,7 @@ extension HTTP2Session {
     package func drain(debugData: [UInt8] = []) {
         guard state == .active, let library, !hasLibraryFailed, case .none = drain else { return }
         let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
-        // There is nobody to give notice to who does not know already.
+        // The peer knows already that the connection ends.
         guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {
             drain = .finished(debugData: debugData)
             goAway(.noError, debugData: debugData)
@@ -119,7 +119,7 @@ extension HTTP2Session {
         scheduleFlush()
     }
 
-    /// Whether GOAWAY is due: all that was begun has its answer, and libnghttp2 has nothing more to send.
+    /// Whether it is time for GOAWAY: all requests have their answers, and libnghttp2 has nothing more to send.
     var isGoAwayDue: Bool {
         guard case .answering = drain else { return false }
         return state == .closing || streams.streams { !$0.isAnswered }.isEmpty
@@ -146,7 +146,7 @@ extension HTTP2Session {
         }
     }
 
-    /// Closes the channel at once and without a word, as a machine does that is gone: the peer gets RST. For rehearsals.
+    /// Closes the channel at once with RST, as if the machine had failed. For rehearsals.
     package func abort() {
         guard let channel = context?.channel else { return }
         AbruptEnd.close(channel)
@@ -167,7 +167,7 @@ extension HTTP2Session {
             if concurrency.announce(configuration.announcedConcurrentStreams) {
                 set(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, concurrency.full, initially: -1)
             }
-            // RFC 7540's priorities are not looked at (RFC 9113, 5.3.2; RFC 9218, 2.1).
+            // RFC 7540's priorities are ignored (RFC 9113, 5.3.2; RFC 9218, 2.1).
             set(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1, initially: 0)
         case .client:
             set(NGHTTP2_SETTINGS_ENABLE_PUSH, 0, initially: 1)
@@ -180,7 +180,7 @@ extension HTTP2Session {
         nghttp2_session_set_local_window_size(library, 0, 0, Int32(clamping: configuration.connectionWindowBytes))
     }
 
-    /// libnghttp2 is told the full number; the one announced is put in on the way out.
+    /// libnghttp2 gets the full number. The announced number is written into the frame when it is sent.
     func submitConcurrentStreams() {
         guard let library, !hasLibraryFailed else { return }
         var entry = nghttp2_settings_entry(

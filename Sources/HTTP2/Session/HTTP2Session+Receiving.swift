@@ -1,14 +1,16 @@
 import CNghttp2
 import NIOCore
 
-// What arrives: libnghttp2 is fed, and calls back. A callback's result is 0, or makes libnghttp2 give up at once.
+// Receiving: libnghttp2 gets the bytes and calls back. A callback returns 0, or an error that ends the session at once.
 extension HTTP2Session {
     private static let go: Int32 = 0
     private static let giveUp = NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
-    /// The longest start of a connection that is looked at: the length of the client's preface (RFC 9113, 3.4).
+    /// The number of bytes that are compared at the start of a connection: the length of the client's preface (RFC
+    /// 9113, 3.4).
     private static let prefixBytes = 24
 
-    /// Feeds what the channel has read. Nothing refers to the buffer afterwards, so that TLS can use it again.
+    /// Passes the bytes that the channel has read to libnghttp2. It keeps no reference to the buffer, so TLS can use it
+    /// again.
     func receive(_ buffer: ByteBuffer) {
         guard state == .active else { return }
         isReading = true
@@ -26,8 +28,8 @@ extension HTTP2Session {
         if result < 0 { failed(Int32(clamping: result)) } else { countIgnored(buffer.readableBytes) }
     }
 
-    /// What nobody is told of is counted by its bytes. While the session drains, requests that the client opened before it
-    /// knew are ignored as they should be.
+    /// Frames without a callback are counted by their bytes. While the session drains, requests that the client opened
+    /// before it knew are ignored, as they should be.
     private func countIgnored(_ received: Int) {
         let bytes = ignored.received(received)
         guard bytes > 0, state == .active, !isDraining else { return }
@@ -36,7 +38,7 @@ extension HTTP2Session {
         failed(Self.giveUp)
     }
 
-    /// libnghttp2 gave up, and its session can no longer be used: a last GOAWAY is written without it.
+    /// libnghttp2 failed, and its session can no longer be used. A last GOAWAY is written without it.
     func failed(_ result: Int32) {
         hasLibraryFailed = true
         let (reason, code): (SessionEnd, HTTP2ErrorCode) =
@@ -48,14 +50,14 @@ extension HTTP2Session {
                 floodKind.map { (.flood($0), .enhanceYourCalm) } ?? (.protocolError(.internalError, ""), .internalError)
             default: (.protocolError(.internalError, String(cString: nghttp2_strerror(result))), .internalError)
             }
-        // Who does not speak HTTP/2 would not understand (RFC 9113, 3.4, allows to omit it).
+        // A peer that does not speak HTTP/2 would not understand GOAWAY (RFC 9113, 3.4, allows to omit it).
         if result != NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue {
             let frame = OutgoingFrame.goAway(lastStream: lastProcessedStream, code: code, debugData: [])
             output.writeBytes(frame)
         }
         beginClosing(reason)
-        // TLS waits for the peer's goodbye, and would decrypt all that a flood goes on to send meanwhile. Where the
-        // channel cannot stop reading, it costs no more than time.
+        // TLS waits for the peer's close_notify, and would decrypt everything that a flood still sends. If the channel
+        // cannot stop reading, that only costs time.
         if case .flood = reason { try? context?.channel.syncOptions?.setOption(.autoRead, value: false) }
     }
 
@@ -68,7 +70,7 @@ extension HTTP2Session {
             let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
             return isIdle ? count(.idleFrames) : Self.go
         case NGHTTP2_HEADERS.rawValue:
-            // A request earns more than this one; what earns nothing are trailers and header blocks of closed streams.
+            // A request allows further frames. Trailers and header blocks of closed streams do not.
             return role == .server ? count(.idleFrames) : Self.go
         case NGHTTP2_RST_STREAM.rawValue: return count(.resets)
         case NGHTTP2_SETTINGS.rawValue: return count(.settings)
@@ -137,7 +139,7 @@ extension HTTP2Session {
 
     private func requestBegan(_ stream: StreamID) -> Int32 {
         if case .answering = drain {
-            // An honest client has this many on their way, and does not know yet.
+            // An honest client may have sent this many before it knows.
             flood.streamOpened()
             nghttp2_submit_rst_stream(library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
             return Self.go
@@ -204,13 +206,13 @@ extension HTTP2Session {
 
     func dataReceived(_ stream: StreamID, bytes: UnsafeBufferPointer<UInt8>) -> Int32 {
         guard let index = streams.index(of: stream), state == .active else {
-            // A stream that was refused or is being closed: its bytes still count for the connection.
+            // A stream that was refused or is being closed. Its bytes still count for the connection.
             nghttp2_session_consume(library, stream.rawValue, bytes.count)
             return state == .active ? count(.idleFrames) : Self.go
         }
         streams[index].received += bytes.count
-        // Once answered or given up, what still comes is of no interest (RFC 9113, 8.1), and the stream's window stays as
-        // it is: the peer can send no more than it holds.
+        // After the answer or a reset, the rest of the body is ignored (RFC 9113, 8.1), and the stream's window is not
+        // opened again, so the peer can send no more than it holds.
         guard streams[index].flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else {
             nghttp2_session_consume_connection(library, bytes.count)
             return count(.idleFrames)
@@ -239,7 +241,7 @@ extension HTTP2Session {
         tell { $0.streamEnded(stream) }
     }
 
-    /// libnghttp2 is done with a stream, from within either direction.
+    /// libnghttp2 closed a stream, while it reads or while it writes.
     func streamClosed(_ stream: StreamID, _ code: HTTP2ErrorCode) -> Int32 {
         guard let closed = streams.remove(stream) else { return Self.go }
         if closed.flags.contains(.answeredEarly) { earlyAnswers -= 1 }

@@ -1,15 +1,15 @@
 import CNghttp2
 import NIOCore
 
-// What goes out: everything libnghttp2 has to say, in one write for each batch.
+// Sending: all frames of libnghttp2, in one write for each batch.
 extension HTTP2Session {
-    /// How much is gathered before it is written. 64 KiB is the mark from which NIO calls a channel not writable.
+    /// The number of bytes that are collected for one write. At 64 KiB NIO calls a channel not writable.
     private static let outputBytes = 65_536
-    /// How much memory a batch begins with: an answer without a body has about 30 bytes.
+    /// The initial capacity for a batch: an answer without a body has about 30 bytes.
     private static let firstOutputBytes = 512
 
-    /// Writes out what was submitted. The session does so by itself at the end of each read, and otherwise once in the
-    /// event loop's next tick; a caller who has just submitted a batch may save that tick.
+    /// Sends the submitted frames. The session calls it at the end of each read, and otherwise in the event loop's next
+    /// tick. A caller that has just submitted a batch may call it to save that tick.
     package func flush() {
         guard !isInLibrary, !isFlushing, !hasStartedClosing, let context else { return }
         guard state == .closing || state == .active && wantsToSend else { return }
@@ -21,7 +21,7 @@ extension HTTP2Session {
         if state == .closing { startClosing(context) }
     }
 
-    /// Has `flush()` called soon: at the end of the read, or in the event loop's next tick.
+    /// Schedules `flush()`: at the end of the read, or in the event loop's next tick.
     func scheduleFlush() {
         hasNews = true
         guard !isReading, !isInLibrary, !isFlushing, !isFlushScheduled, let context else { return }
@@ -32,9 +32,9 @@ extension HTTP2Session {
         }
     }
 
-    /// Whether there may be anything to take from libnghttp2, or it may be done: what a device acknowledges calls for no
-    /// answer, but for WINDOW_UPDATE now and then, which the library queues by itself. Its own `want_write` looks at eight
-    /// queues of streams, and where there are many sessions waits for memory for each of them.
+    /// Whether libnghttp2 may have frames to send, or may have finished. Most acknowledgements of a device need no
+    /// answer, except a WINDOW_UPDATE now and then, which the library queues itself. Its own `want_write` reads eight
+    /// queues of streams, which is slow with many sessions, because each of them waits for memory.
     private var wantsToSend: Bool {
         guard let library, !hasLibraryFailed else { return false }
         return hasNews || nghttp2_session_get_outbound_queue_size(library) > 0
@@ -44,11 +44,11 @@ extension HTTP2Session {
         !earlyResets.isEmpty || !writableStreams.isEmpty || isDrainPingDue || isGoAwayDue
     }
 
-    /// Takes frames from libnghttp2 for as long as the channel takes them. What the channel does not take stays in
-    /// libnghttp2 and in the streams' own buffers, which are bounded.
+    /// Takes frames from libnghttp2 while the channel is writable. The rest stays in libnghttp2 and in the streams' own
+    /// buffers, which are limited.
     private func pump(_ context: ChannelHandlerContext) {
         while isWritable {
-            // What is handed in while the library is at work is news again.
+            // Frames may be submitted while the library works, so the flag is cleared before.
             hasNews = false
             let moved = withLibrary { library in
                 var bytes: UnsafePointer<UInt8>?
@@ -66,7 +66,7 @@ extension HTTP2Session {
         hasNews = true
     }
 
-    /// Adds a frame to the output, changed where libnghttp2 does not say what we mean.
+    /// Adds a frame to the output, and changes it if libnghttp2 wrote something else than we mean.
     private func take(_ bytes: UnsafeRawBufferPointer) {
         reserveOutput()
         guard let frame = OutgoingFrame(bytes) else {
@@ -88,7 +88,7 @@ extension HTTP2Session {
         }
     }
 
-    /// A client's request: its literals that libnghttp2 has made never indexed become literals without indexing.
+    /// A client's request: literals that libnghttp2 wrote as never indexed become literals without indexing.
     private func takeHeaders(_ frame: OutgoingFrame) {
         let start = output.writerIndex
         output.writeBytes(frame.bytes)
@@ -110,7 +110,7 @@ extension HTTP2Session {
         guard let said = frame.goAway else { return }
         if let debugData = drain.debugData, said.lastStream == .last, said.code == .noError, said.debugData.isEmpty {
             output.writeBytes(OutgoingFrame.goAway(lastStream: .last, code: .noError, debugData: debugData))
-            // Only now: libnghttp2 would have put a PING submitted with the notice in front of it.
+            // Only now, because libnghttp2 would have sent a PING before the notice if both were submitted together.
             if case .began = drain { isDrainPingDue = true }
             return
         }
@@ -118,19 +118,19 @@ extension HTTP2Session {
         if queuedGoAways > 0 {
             queuedGoAways -= 1
         } else if said.code != .noError, end == nil {
-            // libnghttp2's own: the peer broke the protocol. Its text is a fixed one of the library.
+            // A frame of libnghttp2 itself: the peer broke the protocol. Its text is a constant of the library.
             let isHTTP1 = !hasReceivedPreface && prefix.starts(with: "HTTP/".utf8)
             end = isHTTP1 ? .plainHTTP1 : .protocolError(said.code, String(decoding: said.debugData, as: UTF8.self))
         }
     }
 
-    /// libnghttp2 has a DATA frame to send, with its head made and the bytes still with us.
+    /// libnghttp2 has a DATA frame to send. It has made the head, and the bytes are still ours.
     func sendData(flags: UInt8, head: UnsafeRawBufferPointer, count: Int, body: OutboundBody) -> Int32 {
         guard output.readableBytes < Self.outputBytes else {
             isOutputFull = true
             return NGHTTP2_ERR_WOULDBLOCK.rawValue
         }
-        // What the body promised in `readBody` is still there, or the frame would not be what its head says.
+        // The bytes that `readBody` promised must still be there, or the frame would not match its head.
         guard count <= body.bytes else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
         reserveOutput()
         output.writeBytes(head)
@@ -145,7 +145,7 @@ extension HTTP2Session {
         return 0
     }
 
-    /// A whole answer has gone out. Where its request is still coming, RST_STREAM may follow (RFC 9113, 8.1).
+    /// A whole answer was sent. If its request has not ended, RST_STREAM may follow (RFC 9113, 8.1).
     private func noteEarlyAnswer(_ stream: StreamID) {
         if configuration.resetsAfterEarlyAnswer { earlyResets.append(stream) }
     }
@@ -179,7 +179,7 @@ extension HTTP2Session {
     private func writeOutput(_ context: ChannelHandlerContext) {
         guard output.readableBytes > 0 else { return }
         let batch = output
-        // Not kept for the next batch: an idle connection holds no memory for output.
+        // The buffer is not kept for the next batch: an idle connection uses no memory for output.
         output = ByteBuffer()
         context.writeAndFlush(wrapOutboundOut(batch), promise: nil)
         if memory != nil { worked(context) }

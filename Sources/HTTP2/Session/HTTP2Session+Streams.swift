@@ -1,20 +1,20 @@
 import CNghttp2
 package import NIOCore
 
-// What an application does with streams. All of it is queued, and goes out with the next flush.
+// The methods for streams. They queue frames, which are sent with the next flush.
 extension HTTP2Session {
-    /// What became of a `write`.
+    /// The result of a `write`.
     package enum WriteResult: Hashable, Sendable {
-        /// Taken; write on.
+        /// Accepted. Write on.
         case more
-        /// Taken; now wait for `writable`, because the peer reads slowly.
+        /// Accepted. Wait for `writable` now, because the peer reads slowly.
         case wait
-        /// Not taken: the stream is closed, was reset or is finished. Also when `maxBufferedBytes` would be passed: the
-        /// stream is reset then, because the application did not wait.
+        /// Not accepted: the stream is closed, was reset or is finished. Or `maxBufferedBytes` would be exceeded; then
+        /// the stream is reset, because the application did not wait.
         case closed
     }
 
-    /// How many requests can be begun now.
+    /// The number of requests that can begin now.
     package var availableStreams: Int {
         guard role == .client, state == .active, let library, !isDraining else { return 0 }
         guard nghttp2_session_check_request_allowed(library) != 0 else { return 0 }
@@ -60,14 +60,14 @@ extension HTTP2Session {
         respond(stream, headers, body: body, endStream: true)
     }
 
-    /// Server: lets a request's body be of any length. The application takes what comes and bounds what it keeps.
+    /// Server: removes the limit of a request's body. The application limits what it keeps.
     package func allowEndlessBody(_ stream: StreamID) {
         guard let index = streams.index(of: stream) else { return }
         streams[index].flags.insert(.endlessBody)
     }
 
-    /// Server: begins a response; with `endStream` false its body goes on with `write` and `finish`, for as long as one
-    /// likes. False if the stream is gone or was answered.
+    /// Server: begins a response. With `endStream` false its body follows with `write` and `finish`, for any time.
+    /// False if the stream is gone or was answered.
     @discardableResult
     package func sendHeaders(_ stream: StreamID, _ headers: borrowing HeaderBlock, endStream: Bool) -> Bool {
         respond(stream, headers, body: nil, endStream: endStream)
@@ -101,8 +101,8 @@ extension HTTP2Session {
 
     /// Sends bytes of a body that was begun with `endStream: false`.
     ///
-    /// - Parameter schedulesFlush: false where the caller calls ``flush()`` itself once it has written all it has: that
-    ///   saves a task of the event loop.
+    /// - Parameter schedulesFlush: false if the caller calls ``flush()`` itself after its last write. That saves a task
+    ///   of the event loop.
     @discardableResult
     package func write(_ stream: StreamID, _ bytes: ByteBuffer, schedulesFlush: Bool = true) -> WriteResult {
         guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else {
@@ -134,7 +134,7 @@ extension HTTP2Session {
         scheduleFlush()
     }
 
-    /// Gives up a stream: RST_STREAM. `streamClosed` follows, and nothing else of this stream.
+    /// Resets a stream with RST_STREAM. `streamClosed` follows, and no other call for this stream.
     package func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
         guard !streams[index].flags.contains(.reset) else { return }
@@ -178,7 +178,7 @@ extension HTTP2Session {
         nghttp2_session_resume_data(library, body.stream.rawValue)
     }
 
-    /// Nil where there is nothing to send after the headers.
+    /// Nil if there is nothing to send after the headers.
     private func makeBody(_ stream: StreamID, _ bytes: ByteBuffer?, endStream: Bool) -> OutboundBody? {
         let count = bytes?.readableBytes ?? 0
         guard count > 0 || !endStream else { return nil }

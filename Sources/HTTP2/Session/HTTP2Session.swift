@@ -38,8 +38,8 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Which side of the connection this is.
     package let role: Role
     var state = State.idle
-    /// Whether libnghttp2 may have something to send, or be done: since it was last asked something was handed in, or a frame
-    /// has come that opens a window or closes a stream. DATA does neither, unless it ends its stream.
+    /// Whether libnghttp2 may have something to send, or may have finished. True if, since the last check, something
+    /// was submitted, or a frame came that opens a window or closes a stream. DATA does so only if it ends its stream.
     var hasNews = true
     /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
     var isReading = false
@@ -72,7 +72,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
     var memory: LibraryMemory?
     /// The next look at whether anything came or went.
-    var restLook: Scheduled<Void>?
+    var idleCheck: Scheduled<Void>?
     var ignored = IgnoredBytes()
     /// How many open streams have the flag `answeredEarly`.
     var earlyAnswers = 0
@@ -103,7 +103,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     var earlyResets: [StreamID] = []
     /// Streams that are owed a `writable`.
     var writableStreams: [StreamID] = []
-    /// TLS's buffers, where the session is to have them rest with it.
+    /// TLS's buffers; nil if the session does not release their memory.
     package var buffers: TLSBuffers?
 
     // Going away
@@ -203,7 +203,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         isWritable = context.channel.isWritable
-        if configuration.rest != .never { memory = LibraryMemory() }
+        if configuration.idleMemory != .kept { memory = LibraryMemory() }
         guard let library = LibrarySession.make(role, configuration, owner: self, memory: memory) else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)
@@ -227,8 +227,8 @@ package final class HTTP2Session: ChannelInboundHandler {
         let application = application
         held = nil
         // It would hold the session, and with it the pages around it, until its time.
-        restLook?.cancel()
-        restLook = nil
+        idleCheck?.cancel()
+        idleCheck = nil
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         if let library { nghttp2_session_del(library) }
@@ -259,7 +259,8 @@ package final class HTTP2Session: ChannelInboundHandler {
         return result
     }
 
-    /// Begins the end: nothing more is read or told, and what is queued is written before the channel is closed.
+    /// Begins to close the session: it reads nothing more, calls the application no more, writes its queue and then
+    /// closes the channel.
     func beginClosing(_ reason: SessionEnd) {
         guard state == .active else { return }
         state = .closing

@@ -5,11 +5,11 @@
 package struct HeaderBlock: Sendable {
     /// What the encoder does with a field (RFC 7541, 6.2).
     package enum Indexing: Sendable {
-        /// The field may enter the peer's dynamic table: for values that come again.
+        /// The field may enter the peer's dynamic table: for values that repeat.
         case indexed
-        /// The field stays out of the table: for values that do not come again, such as `apns-id`, which would push out of
-        /// the table what does come again, and for secrets. `HTTP2Configuration.literals` says which of the two literal
-        /// forms it takes.
+        /// The field stays out of the table. For secrets, and for values that do not repeat, such as `apns-id`, which
+        /// would push repeating values out of the table. `HTTP2Configuration.literals` chooses between the two literal
+        /// forms.
         case never
     }
 

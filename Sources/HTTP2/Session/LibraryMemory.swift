@@ -8,25 +8,25 @@ import CNghttp2
     import Darwin
 #endif
 
-/// Where one of libnghttp2's sessions has its memory from, so that the greatest piece can go back to the system while
-/// the session is silent.
+/// The allocator of one libnghttp2 session. It puts the session's largest buffer on pages of its own, so that these
+/// pages can be returned to the system while the session is idle.
 ///
-/// libnghttp2 keeps 16 KiB for the frame that it is sending, from its session's beginning to its end, and uses the
-/// first hundred bytes: one page of 4 KiB for each connection, and as much again at the piece's end where it is not on
-/// pages of its own. Between two frames nothing in it counts. Everything else comes from the C library.
+/// libnghttp2 keeps a buffer of 16 KiB for the frame that it sends, as long as the session lasts, and uses mostly the
+/// first hundred bytes: one page of 4 KiB for each connection, and another at the buffer's end if it is not on pages of
+/// its own. Between two frames the buffer's contents do not matter. All other memory comes from the C library.
 final class LibraryMemory {
-    /// In bytes: what is as large as the piece for a frame. libnghttp2 asks for nothing else of that size while it makes
-    /// a session, which is when the piece is noted.
+    /// The size of the frame buffer in bytes. libnghttp2 allocates nothing else of that size while it makes a session,
+    /// so this is how the buffer is recognised.
     private static let frameBytes = 16_384
 
     private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
 
-    /// The piece for a frame, on pages of its own.
+    /// The frame buffer, on pages of its own.
     private(set) var frame: UnsafeMutableRawPointer?
     private(set) var frameCount = 0
     private var isMaking = false
 
-    /// Calls with the functions that libnghttp2 is to use while it makes a session, and afterwards.
+    /// Calls `body` with the functions that libnghttp2 has to use while it makes a session, and afterwards.
     static func with<Result>(
         _ memory: LibraryMemory?,
         _ body: (UnsafeMutablePointer<nghttp2_mem>?) -> Result
@@ -50,7 +50,8 @@ final class LibraryMemory {
         return body(&functions)
     }
 
-    /// Calls with the owner that libnghttp2 was given, without counting a reference to it: several times for each frame.
+    /// Calls `body` with the owner that libnghttp2 was given. No reference is counted, because this happens several times
+    /// for each frame.
     @inline(__always)
     private static func call<Result>(_ owner: UnsafeMutableRawPointer, _ body: (LibraryMemory) -> Result) -> Result {
         Unmanaged<LibraryMemory>.fromOpaque(owner)._withUnsafeGuaranteedRef(body)
@@ -70,11 +71,11 @@ final class LibraryMemory {
         if let piece, piece == frame { frame = nil }
     }
 
-    /// Gives back the pages for a frame: they are made again, empty, as soon as something is written to them. Only while
-    /// libnghttp2 has no frame under way.
-    func rest() {
+    /// Returns the frame buffer's pages to the system, which maps empty pages again at the next write. Call it only while
+    /// libnghttp2 sends no frame.
+    func releaseIdleMemory() {
         guard let frame else { return }
-        // Where the system keeps them all the same, nothing is lost but memory.
+        // If the call fails, the pages stay: nothing is lost but memory.
         #if os(Linux)
             _ = madvise(frame, frameCount, MADV_DONTNEED)
         #else

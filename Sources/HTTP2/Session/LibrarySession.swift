@@ -24,7 +24,8 @@ enum LibrarySession {
         nghttp2_option_set_max_deflate_dynamic_table_size(option, configuration.headerTableBytes)
         nghttp2_option_set_peer_max_concurrent_streams(
             option, UInt32(clamping: configuration.concurrentStreamsBeforeSettings))
-        // `FloodGuard` strikes first and says ENHANCE_YOUR_CALM, where libnghttp2 says INTERNAL_ERROR.
+        // The limits of `FloodGuard` are lower than this one, so that the peer gets ENHANCE_YOUR_CALM. libnghttp2 would
+        // answer INTERNAL_ERROR.
         let resets = configuration.flood.resets
         nghttp2_option_set_stream_reset_rate_limit(
             option, UInt64(clamping: resets.burst).addingReportingOverflow(1_000).partialValue,

@@ -5,7 +5,7 @@ import NIOCore
 /// A class, because libnghttp2 holds a pointer to it as its data source. It lives in the session's table for as long as
 /// the stream is open there, and libnghttp2 never asks a stream's source after it has closed the stream.
 final class OutboundBody {
-    /// Set once the number is known: a client gets it from libnghttp2.
+    /// The stream's number. A client gets it from libnghttp2 later.
     var stream: StreamID
     /// What waits to be sent. Small writes behind others are copied to the end of what is there, so that many of them
     /// make one frame.

@@ -25,14 +25,33 @@ struct ListPage {
     private init(_ rest: ArraySlice<String>, _ call: ManagementCall) {
         let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
         names = rest.prefix(limit)
-        // RFC 8288. Names are made of letters, digits, hyphens and periods.
-        next =
-            rest.count > limit
-            ? names.last.map { "\(call.request.uri.path)?limit=\(limit)&after=\($0)" } : nil
+        next = rest.count > limit ? names.last.map { Self.link(call, limit, after: $0) } : nil
+    }
+
+    /// The address of the next page (RFC 8288). Names are made of letters, digits, hyphens and periods.
+    private static func link(_ call: ManagementCall, _ limit: Int, after name: String) -> String {
+        "\(call.request.uri.path)?limit=\(limit)&after=\(name)"
     }
 
     /// - Parameter items: what is shown of the items on the page.
-    func answer(_ items: some Encodable) throws -> Response {
+    func answer(_ items: some Encodable) throws -> Response { try Self.answer(items, next: next) }
+
+    /// The page of a list that is too long to be known whole.
+    /// - Parameters:
+    ///   - items: the page, and one more if there are more.
+    ///   - limit: how many the page may have.
+    static func answer<Item: Encodable>(
+        _ items: [Item],
+        of limit: Int,
+        name: (Item) -> String,
+        _ call: ManagementCall,
+    ) throws -> Response {
+        let page = Array(items.prefix(limit))
+        let next = items.count > limit ? page.last.map { link(call, limit, after: name($0)) } : nil
+        return try answer(page, next: next)
+    }
+
+    private static func answer(_ items: some Encodable, next: String?) throws -> Response {
         var response = try JSONAnswer.make(items)
         if let next { response.headers[.link] = "<\(next)>; rel=\"next\"" }
         return response

@@ -9,7 +9,10 @@ struct ManagementCall: Sendable {
     let caller: ManagementCaller
     let request: Request
     /// Completes when the client's connection has ended.
-    let connectionEnd: EventLoopFuture<Void>
+    private let connectionEnd: EventLoopFuture<Void>
+    /// The session of the console that asks; nil if none does.
+    let session: ConsoleSessions.Name?
+    private let api: ManagementAPI
     private let parameters: [String: String]
     private let query: [String: String]
     /// As it came; `{}` if there was none and the operation allows that.
@@ -21,8 +24,11 @@ struct ManagementCall: Sendable {
         _ request: Request,
         _ operation: ManagementOperation,
         _ context: ManagementContext,
+        _ api: ManagementAPI,
     ) async throws {
         self.request = request
+        self.api = api
+        session = context.session(of: request, now: api.now)
         caller = context.caller
         connectionEnd = context.connectionEnd
         var parameters: [String: String] = [:]
@@ -96,6 +102,20 @@ struct ManagementCall: Sendable {
             return try JSONDecoder().decode(Message.self, from: body)
         } catch {
             throw Problem.invalid("", "The body is not the JSON that \(request.method) \(request.uri.path) takes.")
+        }
+    }
+
+    /// Ends an answer that has no end of its own when its client has gone, or the session of the console in which it was
+    /// begun is over.
+    func whenOver(_ finish: @escaping @Sendable () -> Void) {
+        connectionEnd.whenComplete { _ in finish() }
+        guard let session else { return }
+        let console = api.console
+        guard let (left, answer) = console.add(finish, to: session, now: api.now) else { return finish() }
+        let timer = connectionEnd.eventLoop.scheduleTask(in: TimeAmount(left)) { finish() }
+        connectionEnd.whenComplete { _ in
+            timer.cancel()
+            console.remove(answer, of: session)
         }
     }
 

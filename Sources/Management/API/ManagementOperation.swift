@@ -15,6 +15,8 @@ struct ManagementOperation: Sendable {
     let answer: Answer
     /// The statuses of ``Problem`` that it may answer with beside those that every request may get.
     var problems: [Int] = []
+    /// The answers with another status than 200 that are no ``Problem``, by their status.
+    var otherAnswers: [Int: Schema] = [:]
     /// Who may ask without the key, over TCP.
     var access = Access.key
     let perform: @Sendable (ManagementAPI, ManagementCall) async throws -> Response
@@ -64,19 +66,19 @@ struct ManagementOperation: Sendable {
 
 extension ManagementOperation {
     /// Every operation. docs/administration.md has the same list, which a test compares.
-    static let all =
-        system + teams + apps + keys + certificates + virtualDevices + devices + administrators
-        + fixtures + journal + log + rehearsals + clock + reports
+    static let all: [ManagementOperation] =
+        system + teams + apps + keys + certificates + devices + virtualDevices + administrators
+        + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
     /// The parameters of every list: how many at most, and the name after which it goes on.
-    static func listParameters(after name: String) -> [Parameter] {
+    static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {
         [
             Parameter(
                 place: .query, name: "limit",
                 schema: .integer(1...Int64(ManagementLimits.listItems)),
                 meaning: "How many at most; \(ManagementLimits.listItems) if it is not given."),
             Parameter(
-                place: .query, name: "after", schema: .string(.any),
+                place: .query, name: "after", schema: .string(format),
                 meaning: "Only what comes after this \(name). The header Link names the next page, if there is one."),
         ]
     }

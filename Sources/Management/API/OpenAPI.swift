@@ -39,6 +39,7 @@ enum OpenAPI {
             if case .json(let schema) = operation.answer {
                 all.merge(schema.references, uniquingKeysWith: { $1 })
             }
+            for schema in operation.otherAnswers.values { all.merge(schema.references, uniquingKeysWith: { $1 }) }
         }
         return all
     }
@@ -84,6 +85,12 @@ enum OpenAPI {
             responses["\(status)"] = [
                 "description": .string(meaning(of: status)),
                 "content": .object([Problem.mediaType: ["schema": Problem.schema.description]]),
+            ]
+        }
+        for (status, schema) in operation.otherAnswers {
+            responses["\(status)"] = [
+                "description": .string(meaning(of: status)),
+                "content": .object([JSONAnswer.mediaType: ["schema": schema.description]]),
             ]
         }
         return responses

@@ -6,6 +6,13 @@ import Notifications
 extension ManagementOperation {
     static let devices = [
         ManagementOperation(
+            method: .get, path: "/v1/devices", summary: "All devices, virtual ones too",
+            parameters: listParameters(after: "device ID", .deviceID),
+            answer: .json(.array(ManagementSchemas.device))
+        ) { api, call in
+            try await api.listDevices(call)
+        },
+        ManagementOperation(
             method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
             body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitation),
             problems: [409, 413, 415]

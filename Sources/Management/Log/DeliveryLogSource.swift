@@ -8,10 +8,18 @@ package struct DeliveryLogSource: Sendable {
     let folder: String
     let token: TokenName
     let signal: LogSignal
+    /// Returns once what was recorded before is in the files.
+    let flush: @Sendable () async -> Void
 
-    package init(folder: String, token: @escaping TokenName, signal: LogSignal) {
+    package init(
+        folder: String,
+        token: @escaping TokenName,
+        signal: LogSignal,
+        flush: @escaping @Sendable () async -> Void,
+    ) {
         self.folder = folder
         self.token = token
         self.signal = signal
+        self.flush = flush
     }
 }

@@ -11,6 +11,11 @@ struct LogStream: Sendable {
         /// `text/event-stream`: one entry for each event, whose `id` is its position.
         case events
 
+        /// The one that the request asks for.
+        init(_ request: Request) {
+            self = request.headers[.accept]?.contains(Self.events.mediaType) == true ? .events : .lines
+        }
+
         var mediaType: String {
             switch self {
             case .lines: "application/x-ndjson"
@@ -26,13 +31,13 @@ struct LogStream: Sendable {
     let position: LogPosition?
     let isFollowing: Bool
     let limit: Int
-    /// Completes when the client's connection has ended.
-    let connectionEnd: EventLoopFuture<Void>
+    /// Calls what it is given when nobody reads any more.
+    let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         // Before the first reading, so that nothing that is written after it goes unnoticed.
         let wakeUps = source.signal.add()
-        connectionEnd.whenComplete { _ in wakeUps.continuation.finish() }
+        whenOver { wakeUps.continuation.finish() }
         let pulse = Task {
             while true {
                 try await Task.sleep(for: ManagementLimits.keepAlive)
@@ -43,6 +48,8 @@ struct LogStream: Sendable {
             pulse.cancel()
             source.signal.remove(wakeUps)
         }
+        // A reader that asks after an answer finds what was recorded before it.
+        await source.flush()
         let pages = LogPages(source, after: position)
         var left = limit
         var lastWrite = ContinuousClock.now

@@ -41,8 +41,7 @@ extension TextFormat {
 
 extension ManagementAPI {
     fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
-        let accept = call.request.headers[.accept] ?? ""
-        let form: LogStream.Form = accept.contains(LogStream.Form.events.mediaType) ? .events : .lines
+        let form = LogStream.Form(call.request)
         // A browser that connects again says which event it had last (HTML, 9.2).
         let mark = call.request.headers[.lastEventID] ?? call.query("after")
         let stream = LogStream(
@@ -57,7 +56,7 @@ extension ManagementAPI {
             position: mark.flatMap { LogPosition($0) },
             isFollowing: call.query("follow") == "true",
             limit: call.query("limit").flatMap(Int.init) ?? .max,
-            connectionEnd: call.connectionEnd,
+            whenOver: { call.whenOver($0) },
         )
         let permit = stream.isFollowing ? try streams.take() : nil
         var headers = HTTPFields()

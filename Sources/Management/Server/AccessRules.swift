@@ -17,15 +17,18 @@ struct AccessRules: Sendable {
     let allowsAddresses: Bool
     /// SHA-256 of the key: comparing digests takes the same time wherever two keys differ.
     private let keyDigest: SHA256.Digest
+    private let sessions: ConsoleSessions
 
     /// - Parameters:
     ///   - host: the address that is listened on.
     ///   - hostnames: more names of the service.
     ///   - key: what `Authorization: Bearer` has to show over TCP.
-    init(host: String, hostnames: [String], key: String) {
+    ///   - sessions: of the console; a cookie of one of them will do instead of the key.
+    init(host: String, hostnames: [String], key: String, sessions: ConsoleSessions = ConsoleSessions()) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
         allowsAddresses = host == "0.0.0.0" || host == "::"
+        self.sessions = sessions
         keyDigest = SHA256.hash(data: Data(key.utf8))
     }
 
@@ -52,7 +55,10 @@ struct AccessRules: Sendable {
             switch access {
             case .everybody: return nil
             case .loopback where isLoopback: return nil
-            case .loopback, .key: return showsKey(request) ? nil : Self.keyMissing
+            case .loopback, .key:
+                if showsKey(request) { return nil }
+                guard session(of: request, from: caller, now: now) != nil else { return Self.keyMissing }
+                return refusalOfSession(request)
             }
         case .certificate(let identity):
             if let problem = refusalOfBrowser(request) { return problem }
@@ -66,7 +72,39 @@ struct AccessRules: Sendable {
     }
 
     private static let keyMissing = Problem(
-        401, "The request needs the key in management.key: Authorization: Bearer <key>.")
+        401,
+        "The request needs the key in management.key: Authorization: Bearer <key>; a browser is signed in by the link that "
+            + "carillon console prints.")
+
+    /// The session of the console whose cookie the request shows; nil if it shows none, or shows the key.
+    func session(of request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> ConsoleSessions.Name? {
+        guard case .network = caller, let authority = request.authority, !showsKey(request) else { return nil }
+        let name = ConsoleSessions.cookieName(authority) + "="
+        for field in request.headerFields[values: .cookie] {
+            for pair in field.split(separator: ";") {
+                let pair = pair.trimmingCharacters(in: .whitespaces)
+                guard pair.hasPrefix(name) else { continue }
+                return sessions.session(cookie: String(pair.dropFirst(name.count)), now: now)
+            }
+        }
+        return nil
+    }
+
+    /// A browser sends a cookie for whatever page makes it ask. `SameSite` does not tell the ports of a machine apart, so
+    /// every request that may change something has to come from a page of the console itself, and says so in `Origin`; of
+    /// all others browsers say in `Sec-Fetch-Site` where they come from.
+    private func refusalOfSession(_ request: HTTPRequest) -> Problem? {
+        let site = request.headerFields[Self.fetchSite]
+        let isRead = request.method == .get || request.method == .head
+        guard isRead || request.headerFields[.origin] != nil, site == nil || site == "same-origin" || site == "none"
+        else {
+            return Problem(403, "A session of the console may be used by the console's own pages only.")
+        }
+        return nil
+    }
+
+    /// A static name, which is always allowed.
+    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
 
     private func refusalOfBrowser(_ request: HTTPRequest) -> Problem? {
         guard let authority = request.authority, let host = Self.host(of: authority), allows(host) else {

@@ -26,6 +26,11 @@ struct ManagementContext: RequestContext {
         connectionEnd = source.connectionEnd
     }
 
+    /// The session of the console that asks; nil if none does.
+    func session(of request: Request, now: Timestamp) -> ConsoleSessions.Name? {
+        rules.session(of: request.head, from: caller, now: now)
+    }
+
     /// Why the request is refused; nil if it is not.
     func refusal(of request: Request, access: ManagementOperation.Access, now: Timestamp) -> Problem? {
         rules.refusal(of: request.head, from: caller, access: access, now: now)

@@ -18,6 +18,7 @@ struct ManagementRouter: Sendable {
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
             Self.add(operations, at: path, to: router, api)
         }
+        ConsolePages().add(to: router, api)
         responder = router.buildResponder()
     }
 
@@ -48,7 +49,7 @@ struct ManagementRouter: Sendable {
     ) async throws -> Response {
         if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
         do {
-            return try await operation.perform(api, try await ManagementCall(request, operation, context))
+            return try await operation.perform(api, try await ManagementCall(request, operation, context, api))
         } catch let error as StoreError {
             throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
         }
@@ -63,11 +64,15 @@ struct ManagementRouter: Sendable {
             response = JSONAnswer.make(problem(of: error, request, context))
         }
         response.headers[.date] = HTTPDate.text(of: api.now)
-        // What the API says is nobody's to keep, and nothing else than it says it is.
-        response.headers[.cacheControl] = "no-store"
+        // What the API says is nobody's to keep, and nothing else than it says it is; no page of another origin shows it.
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[Self.resourcePolicy] = "same-origin"
         return response
     }
+
+    /// A static name, which is always allowed.
+    private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .vary
 
     private func problem(of error: any Error, _ request: Request, _ context: ManagementContext) -> Problem {
         switch error {

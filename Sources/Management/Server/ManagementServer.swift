@@ -48,7 +48,10 @@ package final class ManagementServer: Sendable {
     /// Listens on TCP without TLS.
     /// - Parameter isLoopback: whether only this machine reaches the address.
     package func listen(host: String, port: Int, isLoopback: Bool) async throws -> Listener {
-        try await listen(to: .tcp(host: host, port: port), .network(isLoopback: isLoopback))
+        let listener = try await listen(to: .tcp(host: host, port: port), .network(isLoopback: isLoopback))
+        // Without TLS a session is for this machine only.
+        if isLoopback { api.console.address = listener.localAddress?.hostAndPort.map { "http://\($0)" } }
+        return listener
     }
 
     /// Listens on TCP with TLS, for whoever presents an administrator's certificate.
@@ -66,7 +69,7 @@ package final class ManagementServer: Sendable {
         _ transport: ManagementService.Transport,
         _ context: (@Sendable () -> NIOSSLContext)? = nil,
     ) async throws -> Listener {
-        let rules = AccessRules(host: address.host, hostnames: hostnames, key: key)
+        let rules = AccessRules(host: address.host, hostnames: hostnames, key: key, sessions: api.console)
         let table = transport == .socket ? socketConnections : networkConnections
         let service = ManagementService(
             transport, rules, api, router: router, table: table, tasks: tasks, logger: logger)

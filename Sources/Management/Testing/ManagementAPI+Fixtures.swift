@@ -116,8 +116,13 @@ extension ManagementAPI {
     }
 
     func message(_ device: VirtualDevice, _ testing: ManagementTesting) async throws -> ManagementMessages.Device {
-        let waiting = try await testing.mailboxes.entries(of: device.key).map(\.entry.destination.app)
-        return ManagementMessages.Device(
+        let stored = Set(try await testing.mailboxes.entries(of: device.key).map(\.entry.destination.app))
+        return message(device, waiting: { stored.contains($0) ? 1 : 0 })
+    }
+
+    /// - Parameter waiting: how many notifications wait for an app.
+    func message(_ device: VirtualDevice, waiting: (AppID) -> Int) -> ManagementMessages.Device {
+        ManagementMessages.Device(
             deviceID: device.key.device.description,
             name: device.name,
             environment: device.key.environment.rawValue,
@@ -129,7 +134,7 @@ extension ManagementAPI {
             apps: device.apps.map { app in
                 ManagementMessages.DeviceApp(
                     bundleID: app.app.bundleID.rawValue, token: app.token,
-                    waiting: waiting.count { $0 == app.app.id })
+                    waiting: waiting(app.app.id))
             },
         )
     }

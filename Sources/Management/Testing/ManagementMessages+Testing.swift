@@ -70,8 +70,9 @@ extension ManagementMessages {
         package var environment: String
         package var virtual: Bool
         package var connected: Bool
-        /// Since when it is as it is, in milliseconds since 1970.
-        package var since: UInt64
+        /// Since when it is connected, or a virtual one is as it is, in milliseconds since 1970; nil for others that
+        /// are not connected.
+        package var since: UInt64?
         package var power: String?
         package var behaviour: Behaviour?
         package var apps: [DeviceApp]
@@ -80,7 +81,7 @@ extension ManagementMessages {
     package struct DeviceApp: Codable, Sendable {
         package var bundleID: String
         package var token: String
-        /// How many notifications are in the app's mailbox.
+        /// How many notifications wait: in the app's mailbox, and because the device's power is low.
         package var waiting: Int
     }
 

@@ -3,12 +3,17 @@ import HTTPTypes
 import Hummingbird
 import Journal
 import Matching
-import NIOCore
 import Notifications
 
 // The journal of what providers sent.
 extension ManagementOperation {
     static let journal = [
+        ManagementOperation(
+            method: .get, path: "/v1/journal", summary: "How many requests the journal keeps; 0 if it is off",
+            answer: .json(ManagementSchemas.journal)
+        ) { api, _ in
+            try JSONAnswer.make(ManagementMessages.Journal(keep: try api.testing("The journal").journal.keep))
+        },
         ManagementOperation(
             method: .put, path: "/v1/journal", summary: "Switch the journal on or off",
             body: Body(schema: ManagementSchemas.journal), answer: .json(ManagementSchemas.journal),
@@ -21,9 +26,12 @@ extension ManagementOperation {
             method: .get, path: "/v1/requests", summary: "What providers sent, oldest request first",
             parameters: matchParameters + [
                 query("follow", .boolean, "Whether the answer goes on with what comes, a line for each request."),
+                query(
+                    "changes", .boolean,
+                    "With follow: whether the answer begins with what comes, and has a request again when it changes."),
                 query("limit", .integer(1...Int64(ManagementLimits.listItems)), "How many at most."),
             ],
-            answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType])
+            answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
         ) { api, call in
             try api.requests(call)
         },
@@ -37,7 +45,7 @@ extension ManagementOperation {
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
             body: Body(schema: ManagementSchemas.wait, isOptional: true), answer: .json(ManagementSchemas.waited),
-            problems: [408, 413, 415]
+            problems: [413, 415], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
             try await api.wait(call)
         },
@@ -112,15 +120,15 @@ extension ManagementAPI {
             return page(journal.requests(match, limit: (limit ?? ManagementLimits.listItems) + 1), limit, call)
         }
         let permit = try streams.take()
-        let connectionEnd = call.connectionEnd
-        let stream = journal.follow(match) { finish in connectionEnd.whenComplete { _ in finish() } }
+        let entries = journal.follow(match, changes: call.query("changes") == "true") { call.whenOver($0) }
+        let stream = RequestStream(entries: entries, form: LogStream.Form(call.request), limit: limit ?? .max)
         var headers = HTTPFields()
-        headers[.contentType] = LogStream.Form.lines.mediaType
+        headers[.contentType] = stream.form.mediaType
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
                 defer { withExtendedLifetime(permit) {} }
-                try await Self.write(stream, limit ?? .max, to: &writer)
+                try await stream.write(to: &writer)
             })
     }
 
@@ -156,11 +164,10 @@ extension ManagementAPI {
         }
         let permit = try streams.take()
         defer { withExtendedLifetime(permit) {} }
-        let connectionEnd = call.connectionEnd
         let result = await journal.wait(
             for: match, count: message.count ?? 1, limit: ManagementLimits.listItems, timeout: timeout
         ) { finish in
-            connectionEnd.whenComplete { _ in finish() }
+            call.whenOver(finish)
         }
         return Self.answer(result)
     }
@@ -177,20 +184,5 @@ extension ManagementAPI {
             let text = #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + "]}"
             return JSONAnswer.response(.requestTimeout, JSONAnswer.mediaType, Data(text.utf8))
         }
-    }
-
-    /// Writes a line for each request, until the stream ends or the client does.
-    @concurrent private static func write(
-        _ stream: AsyncStream<JournalEntry>,
-        _ limit: Int,
-        to writer: inout any ResponseBodyWriter,
-    ) async throws {
-        var left = limit
-        for await entry in stream {
-            try await writer.write(ByteBuffer(string: entry.json + "\n"))
-            left -= 1
-            if left == 0 { break }
-        }
-        try await writer.finish(nil)
     }
 }

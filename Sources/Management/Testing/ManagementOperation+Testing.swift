@@ -32,12 +32,6 @@ extension ManagementOperation {
 
     static let virtualDevices = [
         ManagementOperation(
-            method: .get, path: "/v1/devices", summary: "All virtual devices",
-            parameters: listParameters(after: "device ID"), answer: .json(.array(ManagementSchemas.device))
-        ) { api, call in
-            try await api.listDevices(call)
-        },
-        ManagementOperation(
             method: .post, path: "/v1/devices", summary: "Make a virtual device of a team",
             body: Body(schema: ManagementSchemas.newDevice), answer: .json(ManagementSchemas.device),
             problems: [409, 413, 415]
@@ -53,15 +47,4 @@ extension ManagementOperation {
             try JSONAnswer.make(try await api.changeDevice(call.parameter("deviceID"), call.message()))
         },
     ]
-}
-
-extension ManagementAPI {
-    fileprivate func listDevices(_ call: ManagementCall) async throws -> Response {
-        let testing = try testing("The list of virtual devices")
-        let devices = testing.devices.all.sorted { $0.key.device.description < $1.key.device.description }
-        let page = ListPage(sorting: devices.map(\.key.device.description), call)
-        var messages: [ManagementMessages.Device] = []
-        for device in devices[page.names.indices] { messages.append(try await message(device, testing)) }
-        return try page.answer(messages)
-    }
 }

@@ -32,6 +32,20 @@ extension ManagementSchemas {
             .optional("timeout", text, "How long at most, as in PT5S, which it is without it."),
         ])
     static let waited = named("Waited", [.required("requests", .array(.openObject))])
+    static let waitedInVain = named(
+        "WaitedInVain",
+        [
+            .required("matched", moment, "How many requests match."),
+            .required(
+                "nearest",
+                .array(
+                    named(
+                        "NearMiss",
+                        [
+                            .required("request", .openObject),
+                            .required("differs", .array(text), "The keys of the match that differ."),
+                        ])), "The requests that differ least."),
+        ])
 
     // MARK: Notifications
 
@@ -65,8 +79,10 @@ extension ManagementSchemas {
         [
             .required("deviceID", .string(.deviceID)), .optional("name", text),
             .required("environment", .string(.environment)), .required("virtual", .boolean),
-            .required("connected", .boolean), .required("since", moment), .optional("power", text),
-            .optional("behaviour", behaviour),
+            .required("connected", .boolean),
+            .optional("since", moment, "Since when it is connected, or a virtual one is as it is."),
+            .optional("power", .string(.oneOf(DevicePower.allCases.map(\.rawValue))), "Of one that is connected."),
+            .optional("behaviour", behaviour, "Of a virtual one."),
             .required(
                 "apps",
                 .array(
@@ -74,7 +90,7 @@ extension ManagementSchemas {
                         "DeviceApp",
                         [
                             .required("bundleID", .string(.bundleID)), .required("token", text),
-                            .required("waiting", moment, "How many notifications are in its mailbox."),
+                            .required("waiting", moment, "How many notifications wait for the device."),
                         ]))),
         ])
     private static let deviceMembers: [Schema.Member] = [

@@ -6,8 +6,8 @@ import Notifications
 import Rates
 import Synchronization
 
-/// Counts what the delivery log is told, and how long storing and acknowledging take (docs/metrics.md). Off the way of
-/// notifications: on the delivery log's thread.
+/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md). It
+/// runs on the delivery log's thread, so notifications do not wait for it.
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
@@ -29,11 +29,13 @@ final class ServiceMetrics: Sendable {
                 )
             })
         rejections = Mutex([:])
-        // All of them from the start: a rate of what is not there cannot be watched.
+        // All counters exist from the start, because a monitor cannot watch the rate of a missing one.
         limits = Dictionary(
             uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
-                return (limit, Counter(label: "carillon_limits_struck_total", dimensions: dimensions, factory: factory))
+                return (
+                    limit, Counter(label: "carillon_limits_exceeded_total", dimensions: dimensions, factory: factory)
+                )
             })
         lost = Counter(label: "carillon_delivery_log_lost_total", factory: factory)
         storing = Timer(label: "carillon_accepted_to_stored_seconds", factory: factory)
@@ -53,8 +55,8 @@ final class ServiceMetrics: Sendable {
         if losses > 0 { lost.increment(by: losses) }
     }
 
-    /// A limit struck.
-    func struck(_ limit: Limit) { limits[limit]?.increment() }
+    /// Counts an exceeded limit.
+    func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
 
     private func counter(_ reason: Rejection.Reason) -> Counter {
         rejections.withLock { counters in
@@ -66,7 +68,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// What is looked up when somebody reads the metrics.
+    /// The values that are computed when somebody reads the metrics.
     func sample(connectedDevices: Int, pendingStores: Int) {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)

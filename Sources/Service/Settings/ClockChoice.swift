@@ -1,9 +1,9 @@
 import Notifications
 
-/// By which clock the service lives.
+/// The clock that the service uses.
 package enum ClockChoice: String, Sendable, CaseIterable {
     case system
-    /// The system's with an offset, which the management API advances: for tests.
+    /// The system's clock plus an offset that the management API advances, for tests.
     case virtual
 }
 

@@ -12,7 +12,7 @@ import Rates
 /// docs/settings.md shows the same table.
 package struct LimitSetting: Sendable {
     package let name: String
-    /// What it limits and in which unit.
+    /// The meaning of the limit, and its unit.
     package let meaning: String
     package let range: ClosedRange<Double>
     let set: @Sendable (inout Settings, Double) -> Void
@@ -41,7 +41,7 @@ package struct LimitSetting: Sendable {
     /// The environment variable that sets it.
     package var variable: String { "CARILLON_LIMIT_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 
-    /// All of them. A rate of 0 switches its limit off.
+    /// All limits. A rate of 0 disables its limit.
     package static let all: [LimitSetting] = [
         LimitSetting("token-rate", "requests a second to one device token", rates) {
             $0.delivery.requestsPerDeviceToken.perSecond = $1

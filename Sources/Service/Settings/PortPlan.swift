@@ -34,8 +34,8 @@ package enum PortPlan: String, Sendable, CaseIterable {
         }
     }
 
-    /// The environment that a server name stands for: production for the names that Apple's production service has,
-    /// development for every other and for none.
+    /// Returns the environment for a server name: production for the names of Apple's production service, development
+    /// for any other name and for a client without one.
     package static func environment(ofServerName name: String?) -> Environment {
         productionNames.contains(name?.lowercased() ?? "") ? .production : .development
     }

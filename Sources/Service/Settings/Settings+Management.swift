@@ -6,7 +6,7 @@ package enum ManagementListening: Sendable, Hashable {
     /// ``Settings/standardManagement``; with `--ports ephemeral` a port that the system chooses.
     case standard
     case at(ListenAddress)
-    /// Nowhere: only on the Unix socket.
+    /// Only on the Unix socket.
     case off
 }
 
@@ -21,10 +21,10 @@ extension Settings {
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }
 
-    /// How many requests of providers are kept at the start.
+    /// The number of requests of providers that are kept at the start.
     var keptRequests: Int { journal ?? (store == .memory ? JournalLimits.requestsInMemory : 0) }
 
-    /// Where the management API listens on TCP; nil for nowhere.
+    /// The TCP address of the management API; nil if there is none.
     var managementAddress: ListenAddress? {
         switch management {
         case .off: nil
@@ -71,7 +71,7 @@ extension Settings {
         return address
     }
 
-    /// Settings of earlier versions end the start: without them the service would listen elsewhere than expected.
+    /// Settings of earlier versions are an error: without them the service would listen on other ports than expected.
     static func refuseReplaced(_ reader: ConfigReader) throws(ServiceError) {
         let replaced = [
             ("metrics-port", "management"), ("metrics-host", "management"),

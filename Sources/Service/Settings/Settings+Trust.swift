@@ -1,9 +1,9 @@
 import Configuration
 import Trust
 
-// What somebody brings in the place of what the service makes itself.
+// Certificates and keys that the operator supplies instead of those that the service makes.
 extension Settings {
-    /// Reads the settings of keys and certificates, of which some only make sense together.
+    /// Reads the settings of keys and certificates. Some of them are valid only together.
     mutating func readTrust(_ reader: ConfigReader) throws(ServiceError) {
         let names = ["tls.certificate", "tls.key", "tls.authority"]
         switch names.map({ Self.path(reader, $0) }) {
@@ -22,13 +22,13 @@ extension Settings {
         }
     }
 
-    /// An absolute path; nil where nothing is set, or nothing is in it.
+    /// An absolute path; nil if the setting is missing or empty.
     private static func path(_ reader: ConfigReader, _ key: String) -> String? {
         reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : DataFolder($0).path }
     }
 }
 
-/// A root of somebody's own, under which a new data folder's authority is made.
+/// The operator's root certificate, under which a new data folder's authority is made.
 package struct AuthorityFiles: Sendable, Hashable {
     package var certificate: String
     package var key: String

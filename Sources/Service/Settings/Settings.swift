@@ -5,6 +5,7 @@ package import Courier
 package import Delivery
 package import DeliveryLogFiles
 import Journal
+package import Logging
 package import NIOCore
 package import Notifications
 package import ProviderGateway
@@ -39,6 +40,9 @@ package struct Settings: Sendable {
     /// How many bytes a device token has.
     package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
+    package var logFormat = LogFormat.text
+    /// What is less important than this is not logged.
+    package var logLevel = Logger.Level.info
     /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
     /// option of the command sets it: nobody should have it set for every start.
     package var acceptsDamagedLog = false
@@ -103,6 +107,12 @@ package struct Settings: Sendable {
         }
         if let name = reader.string(forKey: "clock") {
             clock = try Self.value(name, of: "clock", ClockChoice.init(rawValue:), ClockChoice.allCases)
+        }
+        if let name = reader.string(forKey: "log-format") {
+            logFormat = try Self.value(name, of: "log-format", LogFormat.init(rawValue:), LogFormat.allCases)
+        }
+        if let name = reader.string(forKey: "log-level") {
+            logLevel = try Self.value(name, of: "log-level", Logger.Level.init(rawValue:), Logger.Level.allCases)
         }
         socketPath = reader.string(forKey: "socket") ?? socketPath
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops

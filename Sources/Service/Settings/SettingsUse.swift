@@ -2,15 +2,15 @@ package import Configuration
 package import Foundation
 import Synchronization
 
-/// Notes which settings are read, so that those can be found that nobody reads: a misspelt name, or a value of a kind that
-/// the setting does not take. Both would otherwise be ignored without a word.
+/// Records which settings are read, to find those that nothing reads: a misspelt name, or a value of the wrong type.
+/// Both would otherwise be ignored silently.
 package final class SettingsUse: AccessReporter {
     private struct State {
-        /// All names that were asked for.
+        /// All names that were read.
         var known: Set<[String]> = []
-        /// Those that had a value of a kind that was asked for.
+        /// The names that had a value of the requested type.
         var readable: Set<[String]> = []
-        /// Those that may be true or false.
+        /// The names of Boolean settings.
         var truths: Set<[String]> = []
         /// Those that had none, and what was asked for last.
         var unreadable: [[String]: ConfigType] = [:]
@@ -36,10 +36,10 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Looks for what was not read, once everything has been.
+    /// Checks for unread settings, after all have been read.
     /// - Parameters:
     ///   - environment: the process's variables.
-    ///   - file: what is in the settings file; nil if there is none.
+    ///   - file: the contents of the settings file; nil if there is none.
     package func check(environment: [String: String], file: Data?) throws(ServiceError) {
         let state = state.withLock { $0 }
         for (name, type) in state.unreadable.sorted(by: { $0.key.joined() < $1.key.joined() })
@@ -55,7 +55,7 @@ package final class SettingsUse: AccessReporter {
     }
 
     private static func check(_ file: Data, _ state: State) throws(ServiceError) {
-        // What is no JSON at all is told by who reads it.
+        // The reader of the file reports invalid JSON.
         guard let all = try? JSONSerialization.jsonObject(with: file) as? [String: Any] else { return }
         guard let settings = all[scope] as? [String: Any] else {
             throw ServiceError(
@@ -66,7 +66,7 @@ package final class SettingsUse: AccessReporter {
             guard state.known.contains(name) else {
                 throw ServiceError(.badSetting, "There is no setting \(shown(name)); docs/settings.md lists them all.")
             }
-            // The library takes true for 1.
+            // The library reads true as 1.
             guard !isTruth(value) || state.truths.contains(name) else {
                 throw ServiceError(.badSetting, "The setting \(shown(name)) takes neither true nor false.")
             }
@@ -83,7 +83,7 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a value of `JSONSerialization` is true or false, and no number.
+    /// Whether a value of `JSONSerialization` is a Boolean and not a number.
     private static func isTruth(_ value: Any) -> Bool {
         (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
     }
@@ -118,6 +118,7 @@ package final class SettingsUse: AccessReporter {
     private static let others: Set<String> = [
         "CARILLON_CONFIG", "CARILLON_MANAGEMENT_URL", "CARILLON_MANAGEMENT_KEY", "CARILLON_ADMINISTRATOR",
         "CARILLON_CA",
-        "CARILLON_WARNINGS_AS_ERRORS", "CARILLON_BENCH", "CARILLON_MEASURE", "CARILLON_FUZZ", "CARILLON_CRASHES",
+        "CARILLON_COMMIT", "CARILLON_WARNINGS_AS_ERRORS", "CARILLON_BENCH", "CARILLON_MEASURE", "CARILLON_FUZZ",
+        "CARILLON_CRASHES",
     ]
 }

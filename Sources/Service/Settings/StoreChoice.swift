@@ -3,11 +3,11 @@ import Logging
 import MemoryStore
 import SQLiteStore
 
-/// Which store the service is on. The only place that knows all of them.
+/// The store of the service. Only this type knows all kinds of stores.
 package enum StoreChoice: Sendable, Hashable {
     /// The embedded store, in the data folder.
     case sqlite
-    /// In memory: nothing survives the service.
+    /// In memory: nothing is kept after the service ends.
     case memory
 
     /// - Parameter text: the setting `store`.

@@ -7,7 +7,7 @@ import PrivateFiles
 import SQLiteStore
 import Trust
 
-/// The one folder that holds everything the service keeps, and the files by which its commands find it.
+/// The folder that holds everything the service keeps, and the files with which commands find the service.
 package struct DataFolder: Sendable {
     /// Absolute.
     package let path: String
@@ -42,13 +42,13 @@ package struct DataFolder: Sendable {
     package var logFolder: String { path + "/log" }
     var lockFile: String { path + "/lock" }
 
-    /// What a start has found, so that one that fails can leave the folder as it was.
+    /// The state that a start has found, so that a failed start can restore it.
     struct Before {
-        /// The highest folder that was not there; nil if the data folder was.
+        /// The highest folder that was missing; nil if the data folder exists.
         let missing: String?
     }
 
-    /// Looks before anything is made.
+    /// Checks the folder before anything is created.
     func before() -> Before {
         var missing: String?
         var url = URL(fileURLWithPath: path)
@@ -59,23 +59,23 @@ package struct DataFolder: Sendable {
         return Before(missing: missing)
     }
 
-    /// Whether there is nothing of an earlier start in the folder: only the lock of this one.
+    /// Whether the folder contains only this start's lock, and nothing of an earlier start.
     var isFresh: Bool { (try? FileManager.default.contentsOfDirectory(atPath: path)) == ["lock"] }
 
-    /// Removes what a first start has made that failed. The lock has to be held still, since another service may have begun
-    /// on the folder otherwise.
+    /// Removes what a failed first start has made. The lock must still be held, because another service may have
+    /// started on the folder otherwise.
     func removeHalfMade(_ before: Before) {
-        // What cannot be removed does not hinder another start.
+        // A file that cannot be removed does not prevent another start.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
             try? FileManager.default.removeItem(atPath: path + "/" + name)
         }
         guard let missing = before.missing else { return }
         var url = URL(fileURLWithPath: path)
-        // Only empty folders: somebody else may have put something beside it.
+        // Removes only empty folders, because somebody else may have added files.
         while url.path.hasPrefix(missing), rmdir(url.path) == 0 { url.deleteLastPathComponent() }
     }
 
-    /// Makes the folder if it is missing, and sees that it is empty or one of ours for the same kind of store.
+    /// Creates the folder if it is missing, and checks that it is empty or ours, for the same kind of store.
     func prepare(for store: StoreChoice) throws(ServiceError) {
         let manager = FileManager.default
         var isFolder: ObjCBool = false
@@ -103,7 +103,7 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Somebody else's files are left alone: a folder with something in it has to be one of ours.
+    /// Other people's files must stay: a folder that is not empty has to be one of ours.
     private func checkContents(for store: StoreChoice) throws(ServiceError) {
         let names: [String]
         do {
@@ -113,7 +113,7 @@ package struct DataFolder: Sendable {
         }
         let visible = names.filter { !$0.hasPrefix(".") }
         guard visible.contains(SQLiteStore.fileName) else {
-            // A first start that broke off, or a service with the store in memory, may have left these.
+            // A first start that was interrupted, or a service with the store in memory, may have left these.
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
@@ -134,12 +134,12 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Whether the folder is there, and this process may not look into it.
+    /// Whether the folder exists and this process may not read it.
     package var isClosedToThisUser: Bool { access(descriptionFile, F_OK) != 0 && errno == EACCES }
 
     /// Removes a temporary folder with all that is in it.
     func removeIfTemporary() {
-        // What cannot be removed is in the system's own folder for such.
+        // Files that cannot be removed stay in the system's temporary folder.
         if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
@@ -163,7 +163,7 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Why a file could not be used, in words for a person: without the libraries' own types and file names.
+    /// The reason why a file could not be used, in words for a person, without the libraries' types and file names.
     package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as ServiceError: return error.cause

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Holds a data folder for one service; the system lets go of it when the process ends, however it ends.
+/// Locks a data folder for one service. The system unlocks it when the process ends, even after a crash.
 final class DataFolderLock: Sendable {
     private let descriptor: Int32
 

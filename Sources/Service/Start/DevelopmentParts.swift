@@ -11,7 +11,7 @@ import Synchronization
 import Trust
 import VirtualDevices
 
-/// What there is for tests: only where the development environment is served.
+/// The tools for tests. They exist only if the development environment is served.
 final class DevelopmentParts: Sendable {
     let journal: RequestJournal
     let rehearsals: RehearsalDirector
@@ -33,7 +33,7 @@ final class DevelopmentParts: Sendable {
     ) {
         self.journal = journal
         self.store = store
-        // Machine time, which no virtual clock advances.
+        // The machine's time, which a virtual clock does not advance.
         rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }

@@ -4,8 +4,8 @@ import Foundation
 import Notifications
 import Trust
 
-/// What makes a new service useful at once: a team, an app and a signing key, so that somebody can send a notification
-/// with the next command. A file in the data folder says which they are.
+/// Makes a team, an app and a signing key for a new service, so that the next command can send a notification. A file
+/// in the data folder says which they are.
 struct FirstStart {
     static let teamName = "Development"
     static let bundleID = "com.example.app"
@@ -13,7 +13,7 @@ struct FirstStart {
     let accounts: any Accounts
     let folder: DataFolder
 
-    /// What the file says.
+    /// The contents of the file.
     private struct Record: Codable {
         var teamID: String
         var keyID: String
@@ -21,11 +21,11 @@ struct FirstStart {
 
     private var recordFile: String { folder.path + "/development.json" }
 
-    /// Makes what is missing, and tells which key `carillon send` signs with. What a first start left half done, the
-    /// next one finishes; a key that was revoked is replaced.
+    /// Makes what is missing, and returns the key that `carillon send` signs with. If a first start was interrupted,
+    /// the next one completes it. A revoked key is replaced.
     func prepare() async throws(ServiceError) -> ServiceDescription.DevelopmentKey? {
         guard var record = try readRecord(), let team = TeamID(rawValue: record.teamID) else { return nil }
-        // Accounts that have changed since are somebody's own: what was deleted does not come back.
+        // If the accounts have changed since, they are in use, and deleted parts are not made again.
         let version = accounts.current.version
         guard version == 0 || accounts.current.teams[team] != nil else { return nil }
         do throws(StoreError) {
@@ -51,7 +51,7 @@ struct FirstStart {
         )
     }
 
-    /// The file's record; a new one where there is no team at all, which is what a first start looks like.
+    /// The file's record, or a new one if there is no team at all, which means a first start.
     private func readRecord() throws(ServiceError) -> Record? {
         if let data = FileManager.default.contents(atPath: recordFile) {
             do {
@@ -59,7 +59,7 @@ struct FirstStart {
             } catch {
                 throw ServiceError(
                     .dataFolder,
-                    "\(recordFile) cannot be read: \(DataFolder.reason(error)). Mend it, or remove it to do without.")
+                    "\(recordFile) cannot be read: \(DataFolder.reason(error)). Fix it, or remove it to do without.")
             }
         }
         guard accounts.current.teams.isEmpty else { return nil }
@@ -74,7 +74,7 @@ struct FirstStart {
         try DataFolder.write(text + "\n", to: recordFile)
     }
 
-    /// Whether the key is there, not revoked, and its private half in the folder.
+    /// Whether the key exists, is not revoked, and its private half is in the folder.
     private func isGood(_ name: String) -> Bool {
         guard let id = KeyID(rawValue: name), let key = accounts.current.keys[id] else { return false }
         return key.revoked == nil && FileManager.default.fileExists(atPath: path(name))
@@ -104,7 +104,7 @@ struct FirstStart {
         }
     }
 
-    /// The files first: a key that nobody can sign with is of no use.
+    /// The files are written first, because a key without its private half is useless.
     private func makeKey(of team: TeamID) async throws(ServiceError) -> String {
         var random = SystemRandomNumberGenerator()
         let key = SigningKey.create(using: &random)

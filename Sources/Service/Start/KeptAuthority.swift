@@ -21,8 +21,8 @@ struct KeptAuthority: Codable {
     var servers: Issuer
     var providers: Issuer
     var devices: Issuer
-    /// Nil in one that was kept before administrators had certificates: then it is a secret of its own, because what is
-    /// kept is never replaced.
+    /// Nil if the authority was stored before administrators had certificates. Then this issuer is stored as a secret
+    /// of its own, because a stored secret is never replaced.
     var administrators: Issuer?
 
     private init(_ secrets: AuthoritySecrets) {

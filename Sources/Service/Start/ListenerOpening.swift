@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 import Notifications
 
-/// Opens the listeners of one kind after the other, as the plan of ports has them.
+/// Opens the listeners of one kind one after the other, by the plan of ports.
 struct ListenerOpening {
     let settings: Settings
     let certificate: ServerCertificate

@@ -3,7 +3,7 @@ import Foundation
 
 /// The key that the management API asks for over TCP: a file in the data folder, made at the first start.
 enum ManagementKey {
-    /// In bytes: nobody finds 256 bits by trying.
+    /// In bytes: 256 bits cannot be guessed.
     private static let bytes = 32
 
     /// The key in the data folder, or a new one.

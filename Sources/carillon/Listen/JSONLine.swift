@@ -6,6 +6,7 @@ import Notifications
 struct JSONLine {
     private var members: [String]
 
+    init() { members = [] }
     init(event: String) { members = [#""event":"\#(event)""#] }
 
     mutating func add(_ key: String, _ text: String?) {

@@ -31,7 +31,7 @@ final class Observed<Value: Sendable>: Sendable {
         for waiter in met { waiter.continuation.resume() }
     }
 
-    /// Waits until the value is as expected; gives up when the test is cancelled, by its time limit for one.
+    /// Waits until the value meets the condition. Throws if the test is cancelled, for example by its time limit.
     @discardableResult
     func wait(until isMet: @escaping @Sendable (Value) -> Bool) async throws -> Value {
         let number = state.withLock { state in

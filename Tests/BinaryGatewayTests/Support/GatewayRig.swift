@@ -27,8 +27,8 @@ struct GatewayRig: Sendable {
     let switchboard: LocalSwitchboard
     let delivery: Delivery
     let clock = TestClock()
-    /// What limits have struck connections.
-    let struck = StruckLimits()
+    /// The limits that connections have exceeded.
+    let exceeded = ExceededLimits()
     private let issued = IssuedSerials()
     let app: App
     private let binary: Listener
@@ -95,7 +95,7 @@ struct GatewayRig: Sendable {
         let group = options.group
         let connects = ConnectGuard(
             Limit("connect-rate"), .off, budget: ConnectionBudget(limit: .max),
-            log: LimitLog(logger) { [struck] in struck.note($0) })
+            log: LimitLog(logger) { [exceeded] in exceeded.note($0) })
         func listen(_ service: some CertifiedService) async throws -> Listener {
             try await Listener.bind(
                 .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, connects: connects, group: group,
@@ -268,8 +268,8 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { shift.withLock { $0 += duration } }
 }
 
-/// The limits that have struck. For one who waits.
-final class StruckLimits: Sendable {
+/// The limits that were exceeded, for tests that wait for one.
+final class ExceededLimits: Sendable {
     private let all = Mutex<[Limit]>([])
     private let news = AsyncStream.makeStream(of: Limit.self)
 

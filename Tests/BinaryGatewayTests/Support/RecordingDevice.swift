@@ -22,9 +22,9 @@ final class RecordingDevice: NotificationStream {
         self.eventLoop = eventLoop
     }
 
-    func send(_ sending: Sending) {
+    func send(_ attempt: DeliveryAttempt) {
         let waiters = state.withLock { state in
-            state.notifications.append(sending.notification)
+            state.notifications.append(attempt.notification)
             let count = state.notifications.count
             let met = state.waiters.filter { $0.count <= count }.map(\.continuation)
             state.waiters.removeAll { $0.count <= count }
@@ -32,7 +32,7 @@ final class RecordingDevice: NotificationStream {
         }
         // Not from here: the line that sends is still busy with it.
         let acknowledge: @Sendable () -> Void = { [switchboard, key] in
-            switchboard.acknowledge([sending.number], by: key)
+            switchboard.acknowledge([attempt.number], by: key)
         }
         if let eventLoop { eventLoop.execute(acknowledge) } else { Task { acknowledge() } }
         for continuation in waiters { continuation.resume() }

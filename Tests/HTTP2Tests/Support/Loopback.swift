@@ -38,7 +38,7 @@ enum Loopback {
         try await server.close()
     }
 
-    /// Runs with `nghttpd` listening and a folder of files behind it.
+    /// Calls `body` while `nghttpd` serves the files.
     static func withNghttpd(_ files: [String: String], _ body: (_ port: Int) async throws -> Void) async throws {
         let certificate = try await Certificate.shared.value
         let folder = certificate.folder.appendingPathComponent("nghttpd-\(UUID().uuidString)")

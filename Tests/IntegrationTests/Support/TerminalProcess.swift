@@ -97,7 +97,7 @@ final class TerminalProcess: Sendable {
         func end() async {
             if terminal.process.isRunning { kill(terminal.process.processIdentifier, SIGKILL) }
             _ = await terminal.finished()
-            // Both ends, so that what reads the screen comes to its end.
+            // Both ends are closed, so that the reader of the screen ends.
             close(terminal.program)
             close(terminal.person)
         }

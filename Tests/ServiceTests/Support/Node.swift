@@ -17,6 +17,7 @@ import Synchronization
 import Trust
 
 @testable import Service
+@testable import ServiceTesting
 
 /// What the nodes of a cluster have in common: one store, and an account in it.
 final class Nodes: Sendable {

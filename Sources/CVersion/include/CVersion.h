@@ -1,0 +1,4 @@
+#pragma once
+
+/// The commit that was built, abbreviated; empty if nobody said so. script/package does, by CARILLON_COMMIT.
+extern const char *const carillon_commit;

@@ -1,0 +1,27 @@
+package import Notifications
+
+/// A device as the store knows it: the apps that are on it, or were.
+package struct ListedDevice: Sendable, Hashable {
+    package let key: DeviceKey
+    /// In the order of the apps' numbers.
+    package var apps: [ListedApp]
+
+    package init(key: DeviceKey, apps: [ListedApp]) {
+        self.key = key
+        self.apps = apps
+    }
+}
+
+/// An app on a listed device.
+package struct ListedApp: Sendable, Hashable {
+    package let app: AppID
+    package var registration: Registration
+    /// The version of the notification in the app's mailbox; nil if the mailbox is empty.
+    package var stored: MailboxVersion?
+
+    package init(app: AppID, registration: Registration, stored: MailboxVersion?) {
+        self.app = app
+        self.registration = registration
+        self.stored = stored
+    }
+}

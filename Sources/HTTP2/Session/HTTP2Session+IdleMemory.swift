@@ -1,0 +1,55 @@
+import CNghttp2
+import Connections
+import NIOCore
+
+// An idle session releases the memory that only reading and writing need.
+extension HTTP2Session {
+    enum Activity {
+        /// A frame came or went since the last check.
+        case working
+        /// No frame came or went since the last check.
+        case idle
+        /// The session is idle, and its memory was released.
+        case released
+    }
+
+    /// Records that a frame came or went.
+    func worked(_ context: ChannelHandlerContext) {
+        activity = .working
+        scheduleIdleCheck(context)
+    }
+
+    private func scheduleIdleCheck(_ context: ChannelHandlerContext) {
+        guard idleCheck == nil, state == .active, case .releasedAfter(let delay) = configuration.idleMemory else {
+            return
+        }
+        idleCheck = context.eventLoop.assumeIsolated().scheduleTask(in: delay) { [self] in
+            idleCheck = nil
+            releaseMemoryIfIdle()
+            if activity != .released, let context = self.context { scheduleIdleCheck(context) }
+        }
+    }
+
+    /// Releases memory if no frame came or went since the last call. For callers that check many connections anyway
+    /// (``HTTP2Configuration/IdleMemory/releasedOnRequest``): a timer for each would wake the event loop too often.
+    package func releaseMemoryIfIdle() {
+        guard let memory, activity != .released else { return }
+        guard state == .active, let library, let context, !isInLibrary else { return }
+        guard activity == .idle, nghttp2_session_want_write(library) == 0, !hasUnwritten(context.channel) else {
+            activity = .idle
+            return
+        }
+        activity = .released
+        memory.releaseIdleMemory()
+        buffers?.releaseIdleMemory()
+    }
+
+    /// Whether the channel still holds bytes to write: they are in the buffers whose memory would be released.
+    private func hasUnwritten(_ channel: any Channel) -> Bool {
+        guard let options = channel.syncOptions, let bytes = try? options.getOption(.bufferedWritableBytes) else {
+            // The channel does not tell, so it may hold some at any time.
+            return true
+        }
+        return bytes > 0
+    }
+}

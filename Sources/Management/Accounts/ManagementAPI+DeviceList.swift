@@ -1,0 +1,90 @@
+import Delivery
+import Hummingbird
+import Notifications
+import Trust
+import VirtualDevices
+
+// All devices: what the store, the switchboard and the virtual devices know of them.
+extension ManagementAPI {
+    /// The devices that have an app, that are connected, or that are virtual.
+    func listDevices(_ call: ManagementCall) async throws -> Response {
+        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
+        var after = try call.query("after").map { try deviceID($0) }
+        var messages: [ManagementMessages.Device] = []
+        // One more than the page has says whether there is another one. What is passed over, such as devices that were
+        // revoked, is made up for, because a page that is not full is the last.
+        while messages.count <= limit {
+            let seen = try await devices(after: after, limit: limit + 1)
+            for device in seen.prefix(limit + 1) {
+                guard messages.count <= limit, let message = try await message(device) else { continue }
+                messages.append(message)
+            }
+            guard seen.count > limit, let last = seen.last?.key.device else { break }
+            after = last
+        }
+        return try ListPage.answer(messages, of: limit, name: \.deviceID, call)
+    }
+
+    /// What is known of a device.
+    private struct Seen {
+        let key: DeviceKey
+        var stored: ListedDevice?
+        var connected: ConnectedDevice?
+        var virtual: VirtualDevice?
+    }
+
+    /// The next devices of all environments in the order of their IDs. Each source gives as many as may be needed, so
+    /// what one of them says of a device here is known.
+    private func devices(after device: DeviceID?, limit: Int) async throws -> [Seen] {
+        var seen: [DeviceKey: Seen] = [:]
+        for environment in Environment.allCases {
+            for listed in try await parts.registrations.devices(in: environment, after: device, limit: limit) {
+                seen[listed.key, default: Seen(key: listed.key)].stored = listed
+            }
+            for connected in try await parts.switchboard.connected(in: environment, after: device, limit: limit) {
+                seen[connected.key, default: Seen(key: connected.key)].connected = connected
+            }
+        }
+        for virtual in parts.testing?.devices.all ?? [] where device.map({ $0 < virtual.key.device }) ?? true {
+            seen[virtual.key, default: Seen(key: virtual.key)].virtual = virtual
+        }
+        // IDs are random, so no two devices of different environments have the same.
+        return Array(seen.values.sorted { $0.key.device < $1.key.device }.prefix(limit))
+    }
+
+    /// - Returns: nil for what is no device any more: all of its apps were removed and it is not connected, or it was
+    ///   revoked.
+    private func message(_ seen: Seen) async throws -> ManagementMessages.Device? {
+        let accounts = accounts.current
+        if let virtual = seen.virtual { return message(virtual, waiting: { waiting($0, seen) }) }
+        guard accounts.revokedDevices[seen.key] == nil else { return nil }
+        var apps: [ManagementMessages.DeviceApp] = []
+        for listed in seen.stored?.apps ?? [] where listed.registration.isActive {
+            guard let app = accounts.app(listed.app) else { continue }
+            let contents = DeviceTokenContents(
+                device: seen.key.device, app: listed.app, generation: listed.registration.generation)
+            let token = try await parts.tokenKeys.seal(
+                contents, environment: seen.key.environment, key: TokenKeyID(rawValue: listed.registration.tokenKeyID))
+            apps.append(
+                ManagementMessages.DeviceApp(
+                    bundleID: app.bundleID.rawValue, token: token.description, waiting: waiting(listed.app, seen)))
+        }
+        guard seen.connected != nil || !apps.isEmpty else { return nil }
+        return ManagementMessages.Device(
+            deviceID: seen.key.device.description,
+            environment: seen.key.environment.rawValue,
+            virtual: false,
+            connected: seen.connected != nil,
+            since: seen.connected?.since.milliseconds,
+            power: seen.connected?.power.rawValue,
+            apps: apps.sorted { $0.bundleID < $1.bundleID })
+    }
+
+    /// How many notifications for an app wait: the one in the mailbox, and what is held because the device's power is
+    /// low. The newest of these is in the mailbox as well, as a rule.
+    private func waiting(_ app: AppID, _ seen: Seen) -> Int {
+        let stored = seen.stored?.apps.first { $0.app == app }?.stored
+        guard let held = seen.connected?.held[app] else { return stored == nil ? 0 : 1 }
+        return held.count + (stored == nil || stored == held.stored ? 0 : 1)
+    }
+}

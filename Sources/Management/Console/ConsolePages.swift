@@ -1,0 +1,124 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+/// The console's page, its style and its modules, as they lie in `Files`: they are in the binary.
+///
+/// They are the same for everybody and hold no secret, so a browser may have them before it has signed in.
+struct ConsolePages: Sendable {
+    static let path = "/console"
+    static let signInPath = "/console/sign-in"
+
+    private let files: [String: ConsoleFile]
+    private let index: ConsoleFile
+
+    init() {
+        index = ConsoleFile(PackageResources.index_html, .html)
+        var files = [Self.path: index]
+        for (name, file) in ConsoleFile.all { files["\(Self.path)/\(name)"] = file }
+        self.files = files
+    }
+
+    func add(to router: Router<ManagementContext>, _ api: ManagementAPI) {
+        for (path, file) in files {
+            router.on(RouterPath(path), method: .get) { request, context in
+                if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+                return file.response(to: request)
+            }
+            router.on(RouterPath(path), method: .head) { request, context in
+                if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+                return file.response(to: request).createHeadResponse()
+            }
+        }
+        // No HEAD: what looks at links before people do has to leave them good.
+        router.on(RouterPath(Self.signInPath), method: .get) { [index] request, context in
+            if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+            return Self.signIn(request, api, index)
+        }
+    }
+
+    private static func signIn(_ request: Request, _ api: ManagementAPI, _ index: ConsoleFile) -> Response {
+        guard let code = request.uri.queryParameters["code"],
+            let secret = api.console.signIn(link: String(code), now: api.now)
+        else {
+            // The page says what to do; a program sees the status.
+            var response = index.response(to: request)
+            response.status = .forbidden
+            return response
+        }
+        var response = Response(status: .seeOther)
+        response.headers[.location] = path
+        response.headers[.setCookie] = ConsoleSessions.cookie(secret, request.head.authority ?? "")
+        response.headers[ConsoleFile.referrerPolicy] = "no-referrer"
+        return response
+    }
+}
+
+/// One of the console's files.
+struct ConsoleFile: Sendable {
+    enum Kind: String, Sendable {
+        case html = "text/html; charset=utf-8"
+        case style = "text/css; charset=utf-8"
+        case module = "text/javascript; charset=utf-8"
+        case image = "image/svg+xml"
+    }
+
+    private let bytes: [UInt8]
+    private let kind: Kind
+    private let tag: String
+
+    init(_ bytes: [UInt8], _ kind: Kind) {
+        self.bytes = bytes
+        self.kind = kind
+        tag = "\"\(Hexadecimal.string(SHA256.hash(data: bytes).prefix(16)))\""
+    }
+
+    /// Every file but the page itself, by its name. A test compares the names with the folder.
+    static var all: [String: ConsoleFile] {
+        [
+            "console.css": ConsoleFile(PackageResources.console_css, .style),
+            "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
+            "api.js": ConsoleFile(PackageResources.api_js, .module),
+            "curl.js": ConsoleFile(PackageResources.curl_js, .module),
+            "detail.js": ConsoleFile(PackageResources.detail_js, .module),
+            "dom.js": ConsoleFile(PackageResources.dom_js, .module),
+            "feed.js": ConsoleFile(PackageResources.feed_js, .module),
+            "filter.js": ConsoleFile(PackageResources.filter_js, .module),
+            "list.js": ConsoleFile(PackageResources.list_js, .module),
+            "main.js": ConsoleFile(PackageResources.main_js, .module),
+            "model.js": ConsoleFile(PackageResources.model_js, .module),
+            "notifications.js": ConsoleFile(PackageResources.notifications_js, .module),
+            "time.js": ConsoleFile(PackageResources.time_js, .module),
+            "words.js": ConsoleFile(PackageResources.words_js, .module),
+        ]
+    }
+
+    func response(to request: Request) -> Response {
+        let isKnown = request.headers[.ifNoneMatch] == tag
+        var response = Response(
+            status: isKnown ? .notModified : .ok,
+            body: isKnown ? ResponseBody() : ResponseBody(byteBuffer: .init(bytes: bytes)))
+        response.headers[.contentType] = kind.rawValue
+        response.headers[.eTag] = tag
+        // Asked for each time, and sent only if it is another one: after an update nothing old is shown.
+        response.headers[.cacheControl] = "no-cache"
+        response.headers[.contentSecurityPolicy] = Self.contentPolicy
+        response.headers[Self.referrerPolicy] = "no-referrer"
+        response.headers[Self.openerPolicy] = "same-origin"
+        return response
+    }
+
+    /// Only what the service itself serves, no script in a page, no frame around it; and text that would become markup is
+    /// refused by the browser (Trusted Types), whoever forgets that payloads come from strangers.
+    private static let contentPolicy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ].joined(separator: "; ")
+
+    // Static names, which are always allowed.
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .eTag
+    private static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy") ?? .eTag
+}

@@ -1,0 +1,40 @@
+// Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
+
+export const names = ["text", "outcome", "reason", "status", "app", "device", "id"];
+
+/** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
+export function read(query) {
+  const parameters = new URLSearchParams(query);
+  return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? ""]));
+}
+
+/** The fragment that shows the list with this filter. */
+export function address(filter) {
+  const asked = names.filter((name) => filter[name] !== "").map((name) => [name, filter[name]]);
+  const query = new URLSearchParams(asked).toString();
+  return query === "" ? "#/notifications" : `#/notifications?${query}`;
+}
+
+export function isEmpty(filter) {
+  return names.every((name) => filter[name] === "");
+}
+
+/** Everything of a row that can be searched, in lower case; made once, when somebody searches. */
+function searched(row) {
+  row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
+    .join("\n").toLowerCase();
+  return row.text;
+}
+
+/** @returns a function that says whether a row is wanted */
+export function matcher(filter) {
+  const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
+  return (row) =>
+    (wanted.outcome === "" || row.outcome === wanted.outcome)
+    && (wanted.reason === "" || (row.reason ?? "").toLowerCase() === wanted.reason)
+    && (wanted.status === "" || String(row.status) === wanted.status)
+    && (wanted.app === "" || row.topic.toLowerCase().includes(wanted.app))
+    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device))
+    && (wanted.id === "" || row.id.toLowerCase().includes(wanted.id))
+    && (wanted.text === "" || searched(row).includes(wanted.text));
+}

@@ -1,0 +1,156 @@
+// A list of many rows, of which only those in sight are in the document.
+
+import { element } from "./dom.js";
+import { shortTime, exactTime } from "./time.js";
+import { outcomes, short } from "./words.js";
+
+/** How many rows above and below those in sight are there already when somebody scrolls. */
+const MARGIN = 10;
+
+export class List {
+  element;
+  #rows = [];
+  #shown = new Map();
+  #currentKey = null;
+  #viewport;
+  #space;
+  #isDue = false;
+  #href;
+
+  /** @param href makes the address of a row's page */
+  constructor(href) {
+    this.#href = href;
+    this.#space = element("div", { class: "space", role: "presentation" });
+    this.#viewport = element("div", { class: "viewport", role: "rowgroup" }, this.#space);
+    const heads = ["Time", "App", "Device", "Title", "Outcome"]
+      .map((name) => element("div", { role: "columnheader" }, name));
+    this.element = element("div", { class: "list", role: "table", "aria-label": "Notifications, newest first" },
+      element("div", { role: "rowgroup" }, element("div", { class: "row head", role: "row", "aria-rowindex": 1 }, ...heads)),
+      this.#viewport);
+    this.#viewport.addEventListener("scroll", () => this.#plan());
+    this.#viewport.addEventListener("keydown", (event) => this.#move(event));
+    this.#viewport.addEventListener("click", (event) => this.#click(event));
+    // Also when the page comes back into sight, and when rows get another height on a narrow screen.
+    new ResizeObserver(() => this.#plan()).observe(this.#viewport);
+  }
+
+  /** @param rows the newest first */
+  show(rows) {
+    const top = this.#viewport.scrollTop;
+    const before = this.#rows[0];
+    const added = top > 0 && before !== undefined ? Math.max(0, rows.indexOf(before)) : 0;
+    this.#rows = rows;
+    this.element.setAttribute("aria-rowcount", rows.length + 1);
+    const height = this.#height();
+    this.#space.style.height = `${rows.length * height}px`;
+    // Who reads further down is not pushed away by what comes.
+    if (added > 0) this.#viewport.scrollTop = top + added * height;
+    this.#plan();
+  }
+
+  /** Gives the focus back to the row that had it. */
+  focus() {
+    this.#plan();
+    requestAnimationFrame(() => this.#shown.get(this.#currentKey)?.querySelector("a").focus({ preventScroll: true }));
+  }
+
+  #height() {
+    return parseFloat(getComputedStyle(this.element).getPropertyValue("--row-height")) || 48;
+  }
+
+  #plan() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    const height = this.#height();
+    this.#space.style.height = `${this.#rows.length * height}px`;
+    const first = Math.max(0, Math.floor(this.#viewport.scrollTop / height) - MARGIN);
+    const count = Math.ceil(this.#viewport.clientHeight / height) + 2 * MARGIN;
+    const indices = this.#rows.slice(first, first + count).map((_, offset) => first + offset);
+    let current = this.#rows.findIndex((row) => row.key === this.#currentKey);
+    if (current < 0) {
+      this.#currentKey = this.#rows[0]?.key ?? null;
+      current = 0;
+    }
+    // A row that left the document would lose the focus.
+    if (this.#rows.length > 0 && !indices.includes(current)) indices.push(current);
+    const wanted = new Set(indices.map((index) => this.#rows[index].key));
+    for (const [key, shown] of this.#shown) {
+      if (wanted.has(key)) continue;
+      shown.remove();
+      this.#shown.delete(key);
+    }
+    for (const index of indices) this.#place(this.#rows[index], index, height);
+  }
+
+  #place(row, index, height) {
+    let shown = this.#shown.get(row.key);
+    if (shown === undefined) {
+      shown = make(row, this.#href(row));
+      this.#shown.set(row.key, shown);
+      this.#space.append(shown);
+    }
+    update(shown, row);
+    shown.setAttribute("aria-rowindex", index + 2);
+    shown.style.transform = `translateY(${index * height}px)`;
+    const link = shown.querySelector("a");
+    link.tabIndex = row.key === this.#currentKey ? 0 : -1;
+    link.href = this.#href(row);
+  }
+
+  /** The arrow keys go through the rows, so that the tab key leads past them. */
+  #move(event) {
+    const page = Math.max(1, Math.floor(this.#viewport.clientHeight / this.#height()) - 1);
+    const last = this.#rows.length - 1;
+    const index = this.#rows.findIndex((row) => row.key === this.#currentKey);
+    const targets = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: last };
+    if (!(event.key in targets) || last < 0) return;
+    event.preventDefault();
+    const target = Math.min(last, Math.max(0, targets[event.key]));
+    this.#currentKey = this.#rows[target].key;
+    const height = this.#height();
+    const top = target * height;
+    const { scrollTop, clientHeight } = this.#viewport;
+    if (top < scrollTop) this.#viewport.scrollTop = top;
+    else if (top + height > scrollTop + clientHeight) this.#viewport.scrollTop = top + height - clientHeight;
+    this.#draw();
+    this.#shown.get(this.#currentKey)?.querySelector("a").focus({ preventScroll: true });
+  }
+
+  #click(event) {
+    const shown = event.target.closest(".row");
+    if (shown === null) return;
+    this.#currentKey = shown.dataset.key;
+    // Whoever selects text does not want to leave.
+    if (event.target.closest("a") === null && String(getSelection()) === "") shown.querySelector("a").click();
+  }
+}
+
+function make(row, href) {
+  const cell = (name, ...children) => element("div", { role: "cell", class: name }, ...children);
+  const made = element("div", { class: "row", role: "row", "data-key": row.key },
+    cell("time", element("time", { datetime: exactTime(row.time), title: exactTime(row.time) }, shortTime(row.time))),
+    cell("app"), cell("device"), cell("title", element("a", { href })), cell("outcome", element("span", { class: "badge" })));
+  return made;
+}
+
+function update(shown, row) {
+  const set = (name, text, hover = text) => {
+    const cell = shown.querySelector(name);
+    if (cell.textContent === text) return;
+    cell.textContent = text;
+    cell.title = hover;
+  };
+  const device = row.device || row.token;
+  set(".app", row.topic || "—");
+  set(".device", device === "" ? "—" : short(device), device);
+  set(".title a", row.title ?? row.id);
+  set(".badge", row.reason ?? outcomes[row.outcome] ?? row.outcome);
+  shown.dataset.outcome = row.outcome;
+}

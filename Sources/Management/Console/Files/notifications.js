@@ -1,0 +1,130 @@
+// The page "Notifications": everything that was sent, the newest first, and the filter above it.
+
+import { json } from "./api.js";
+import { announce, element } from "./dom.js";
+import * as filters from "./filter.js";
+import { List } from "./list.js";
+import { outcomes } from "./words.js";
+
+/** As many as a service without a disk keeps (docs/testing.md). */
+const KEEP = 10_000;
+
+export class Notifications {
+  element;
+  #feed;
+  #filter = filters.read("");
+  #fields = new Map();
+  #go;
+  #list = new List((row) => `#/notification/${encodeURIComponent(row.key)}`);
+  #count = element("p", { class: "count" });
+  #notice = element("div", { class: "notice", hidden: true });
+  #empty = element("div", { class: "empty", hidden: true });
+  #more;
+
+  /** @param go called with another filter */
+  constructor(feed, reasons, go) {
+    this.#feed = feed;
+    this.#go = go;
+    this.element = element("section", { class: "page", "aria-labelledby": "list-title" },
+      element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count),
+      this.#form([...reasons.keys()].sort()), this.#notice, this.#list.element, this.#empty);
+  }
+
+  /** The fragment of the list as it is. */
+  get address() { return filters.address(this.#filter); }
+
+  setFilter(filter) {
+    this.#filter = filter;
+    for (const [name, field] of this.#fields) if (field.value !== filter[name]) field.value = filter[name];
+    if (["status", "app", "device", "id"].some((name) => filter[name] !== "")) this.#more.open = true;
+    this.change();
+  }
+
+  focus() { this.#list.focus(); }
+
+  change() {
+    if (!this.element.isConnected && this.#feed.state === null) return;
+    const rows = this.#feed.model.rows;
+    const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter));
+    this.#list.show(shown.reverse());
+    const all = rows.length.toLocaleString();
+    this.#count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString()} of ${all}`;
+    this.#showNotice();
+    this.#showEmpty(shown.length === 0, rows.length === 0);
+  }
+
+  #form(reasons) {
+    const field = (name, label, control, className) => {
+      control.setAttribute("name", name);
+      this.#fields.set(name, control);
+      return element("label", { class: className ?? null }, element("span", {}, label), control);
+    };
+    const input = (hint, type = "text") =>
+      element("input", { type, placeholder: hint, autocomplete: "off", spellcheck: "false" });
+    const select = (options) => element("select", {},
+      element("option", { value: "" }, "All"), ...options.map(([value, label]) => element("option", { value }, label)));
+    this.#more = element("details", {}, element("summary", {}, "More filters"),
+      element("div", { class: "fields" },
+        field("app", "App", input("com.example.shop")), field("device", "Device or token", input("hexadecimal digits")),
+        field("id", "Identifier", input("apns-id")),
+        field("status", "Status", select(["200", "400", "403", "404", "405", "410", "413", "429", "500", "503"].map((status) => [status, status])))));
+    return element("form", {
+      class: "filter", role: "search", "aria-label": "Filter",
+      onsubmit: (event) => event.preventDefault(),
+      oninput: () => this.#read(),
+      onchange: () => announce(`${this.#count.textContent} notifications`),
+    },
+      element("div", { class: "fields" },
+        field("text", "Search", input("Text, app, token, identifier", "search"), "wide"),
+        field("outcome", "Outcome", select(Object.entries(outcomes))),
+        field("reason", "Reason", select(reasons.map((reason) => [reason, reason])))),
+      this.#more);
+  }
+
+  #read() {
+    this.#go(Object.fromEntries([...this.#fields].map(([name, field]) => [name, field.value])));
+  }
+
+  #showNotice() {
+    const source = this.#feed.state?.source ?? "journal";
+    this.#notice.hidden = source === "journal";
+    if (this.#notice.dataset.source === source) return;
+    this.#notice.dataset.source = source;
+    if (source === "log") {
+      this.#notice.replaceChildren(
+        element("p", {}, "The journal is off, so this is what the delivery log says of the last 15 minutes: no titles, no payloads."),
+        element("button", { type: "button", onclick: () => this.#switchOn() }, "Switch the journal on"));
+    } else {
+      this.#notice.replaceChildren(
+        element("p", {}, "This service serves production: the list shows the delivery log of the last 15 minutes, and never a payload."));
+    }
+  }
+
+  async #switchOn() {
+    try {
+      await json("PUT", "/v1/journal", { keep: KEEP });
+      announce("The journal is on.");
+      this.#feed.restart();
+    } catch (error) {
+      this.#notice.append(element("p", { role: "alert" }, error.message));
+    }
+  }
+
+  #showEmpty(isEmpty, isNothingThere) {
+    const kind = !isEmpty || this.#feed.state === null ? "" : isNothingThere ? "nothing" : "no match";
+    this.#empty.hidden = kind === "";
+    this.#list.element.hidden = kind !== "";
+    if (this.#empty.dataset.kind === kind) return;
+    this.#empty.dataset.kind = kind;
+    if (kind === "nothing") {
+      this.#empty.replaceChildren(
+        element("h2", {}, "Nothing was sent yet"),
+        element("p", {}, "Point your provider at this service, or send something from a terminal. It appears here at once."),
+        element("pre", {}, "carillon send --token TOKEN --topic com.example.shop --alert 'Hello'"));
+    } else if (kind === "no match") {
+      this.#empty.replaceChildren(
+        element("h2", {}, "No notification matches"),
+        element("button", { type: "button", onclick: () => this.#go(filters.read("")) }, "Clear the filter"));
+    }
+  }
+}

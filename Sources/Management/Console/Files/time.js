@@ -1,0 +1,26 @@
+// Times as people read them: local, with the exact moment for whoever hovers.
+
+const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+
+/** 14:03:22, or with its day if that is not today. */
+export function shortTime(milliseconds) {
+  const moment = new Date(milliseconds);
+  const time = timeOfDay.format(moment);
+  return moment.toDateString() === new Date().toDateString() ? time : `${date.format(moment)}, ${time}`;
+}
+
+export function exactTime(milliseconds) {
+  const moment = new Date(milliseconds);
+  return Number.isNaN(moment.getTime()) ? String(milliseconds) : moment.toISOString();
+}
+
+/** 3 ms, 1.25 s, 2 min 5 s, 3 h 20 min. */
+export function duration(milliseconds) {
+  if (milliseconds < 1000) return `${milliseconds} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${Number(seconds.toFixed(2))} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

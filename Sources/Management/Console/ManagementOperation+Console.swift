@@ -1,0 +1,94 @@
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+// Signing in to the console, and what it shows beside what everybody sees.
+extension ManagementOperation {
+    static let console = [
+        ManagementOperation(
+            method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
+            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            answer: .json(ManagementSchemas.consoleLink), problems: [409, 413, 415]
+        ) { api, _ in
+            try JSONAnswer.make(try api.makeConsoleLink())
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/console/session", summary: "End the session that asks",
+            answer: .json(ManagementSchemas.endedSessions), problems: [404]
+        ) { api, call in
+            guard let session = call.session, api.console.end(session) else {
+                throw Problem.notFound("The request is not of a session of the console.")
+            }
+            var response = try JSONAnswer.make(ManagementMessages.EndedSessions(ended: 1))
+            response.headers[.setCookie] = ConsoleSessions.cookieRemoval(call.request.head.authority ?? "")
+            return response
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/console/sessions", summary: "End all sessions of the console, and its links",
+            answer: .json(ManagementSchemas.endedSessions)
+        ) { api, _ in
+            try JSONAnswer.make(ManagementMessages.EndedSessions(ended: api.console.endAll()))
+        },
+    ]
+
+    /// The one table of reasons, for whoever shows one.
+    static let reasons = [
+        ManagementOperation(
+            method: .get, path: "/v1/reasons", summary: "What each reason of a rejection means, and what to do",
+            answer: .json(.array(ManagementSchemas.reason))
+        ) { _, _ in
+            try JSONAnswer.make(
+                Rejection.Reason.allCases.map { reason in
+                    ManagementMessages.Reason(
+                        reason: reason.rawValue, status: reason.status, meaning: reason.row.meaning,
+                        advice: reason.row.advice.rawValue)
+                })
+        }
+    ]
+}
+
+extension ManagementAPI {
+    fileprivate func makeConsoleLink() throws(Problem) -> ManagementMessages.ConsoleLink {
+        guard let address = console.address else {
+            throw Problem(
+                409,
+                "The console is served over TCP on a loopback address; start the service with "
+                    + "--management 127.0.0.1:2198.")
+        }
+        return ManagementMessages.ConsoleLink(
+            url: "\(address)\(ConsolePages.signInPath)?code=\(console.makeLink(now: now))")
+    }
+}
+
+// MARK: - Messages
+
+extension ManagementMessages {
+    package struct ConsoleLink: Codable, Sendable {
+        package var url: String
+    }
+
+    package struct EndedSessions: Codable, Sendable {
+        package var ended: Int
+    }
+
+    package struct Reason: Codable, Sendable {
+        package var reason: String
+        package var status: Int
+        package var meaning: String
+        package var advice: String
+    }
+}
+
+extension ManagementSchemas {
+    static let consoleLink = Schema.named(
+        "ConsoleLink", .object([.required("url", .string(.any), "Good once, and for five minutes.")]))
+    static let endedSessions = Schema.named(
+        "EndedSessions", .object([.required("ended", .integer(0...Int64(ManagementLimits.consoleSessions)))]))
+    static let reason = Schema.named(
+        "Reason",
+        .object([
+            .required("reason", .string(.any)), .required("status", .integer(400...599)),
+            .required("meaning", .string(.any), "What it says of the request."),
+            .required("advice", .string(.any), "What a provider should do."),
+        ]))
+}

@@ -1,0 +1,102 @@
+import Connections
+import Delivery
+import HTTP2
+import Matching
+import NIOCore
+import Notifications
+import Synchronization
+
+// Answers, of this event loop and of other threads.
+extension ProviderConnection {
+    /// Rejects a request that was not handed to `Delivery`.
+    func reject(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream) else { return }
+        let id = requests[index].id.present ?? .random(using: &random)
+        requests[index].id = .value(id)
+        if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
+            return carryOut(fault, on: stream, rejection)
+        }
+        let subject = requests[index].subject(id)
+        gateway.deliveryLog.record(
+            DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
+        refuse(stream, rejection)
+    }
+
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].isSettled = true
+        requests[index].isAnswered = true
+        requests[index].body = []
+        let id = requests[index].id.present ?? .random(using: &random)
+        let (headers, body) = response.rejected(rejection, id, retryAfter: retryAfter)
+        let watched = requests[index].watched
+        session?.respond(stream, headers, body: body)
+        if let watched { answered(watched, RequestAnswer(rejection)) }
+        if rehearsed != nil { countAnswer() }
+    }
+
+    private func answer(_ stream: StreamID, _ outcome: Outcome) {
+        if rehearsed != nil, isRehearsed(stream, outcome) { return }
+        answerNow(stream, outcome)
+    }
+
+    func answerNow(_ stream: StreamID, _ outcome: Outcome) {
+        // The client may have cancelled the request meanwhile.
+        guard let index = requests.index(of: stream) else { return }
+        switch outcome {
+        case .accepted:
+            guard let id = requests[index].id.present else { return }
+            requests[index].isAnswered = true
+            let watched = requests[index].watched
+            session?.respond(stream, response.accepted(id), body: nil)
+            if let watched { answered(watched, RequestAnswer(status: 200)) }
+            if rehearsed != nil { countAnswer() }
+        case .rejected(var rejection):
+            if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
+            // The provider does not know that the clock was advanced.
+            rejection.timestamp = rejection.timestamp.map {
+                gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
+            }
+            refuse(stream, rejection)
+            // The fault is the service's own. Another connection may reach a service without the fault.
+            if rejection.reason == .internalServerError { goAway(.internalServerError) }
+        }
+    }
+
+    private func answerLate() {
+        let answers = late.withLock { late in
+            defer { late = [] }
+            return late
+        }
+        for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
+    }
+}
+
+/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
+/// compiler cannot see. Only ``late`` is shared, behind its lock.
+extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
+    func answer(_ ticket: UInt64, with outcome: Outcome) {
+        if eventLoop.inEventLoop {
+            return answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome)
+        }
+        answerLater { $0.append((ticket, outcome)) }
+    }
+
+    func answer(_ answers: [SubmissionAnswer]) {
+        if eventLoop.inEventLoop {
+            for (ticket, outcome) in answers { answer(ticket, with: outcome) }
+        } else {
+            answerLater { $0.append(contentsOf: answers) }
+        }
+    }
+
+    /// - Parameter add: adds at least one answer to those that wait for the event loop.
+    private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
+        let isFirst = late.withLock { late in
+            defer { add(&late) }
+            return late.isEmpty
+        }
+        if isFirst { eventLoop.execute { self.answerLate() } }
+    }
+}

@@ -1,0 +1,27 @@
+import Delivery
+import HTTP2
+import Matching
+import Notifications
+
+// Reporting requests to observers.
+extension ProviderConnection {
+    /// Reports the decision about a request to the observer.
+    /// - Parameter submission: the submission that is about to be handed over; nil if the request is rejected.
+    /// - Returns: What to do with the request; nil if nobody observes it.
+    func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
+        guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
+        guard let id = requests[index].id.present else { return nil }
+        if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
+        let facts = requests[index].facts(
+            watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
+            memory.current(gateway))
+        let decision = watch.observer.decided(facts)
+        watched.number = decision.number
+        return decision
+    }
+
+    func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
+        guard let number = watched.number else { return }
+        gateway.watch?.observer.answered(number, answer)
+    }
+}

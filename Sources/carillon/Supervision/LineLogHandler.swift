@@ -1,0 +1,116 @@
+import Foundation
+import Logging
+import Notifications
+import Service
+
+/// Writes each event of the log to standard error, as one line.
+struct LineLogHandler: LogHandler {
+    enum Style {
+        /// One JSON object.
+        case json
+        /// A text for systemd's journal: it begins with the level in angle brackets, which the journal takes off and keeps
+        /// (sd-daemon(3)), and has no time of its own.
+        case journal
+    }
+
+    var logLevel: Logger.Level = .info
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    private let style: Style
+    private let label: String
+    private let now: @Sendable () -> Date
+    private let write: @Sendable (String) -> Void
+
+    init(
+        _ style: Style,
+        label: String,
+        now: @escaping @Sendable () -> Date = { Date() },
+        write: @escaping @Sendable (String) -> Void = { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) },
+    ) {
+        self.style = style
+        self.label = label
+        self.now = now
+        self.write = write
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var all = metadata
+        for more in [metadataProvider?.get(), event.metadata] {
+            if let more { all.merge(more) { _, new in new } }
+        }
+        if let error = event.error { all["error"] = "\(error)" }
+        write((style == .json ? json(event, all) : journal(event, all)) + "\n")
+    }
+
+    private func json(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
+        var line = JSONLine()
+        line.add("time", now().formatted(Self.time))
+        line.add("level", event.level.rawValue)
+        line.add("logger", label)
+        line.add("message", "\(event.message)")
+        if !metadata.isEmpty { line.add("metadata", json: Self.json(.dictionary(metadata))) }
+        return line.text
+    }
+
+    private func journal(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
+        let values = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        // One event is one line, whatever a stranger put into it.
+        let text = "\(event.message)\(values)".replacing("\n", with: " ")
+        return "<\(event.level.priority)>\(text)"
+    }
+
+    private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    private static func json(_ value: Logger.Metadata.Value) -> String {
+        switch value {
+        case .string(let text): JSONString.quoted(text)
+        case .stringConvertible(let value): json(value)
+        case .array(let values): "[\(values.map(json).joined(separator: ","))]"
+        case .dictionary(let values):
+            "{"
+                + values.sorted { $0.key < $1.key }.map { "\(JSONString.quoted($0.key)):\(json($0.value))" }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    /// Numbers stay numbers.
+    private static func json(_ value: any CustomStringConvertible) -> String {
+        switch value {
+        case let number as any FixedWidthInteger: number.description
+        case let truth as Bool: truth.description
+        default: JSONString.quoted(value.description)
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The priority of syslog(3).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}
+
+extension LogFormat {
+    /// The handler that writes so.
+    /// - Parameter environment: the process's: systemd says in it whether standard error is the journal (systemd.exec(5)).
+    func handler(label: String, environment: [String: String]) -> any LogHandler {
+        switch self {
+        case .json: LineLogHandler(.json, label: label)
+        case .text where environment["JOURNAL_STREAM"] != nil: LineLogHandler(.journal, label: label)
+        case .text: StreamLogHandler.standardError(label: label)
+        }
+    }
+}

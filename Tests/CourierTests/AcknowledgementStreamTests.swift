@@ -1,0 +1,147 @@
+import Courier
+import Delivery
+import NIOCore
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// Acknowledgements one after the other in the body of one request (docs/device-protocol.md), over real TLS.
+@Suite(.timeLimit(.minutes(2)))
+struct AcknowledgementStreamTests {
+    private func headers(_ method: String, _ path: String) -> [(String, String)] {
+        [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
+    }
+
+    /// A device that listens, and has an open request for its acknowledgements.
+    private struct Device {
+        let test: TestService
+        let client: WireClient
+        let token: String
+        let notifications: WireClient.Open
+        let acknowledgements: WireClient.Open
+
+        /// Sends to it, and has it acknowledge what arrives. The provider gets its 200 then and no sooner.
+        func expectDelivery(of alert: String, acknowledge: (_ sending: String) async throws -> Void) async throws {
+            async let answer = push(alert)
+            let line = try required(try await nextLine())
+            #expect(line.contains(alert))
+            try await acknowledge(try required(line.firstMatch(of: /"sending":([0-9]+)/).map { String($0.1) }))
+            #expect(try await answer.status == 200)
+        }
+
+        func nextLine() async throws -> String? {
+            while let line = try await notifications.nextLine() {
+                if !line.isEmpty { return line }
+            }
+            return nil
+        }
+
+        func push(_ alert: String) async throws -> WireClient.Answer {
+            let provider = try await test.connectProvider()
+            let fields = ProviderHeaders(token, token: try test.providerToken()).fields
+            let answer = try await provider.send(fields, body: #"{"aps":{"alert":"\#(alert)"}}"#)
+            await provider.close()
+            return answer
+        }
+    }
+
+    private func withDevice(
+        _ change: (inout Settings) -> Void = { _ in },
+        _ body: (Device) async throws -> Void,
+    ) async throws {
+        try await TestService.run {
+            // No push is stored instead.
+            $0.delivery.acknowledgementGrace = .seconds(3600)
+            change(&$0)
+        } _: { test in
+            let client = try await test.connectCourier(test.makeDeviceCertificate())
+            let registered = try await client.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+            let device = Device(
+                test: test, client: client,
+                token: try required(registered.body.split(separator: "\"").dropFirst(3).first.map(String.init)),
+                notifications: try await client.open(headers("GET", "/1/notifications"), endStream: true),
+                acknowledgements: try await client.open(headers("POST", "/1/acknowledgements"), endStream: false))
+            try await body(device)
+            await client.close()
+        }
+    }
+
+    @Test func `Each counts once it is whole, while the request goes on`() async throws {
+        try await withDevice { device in
+            for alert in ["One", "Two", "Three"] {
+                try await device.expectDelivery(of: alert) { sending in
+                    try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+                }
+            }
+            let answer = try await device.acknowledgements.finish()
+            #expect(answer.status == 204)
+        }
+    }
+
+    @Test func `It may be cut anywhere, and hold line ends`() async throws {
+        try await withDevice { device in
+            try await device.expectDelivery(of: "One") { sending in
+                for character in "\n{ \n\"sendings\" : [\n\(sending) ]\n}" {
+                    try await device.acknowledgements.write(String(character))
+                }
+            }
+        }
+    }
+
+    @Test func `One that is none ends the request, and what came before it counts`() async throws {
+        try await withDevice { device in
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}{\"sending\":1}")
+            }
+            let answer = try await device.acknowledgements.answer()
+            #expect(answer.status == 400)
+            #expect(answer.reason == "PayloadEmpty")
+        }
+    }
+
+    @Test func `All of them together may be of any length, but not one of them`() async throws {
+        try await withDevice {
+            $0.courier.bodyBytes = 1000
+        } _: { device in
+            let one = #"{"sendings":[1,2,3]}"# + "\n"
+            for _ in 0..<20 { try await device.acknowledgements.write(String(repeating: one, count: 10)) }
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
+            }
+            // Space between two belongs to none.
+            try await device.acknowledgements.write(String(repeating: " ", count: 2000))
+            try await device.expectDelivery(of: "Two") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
+            }
+            try await device.acknowledgements.write(#"{"sendings":["# + String(repeating: " ", count: 990) + "1]}")
+            #expect(try await device.acknowledgements.answer().status == 413)
+        }
+    }
+
+    @Test func `It lasts as long as the device listens, and no longer`() async throws {
+        try await withDevice {
+            $0.courier.requestTimeout = .milliseconds(1200)
+            $0.courier.keepAlive = .seconds(3)
+        } _: { device in
+            // This comes after the timer for requests that take too long has checked the connection more than once.
+            #expect(try await device.notifications.nextLine() == "")
+            try await device.expectDelivery(of: "One") { sending in
+                try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
+            }
+            let other = try await device.test.connectCourier(device.test.makeDeviceCertificate())
+            let alone = try await other.open(headers("POST", "/1/acknowledgements"), endStream: false)
+            #expect(try await alone.answer().reason == "IdleTimeout")
+            await other.close()
+        }
+    }
+
+    @Test func `Without a certificate there is nothing to acknowledge`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier()
+            let request = try await client.open(headers("POST", "/1/acknowledgements"), endStream: false)
+            #expect(try await request.answer().status == 403)
+            await client.close()
+        }
+    }
+}

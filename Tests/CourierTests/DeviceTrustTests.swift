@@ -1,0 +1,228 @@
+import APNSDevice
+import Crypto
+import Foundation
+import HTTP2
+import NIOCore
+import Management
+import Notifications
+import Service
+import Testing
+import Trust
+
+@testable import ServiceTesting
+
+/// Who is a device, for how long, and with which device tokens (Guide, 2.1.4.4), over real TLS.
+@Suite(.timeLimit(.minutes(2)))
+struct DeviceTrustTests {
+    private func headers(_ method: String, _ path: String, _ more: (String, String)...) -> [(String, String)] {
+        [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)] + more
+    }
+
+    private func register(_ client: WireClient) async throws -> String {
+        let answer = try await client.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+        return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
+    }
+
+    private func push(_ token: String, _ test: TestService) async throws -> WireClient.Answer {
+        let client = try await test.connectProvider()
+        let answer = try await client.send(ProviderHeaders(token, token: try test.providerToken()).fields)
+        await client.close()
+        return answer
+    }
+
+    // MARK: Activation
+
+    @Test func `Production takes a code, once, and only its own`() async throws {
+        try await TestService.run(environment: .production) { test in
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let other: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "development"))
+            let client = try await test.connectCourier()
+            let activation = headers("POST", "/1/activations")
+            let codes = [nil, "NOSUCHCODE", other.code, invitation.code, invitation.code]
+            var statuses: [Int] = []
+            for code in codes {
+                let fields = activation + (code.map { [("activation-code", $0)] } ?? [])
+                statuses.append(try await client.send(fields, body: request).status)
+            }
+            #expect(statuses == [403, 403, 403, 200, 403])
+            await client.close()
+        }
+    }
+
+    @Test func `A request that is none does not use a code up`() async throws {
+        try await TestService.run(environment: .production) { test in
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            let client = try await test.connectCourier()
+            let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
+            #expect(try await client.send(activation, body: "nothing").status == 400)
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+            #expect(try await client.send(activation, body: request).status == 200)
+            await client.close()
+        }
+    }
+
+    @Test func `A code is good after a restart`() async throws {
+        try await TestService.runTwice(environment: .production) { test in
+            let invitation: ManagementMessages.Invitation = try await test.administer(
+                "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            return invitation.code
+        } _: { test, code in
+            let client = try await test.connectCourier()
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+            let answer = try await client.send(
+                headers("POST", "/1/activations", ("activation-code", code)), body: request)
+            #expect(answer.status == 200)
+            await client.close()
+        }
+    }
+
+    // MARK: Certificates
+
+    @Test func `A device renews its certificate over the old one, and stays the same device`() async throws {
+        try await TestService.run { test in
+            let old = try await test.makeDeviceCertificate()
+            let client = try await test.connectCourier(old)
+            let token = try await register(client)
+            let key = P256.Signing.PrivateKey()
+            let renewal = try await client.send(
+                headers("POST", "/1/renewals"), body: try SigningRequest.pem(for: key))
+            #expect(renewal.status == 200)
+            await client.close()
+            let renewed = try await test.connectCourier(
+                ClientCertificate(chainPEM: renewal.body, keyPEM: key.pemRepresentation))
+            #expect(try await register(renewed) == token)
+            await renewed.close()
+        }
+    }
+
+    @Test func `A device that renews over and over is refused, and others are not`() async throws {
+        try await TestService.run { test in
+            let (one, other) = (try await test.makeDeviceCertificate(), try await test.makeDeviceCertificate())
+            let (client, patient) = (try await test.connectCourier(one), try await test.connectCourier(other))
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+            var statuses: [Int] = []
+            for _ in 0..<6 {
+                statuses.append(try await client.send(headers("POST", "/1/renewals"), body: request).status)
+            }
+            #expect(statuses == [200, 200, 200, 200, 200, 429])
+            #expect(try await patient.send(headers("POST", "/1/renewals"), body: request).status == 200)
+            await client.close()
+            await patient.close()
+        }
+    }
+
+    @Test(arguments: ["sha1", "weak", "tampered", "none", "long"])
+    func `A bad certificate request makes no device`(fault: String) async throws {
+        try await TestService.run { test in
+            let good = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+            let body =
+                switch fault {
+                case "sha1": try OpenSSLRequest.make(["-newkey", "rsa:2048", "-sha1"])
+                case "weak": try OpenSSLRequest.make(["-newkey", "rsa:1024"])
+                case "tampered": try OpenSSLRequest.tampered(good)
+                case "long": good + String(repeating: " ", count: 10_000)
+                default: "nothing"
+                }
+            let client = try await test.connectCourier()
+            let answer = try await client.send(headers("POST", "/1/activations"), body: body)
+            #expect(answer.status == (fault == "long" ? 413 : 400))
+            #expect(try await client.send(headers("POST", "/1/activations"), body: good).status == 200)
+            await client.close()
+        }
+    }
+
+    @Test func `Anybody may read which provider certificates were revoked`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier()
+            let answer = try await client.send(headers("GET", "/1/crl"), body: "")
+            #expect(answer.status == 200 && answer.body.hasPrefix("-----BEGIN X509 CRL-----"))
+            await client.close()
+        }
+    }
+
+    @Test func `Renewal takes a certificate`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier()
+            let answer = try await client.send(headers("POST", "/1/renewals"), body: "")
+            #expect(answer.status == 403 && answer.reason == "Forbidden")
+            await client.close()
+        }
+    }
+
+    @Test func `Revoking a device ends its stream, its connection and its registrations`() async throws {
+        try await TestService.run { test in
+            let certificate = try await test.makeDeviceCertificate()
+            let client = try await test.connectCourier(certificate)
+            let token = try await register(client)
+            async let stream = client.send(headers("GET", "/1/notifications"), body: "")
+            let accepted = try await push(token, test)
+            #expect(accepted.status == 200)
+            let id = try await test.deviceID(of: certificate)
+            let _: ManagementMessages.RevokedDevice = try await test.administer(
+                "DELETE", "/v1/devices/\(id)?environment=development")
+            let lines = try await stream.body
+            #expect(lines.contains(#"{"end":"revoked"}"#))
+            #expect(try await client.goAways() == [#"{"reason":"BadCertificate"}"#])
+            let gone = try await push(token, test)
+            #expect(gone.status == 410 && gone.reason == "Unregistered")
+            let again = try await test.connectCourier(certificate)
+            #expect(await !again.isServed(headers("PUT", "/1/apps/com.example.app")))
+        }
+    }
+
+    // MARK: Device tokens
+
+    @Test func `After a reset the old token is Unregistered, and registering gives another`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier(test.makeDeviceCertificate())
+            let old = try await register(client)
+            #expect(try await client.send(headers("POST", "/1/reset"), body: "").status == 204)
+            let refused = try await push(old, test)
+            #expect(refused.status == 410 && refused.reason == "Unregistered")
+            let new = try await register(client)
+            #expect(new != old)
+            #expect(try await push(new, test).status == 200)
+            #expect(try await push(old, test).status == 410)
+            await client.close()
+        }
+    }
+
+    @Test func `A new token key seals new tokens, and those given out stay good, across a restart too`() async throws {
+        try await TestService.runTwice { test in
+            let device = try await test.makeDeviceCertificate()
+            let client = try await test.connectCourier(device)
+            let before = try await register(client)
+            let rotated: ManagementMessages.TokenKey = try await test.administer("POST", "/v1/token-keys")
+            #expect(rotated.tokenKeyID == 2)
+            let other = try await test.connectCourier(test.makeDeviceCertificate())
+            let after = try await register(other)
+            let again = try await register(client)
+            #expect(again == before)
+            let statuses = [try await push(before, test).status, try await push(after, test).status]
+            #expect(statuses == [200, 200])
+            await client.close()
+            await other.close()
+            return [before, after]
+        } _: { test, tokens in
+            let statuses = [try await push(tokens[0], test).status, try await push(tokens[1], test).status]
+            #expect(statuses == [200, 200])
+        }
+    }
+
+    @Test func `No token that was tampered with is one`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier(test.makeDeviceCertificate())
+            let token = try await register(client)
+            await client.close()
+            let flipped = String(token.dropLast()) + (token.hasSuffix("0") ? "1" : "0")
+            for bad in [flipped, String(token.dropLast(2)), token + "00"] {
+                let answer = try await push(bad, test)
+                #expect(answer.status == 400 && answer.reason == "BadDeviceToken")
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Delivery
+import NIOCore
+import Notifications
+import Service
+import Testing
+
+import struct Foundation.Data
+import class Foundation.JSONSerialization
+
+@testable import Courier
+
+/// What a device reads of a notification.
+@Suite("A notification's line")
+struct NotificationLineTests {
+    private let id = NotificationID(high: .max, low: .max)
+
+    @Test("everything at its longest finds room and is read again as it was")
+    func longest() throws {
+        let bundleID = try #require(BundleID(rawValue: String(repeating: "b", count: BundleID.maximumBytes)))
+        let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
+        // Nothing takes more room in JSON than a control character.
+        let text = String(repeating: "\u{1}", count: CollapseIdentifier.maximumBytes)
+        let longestType = try #require(PushType.all.max { $0.rawValue.count < $1.rawValue.count })
+        let filler = String(repeating: "x", count: Payload.maximumVoIPBytes - #"{"aps":""}"#.utf8.count)
+        let payload = try Payload(Array(#"{"aps":"\#(filler)"}"#.utf8))
+        let object = try read(
+            Notification(
+                id: id, topic: topic, pushType: longestType, priority: .immediate, expiration: .at(.max),
+                collapseID: CollapseIdentifier(rawValue: text), payload: payload),
+            number: UInt64.max, bundleID: bundleID)
+
+        #expect(object["sending"] as? UInt64 == UInt64.max)
+        #expect(object["id"] as? String == id.description)
+        #expect(object["topic"] as? String == topic)
+        #expect(object["bundleID"] as? String == bundleID.rawValue)
+        #expect(object["priority"] as? Int == 10)
+        #expect(object["expiration"] as? UInt64 == UInt64.max)
+        #expect(object["collapseID"] as? String == text)
+        #expect(object["pushType"] as? String == longestType.rawValue)
+        #expect((object["payload"] as? [String: String])?["aps"] == filler)
+    }
+
+    @Test("what the provider did not say is left out")
+    func shortest() throws {
+        let bundleID = try #require(BundleID(rawValue: "a"))
+        let object = try read(
+            Notification(id: id, topic: "a", payload: Payload(Array("{}".utf8))), number: 0, bundleID: bundleID)
+        #expect(Set(object.keys) == ["sending", "id", "topic", "bundleID", "priority", "payload"])
+        #expect(object["sending"] as? UInt64 == 0)
+    }
+
+    private func read(
+        _ notification: Notification,
+        number: UInt64,
+        bundleID: BundleID,
+    ) throws -> [String: Any] {
+        let destination = Destination(
+            environment: .development, device: DeviceID(rawValue: 1), app: AppID(rawValue: 1))
+        let attempt = DeliveryAttempt(number: number, destination: destination, notification: notification)
+        let line = NotificationLine.of(attempt, bundleID: bundleID, clock: ServiceClock { .now() })
+        #expect(line.readableBytesView.last == UInt8(ascii: "\n"))
+        #expect(line.readableBytesView.count { $0 == UInt8(ascii: "\n") } == 1)
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(line.readableBytesView)) as? [String: Any])
+    }
+}

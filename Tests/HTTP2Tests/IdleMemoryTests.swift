@@ -1,0 +1,127 @@
+#if os(Linux)
+    import Foundation
+    import NIOCore
+    import NIOEmbedded
+    import Testing
+
+    @testable import Connections
+    @testable import HTTP2
+
+    /// An idle connection returns memory to the system, and works afterwards as before.
+    @Suite(.timeLimit(.minutes(1))) struct IdleMemoryTests {
+        /// The number of resident pages of a piece of memory (mincore(2)).
+        private static func residentPages(_ address: UInt, _ bytes: Int) -> Int {
+            let page = sysconf(Int32(_SC_PAGESIZE))
+            var held = [UInt8](repeating: 0, count: (bytes + page - 1) / page)
+            guard mincore(UnsafeMutableRawPointer(bitPattern: address), bytes, &held) == 0 else { return -1 }
+            return held.count { $0 & 1 == 1 }
+        }
+
+        private static func residentPages(of memory: LibraryMemory?) -> Int {
+            guard let memory, let frame = memory.frame else { return -1 }
+            return residentPages(UInt(bitPattern: frame), memory.frameCount)
+        }
+
+        private static func residentPages(of buffers: TLSBuffers?) -> Int {
+            buffers.map { $0.pieces.reduce(0) { $0 + residentPages($1.address, $1.bytes) } } ?? -1
+        }
+
+        @Test func `A session that was idle for its time holds no memory for frames`() throws {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            // The first check sees the frames of the start.
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+            try peer.send(.ping(7))
+            #expect(try peer.received() == [.ping(7, acknowledge: true)])
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+        }
+
+        @Test func `A session that releases memory on request does so if no frame came since the last request`() throws
+        {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedOnRequest }
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.releaseMemoryIfIdle()
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.releaseMemoryIfIdle()
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+            try peer.send(.ping(7))
+            #expect(try peer.received() == [.ping(7, acknowledge: true)])
+            peer.session.releaseMemoryIfIdle()
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.session.releaseMemoryIfIdle()
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+        }
+
+        @Test func `A session that keeps its memory has no allocator of its own`() throws {
+            let peer = try EmbeddedPeer.connected()
+            #expect(peer.session.memory == nil)
+        }
+
+        @Test func `While something waits to be sent, no memory is released`() throws {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
+            peer.channel.isWritable = false
+            peer.channel.pipeline.fireChannelWritabilityChanged()
+            peer.session.ping(7)
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+            #expect(Self.residentPages(of: peer.session.memory) > 0)
+            peer.channel.isWritable = true
+            peer.channel.pipeline.fireChannelWritabilityChanged()
+            #expect(try peer.received() == [.ping(7)])
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+            #expect(Self.residentPages(of: peer.session.memory) == 0)
+        }
+
+        @Test func `TLS works after its buffers were released, also if they have grown meanwhile`() async throws {
+            var configuration = HTTP2Configuration()
+            configuration.idleMemory = .releasedAfter(.milliseconds(1))
+            try await Loopback.withServer(configuration) { port in
+                let client = try await Loopback.connect(port: port, configuration: configuration)
+                var hasGrown = false
+                for size in [10, 300, 20_000, 10, 60_000, 10, 300_000, 10, 1_000_000, 10] {
+                    let body = String(repeating: "0123456789", count: size / 10)
+                    #expect(try await client.post("/echo", body: body).body == body)
+                    // On its event loop and outside of a read: all was answered, so nothing is on its way either.
+                    let pages = try await client.ask { session in
+                        session.buffers?.releaseIdleMemory()
+                        return Self.residentPages(of: session.buffers)
+                    }
+                    // What has grown is no longer on pages of its own, and its old place may be anybody's.
+                    hasGrown = hasGrown || size > 10_000
+                    if !hasGrown { #expect(pages == 0) }
+                }
+                #expect(try await client.end { $0.drain() } == "drained")
+            }
+        }
+
+        @Test func `A closed connection does not release the buffers of another`() async throws {
+            try await Loopback.withServer { port in
+                let first = try await Loopback.connect(port: port)
+                _ = try await first.post("/echo", body: "1")
+                let old = try await first.ask { NIOLoopBoundBuffers($0.buffers) } ?? nil
+                _ = try await first.end { $0.drain() }
+                // Its memory may be a new connection's by now.
+                let second = try await Loopback.connect(port: port)
+                _ = try await second.post("/echo", body: "2")
+                let pages = try await second.ask { Self.residentPages(of: $0.buffers) }
+                old?.buffers.releaseIdleMemory()
+                #expect(try await second.ask { Self.residentPages(of: $0.buffers) } == pages)
+                _ = try await second.end { $0.drain() }
+            }
+        }
+
+        /// Carried off its event loop, once its connection has ended.
+        private struct NIOLoopBoundBuffers: @unchecked Sendable {
+            let buffers: TLSBuffers
+
+            init?(_ buffers: TLSBuffers?) {
+                guard let buffers else { return nil }
+                self.buffers = buffers
+            }
+        }
+    }
+#endif

@@ -1,0 +1,61 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import Management
+
+/// Links and sessions of the console, by a clock that the test has.
+struct ConsoleSessionsTests {
+    private let sessions = ConsoleSessions()
+    private let start = Timestamp(seconds: 1_800_000_000)
+
+    private func later(_ duration: Duration) -> Timestamp { start.advanced(by: duration) }
+
+    @Test func `A link is good for five minutes`() {
+        let (first, second) = (sessions.makeLink(now: start), sessions.makeLink(now: start))
+        #expect(sessions.signIn(link: first, now: later(.seconds(299))) != nil)
+        #expect(sessions.signIn(link: second, now: later(.seconds(300))) == nil)
+    }
+
+    @Test func `A session ends after twelve hours, and what it reads with it`() throws {
+        let cookie = try #require(sessions.signIn(link: sessions.makeLink(now: start), now: start))
+        let name = try #require(sessions.session(cookie: cookie, now: later(.seconds(12 * 3600 - 1))))
+        #expect(sessions.add({}, to: name, now: later(.seconds(3600)))?.left == .seconds(11 * 3600))
+        #expect(sessions.session(cookie: cookie, now: later(.seconds(12 * 3600))) == nil)
+        #expect(sessions.add({}, to: name, now: later(.seconds(12 * 3600))) == nil)
+    }
+
+    @Test func `The oldest session makes room for one too many`() throws {
+        var cookies: [String] = []
+        for second in 0...ManagementLimits.consoleSessions {
+            let now = later(.seconds(second))
+            cookies.append(try #require(sessions.signIn(link: sessions.makeLink(now: now), now: now)))
+        }
+        #expect(sessions.session(cookie: cookies[0], now: start) == nil)
+        #expect(sessions.session(cookie: cookies[1], now: start) != nil)
+        #expect(sessions.endAll() == ManagementLimits.consoleSessions)
+    }
+
+    @Test func `The oldest link makes room for one too many, and all end with the sessions`() {
+        let links = (0...ManagementLimits.consoleLinks).map { sessions.makeLink(now: later(.milliseconds($0))) }
+        #expect(sessions.signIn(link: links[0], now: start) == nil)
+        #expect(sessions.signIn(link: links[1], now: start) != nil)
+        _ = sessions.endAll()
+        #expect(sessions.signIn(link: links[2], now: start) == nil)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:2198", "2198"), ("[::1]:2198", "2198"), ("localhost", "80"), ("[::1]", "80"),
+    ])
+    func `A cookie's name has the port`(_ authority: String, _ port: String) {
+        #expect(ConsoleSessions.cookieName(authority) == "carillon-console-\(port)")
+    }
+
+    @Test func `Every file of the folder is served, and nothing else`() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources/Management/Console/Files").path
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(Set(names) == Set(ConsoleFile.all.keys).union(["index.html"]))
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Notifications
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// The two ways to read the rules, where they differ.
+@Suite(.timeLimit(.minutes(2)))
+struct ConformanceTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        /// Changes to a request with the push type `alert`.
+        var headers: [(String, String?)] = []
+        var body = #"{"aps":{"alert":"Hello"}}"#
+        var scheme = "bearer"
+        /// What the provider token says, of the time in seconds; nil for a good one.
+        var issuedAt: (@Sendable (UInt64) -> String)?
+        var apple: String?
+        var strict: String?
+    }
+
+    /// nil stands for 200.
+    static let rows = [
+        Row(testDescription: "a body without aps", body: "{}", apple: nil, strict: "PayloadEmpty"),
+        Row(
+            testDescription: "a silent notification without a priority",
+            headers: [("apns-push-type", "background")], body: #"{"aps":{"content-available":1}}"#, apple: nil,
+            strict: "BadPriority"),
+        Row(
+            testDescription: "a silent notification with priority 10",
+            headers: [("apns-push-type", "background"), ("apns-priority", "10")],
+            body: #"{"aps":{"content-available":1}}"#,
+            apple: "BadPriority", strict: "BadPriority"),
+        Row(
+            testDescription: "an identifier in capital letters",
+            headers: [("apns-id", "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB")], apple: nil, strict: "BadMessageId"),
+        Row(
+            testDescription: "a missing push type", headers: [("apns-push-type", nil)], apple: nil,
+            strict: "InvalidPushType"),
+        Row(
+            testDescription: "Bearer instead of bearer", scheme: "Bearer", apple: nil, strict: "InvalidProviderToken"),
+        Row(
+            testDescription: "an unknown key in aps", body: #"{"aps":{"alert":"Hello","Badge":1}}"#, apple: nil,
+            strict: "PayloadEmpty"),
+        Row(
+            testDescription: "iat as a string of digits", issuedAt: { "\"\($0)\"" }, apple: nil,
+            strict: "InvalidProviderToken"),
+        Row(
+            testDescription: "iat in milliseconds", issuedAt: { "\($0)000" }, apple: nil,
+            strict: "InvalidProviderToken"),
+        Row(testDescription: "iat with a fraction", issuedAt: { "\($0).5" }, apple: nil, strict: nil),
+    ]
+
+    @Test(arguments: rows) func `Apple's way`(_ row: Row) async throws {
+        try await check(row, .apple, row.apple)
+    }
+
+    @Test(arguments: rows) func `The documents' way`(_ row: Row) async throws {
+        try await check(row, .strict, row.strict)
+    }
+
+    private func check(_ row: Row, _ conformance: Conformance, _ reason: String?) async throws {
+        try await TestService.run {
+            $0.conformance = conformance
+        } _: { test in
+            let now = UInt64(Date().timeIntervalSince1970)
+            let token = try row.issuedAt.map { try test.providerToken(issuedAt: $0(now)) } ?? test.providerToken()
+            var headers = ProviderHeaders(try await test.makeDeviceToken(), token: token)
+                .with("apns-push-type", "alert").with("authorization", "\(row.scheme) \(token)")
+            for (name, value) in row.headers { headers = headers.with(name, value) }
+            let client = try await test.connectProvider()
+            let answer = try await client.send(headers.fields, body: row.body)
+            #expect(answer.reason == reason)
+            #expect((answer.status == 200) == (reason == nil))
+            await client.close()
+        }
+    }
+}

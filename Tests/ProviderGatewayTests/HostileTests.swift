@@ -1,0 +1,55 @@
+import Foundation
+import HTTP2
+import NIOCore
+import ProviderGateway
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// One connection that misbehaves does not keep others from being served.
+@Suite(.timeLimit(.minutes(2)))
+struct HostileTests {
+    @Test func `Rapid reset ends the connection that does it, and no other`() async throws {
+        try await TestService.run { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            let (attacker, other) = (try await test.connectProvider(), try await test.connectProvider())
+            #expect(try await attacker.send(headers).status == 200)
+            try await attacker.announced(1000)
+            async let ending = attacker.goAways()
+            try await attacker.openAndReset(headers, times: 5000)
+            #expect(try await other.send(headers).status == 200)
+            _ = try await ending
+            #expect(try await other.send(headers).status == 200)
+            await other.close()
+        }
+    }
+
+    @Test func `An answer that is not taken is given up, and then the idle connection`() async throws {
+        try await TestService.run {
+            // Longer than the second between two looks at a connection.
+            $0.provider.requestTimeout = .milliseconds(1200)
+            $0.provider.idleTimeout = .milliseconds(200)
+        } _: { test in
+            let client = try await WireClient.connect(
+                port: test.port(\.provider), authorityFile: test.description.ca, windowBytes: 0)
+            let answer = try await client.send(ProviderHeaders("00", token: nil).fields)
+            #expect(answer.status == 403 && answer.body.isEmpty && answer.error == .noError)
+            let goAways = try await client.goAways()
+            #expect(goAways == [#"{"reason":"IdleTimeout"}"#])
+        }
+    }
+
+    @Test func `A body over the limit is answered before it has ended`() async throws {
+        try await TestService.run { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            let client = try await test.connectProvider()
+            let answer = try await client.send(headers, body: String(repeating: "x", count: 100_000))
+            #expect(answer.status == 413 && answer.reason == "PayloadTooLarge")
+            #expect(try await client.send(headers).status == 200)
+            await client.close()
+        }
+    }
+}

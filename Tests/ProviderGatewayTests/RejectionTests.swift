@@ -1,0 +1,36 @@
+import Foundation
+import Notifications
+import Testing
+
+@testable import ServiceTesting
+
+/// Table 8-6 of the Guide and the reasons that came later: each is given over the wire, with its exact status, headers
+/// and body.
+@Suite(.timeLimit(.minutes(5)))
+struct RejectionTests {
+    /// All but the one that is never given (docs/decisions/0012-expired-token.md).
+    static let given = Rejection.Reason.allCases.filter { $0 != .expiredToken }
+
+    private static let id = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
+
+    @Test(arguments: given, Environment.allCases)
+    func `A request is rejected to the letter`(reason: Rejection.Reason, environment: Environment) async throws {
+        try await RejectionSituation.provoke(reason, in: environment, id: Self.id) { _, _, answer in
+            #expect(answer.status == reason.row.status)
+            #expect(Set(answer.headers.keys) == [":status", "apns-id", "content-type"])
+            #expect(answer.headers["content-type"] == ["application/json"])
+            let id = try required(answer.headers["apns-id"])
+            #expect(id.count == 1 && UUID(uuidString: id[0]) != nil)
+            // As the request had it; what names no identifier, or none that can be one, gets a new one.
+            #expect((id[0] == Self.id) == (reason != .badMessageID))
+            let parsed = try JSONSerialization.jsonObject(with: Data(answer.body.utf8))
+            var body = try required(parsed as? [String: any Sendable])
+            #expect(body.removeValue(forKey: "reason") as? String == reason.rawValue)
+            let detail = body.removeValue(forKey: "detail") as? String
+            #expect((detail == nil) == (environment == .production || reason == .shutdown))
+            let timestamp = body.removeValue(forKey: "timestamp") as? Int
+            #expect((timestamp == nil) == (answer.status != 410))
+            #expect(body.isEmpty)
+        }
+    }
+}

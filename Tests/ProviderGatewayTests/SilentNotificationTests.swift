@@ -1,0 +1,35 @@
+import Notifications
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// Which notifications are silent is a matter of the app's own topic (Guide, 2.2.2 and Table 8-2).
+@Suite(.timeLimit(.minutes(2)))
+struct SilentNotificationTests {
+    private static let payload = #"{"aps":{"content-available":1}}"#
+
+    /// What goes to a service of the app: urgent, with any payload, and as often as it comes.
+    @Test(arguments: TopicKind.allCases.filter { $0 != .app }, Conformance.allCases)
+    func `A push for a service is not silent`(_ kind: TopicKind, _ conformance: Conformance) async throws {
+        try await TestService.run {
+            $0.conformance = conformance
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            var headers = ProviderHeaders(token, token: try test.providerToken())
+                .with("apns-topic", test.bundleID + kind.suffix)
+            let type = try required(PushType.all.first { $0.topicKind == kind })
+            headers = headers.with("apns-push-type", type.rawValue)
+            let client = try await test.connectProvider()
+            for priority in ["10", "5", nil, "1"] {
+                let answer = try await client.send(headers.with("apns-priority", priority).fields, body: Self.payload)
+                #expect(answer.status == 200, "\(answer.body)")
+            }
+            if conformance == .apple {
+                let untyped = headers.with("apns-push-type", nil).with("apns-priority", "10")
+                #expect(try await client.send(untyped.fields, body: Self.payload).status == 200)
+            }
+            await client.close()
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import CFaultyDisk
+import Delivery
+import Service
+import Testing
+
+@testable import ProviderGateway
+@testable import ServiceTesting
+
+/// How many requests a provider may have open, by the service's load (Guide, 2.3.3).
+@Suite(.timeLimit(.minutes(3)))
+struct StreamLoadTests {
+    /// Looks at one load after the other.
+    private static func streams(_ loads: Double..., full: Int = 1000) -> [Int] {
+        var allowance = StreamAllowance(full: full)
+        return loads.map { load in
+            allowance.look(at: load)
+            return allowance.streams
+        }
+    }
+
+    @Test func `It goes down in steps, one at a time, and no further than the last`() {
+        #expect(Self.streams(0, 0.24, 0.25, 0.25, 0.5, 0.75, 1, 1) == [1000, 1000, 500, 500, 250, 100, 100, 100])
+        #expect(Self.streams(1, 1, 1, 1) == [500, 250, 100, 100])
+    }
+
+    @Test func `It goes up again when the load is well below what brought it down`() {
+        #expect(
+            Self.streams(1, 1, 1, 0.4, 0.37, 0.3, 0.24, 0.13, 0.12) == [500, 250, 100, 100, 250, 250, 500, 500, 1000])
+        // Around a bound it does not swing.
+        #expect(Self.streams(0.25, 0.24, 0.26, 0.2, 0.25) == [500, 500, 500, 500, 500])
+    }
+
+    @Test func `There is always one`() {
+        #expect(Self.streams(1, 1, 1, full: 1) == [1, 1, 1])
+    }
+
+    @Test func `A provider is told that the disk is slow, and that it is not any more`() async throws {
+        try await RejectionSituation.withFaultyDisk {
+            $0.delivery.pendingStoresPerShard = 4
+        } _: { test, disk in
+            let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken()).fields
+            let watching = try await test.connectProvider()
+            #expect(try await watching.send(headers).status == 200)
+            try await watching.announced(1000)
+            let clients = [
+                try await test.connectProvider(), try await test.connectProvider(), try await test.connectProvider(),
+                try await test.connectProvider(),
+            ]
+            // Until it is told otherwise the disk finishes nothing.
+            faulty_disk_set(disk, FAULTY_DISK_SLOW)
+            try await withThrowingDiscardingTaskGroup { group in
+                for client in clients { group.addTask { _ = try await client.send(headers) } }
+                try await watching.announced(500)
+                faulty_disk_set(disk, FAULTY_DISK_NONE)
+            }
+            while try await watching.announcements().last != 1000 { await Task.yield() }
+            for client in clients { await client.close() }
+            await watching.close()
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Management
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// A connection serves one team: that of the first valid provider token that was looked at, whatever became of its
+/// request after that.
+@Suite(.timeLimit(.minutes(2)))
+struct TeamBindingTests {
+    /// A provider token of a team that has no app, so that it is good for nothing but being told so.
+    private func otherTeamsToken(_ test: TestService) async throws -> String {
+        let team: ManagementMessages.TeamMade = try await test.administer(
+            "POST", "/v1/teams", ManagementMessages.NewTeam(name: "Other"))
+        return try await test.limitedToken(of: team.teamID)
+    }
+
+    @Test(arguments: [(":method", "PUT"), (":path", "/4"), (":path", "/3/device/")])
+    func `A request that is refused for its shape does not bind the connection, nor open it`(
+        name: String, value: String,
+    ) async throws {
+        try await TestService.run { test in
+            let client = try await test.connectProvider()
+            let first = ProviderHeaders("00", token: try test.providerToken()).with(name, value)
+            #expect(try await client.send(first.fields).status >= 400)
+            #expect(try await client.announcements() == [1])
+            let other = ProviderHeaders("00", token: try await otherTeamsToken(test))
+            #expect(try await client.send(other.fields).reason == "TopicDisallowed")
+            await client.close()
+        }
+    }
+
+    @Test func `A header that stands twice does not bind the connection`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectProvider()
+            let first = ProviderHeaders("00", token: try test.providerToken()).adding("apns-topic", "com.example.app")
+            #expect(try await client.send(first.fields).reason == "DuplicateHeaders")
+            let other = ProviderHeaders("00", token: try await otherTeamsToken(test))
+            #expect(try await client.send(other.fields).reason == "TopicDisallowed")
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [("apns-priority", "7"), ("apns-topic", "com.example.nobody"), (":path", "/3/device/00")])
+    func `A request that is refused for what comes after its provider token binds the connection`(
+        name: String, value: String,
+    ) async throws {
+        try await TestService.run { test in
+            let client = try await test.connectProvider()
+            let first = ProviderHeaders("00", token: try test.providerToken()).with(name, value)
+            #expect(try await client.send(first.fields).status == 400)
+            try await client.announced(1000)
+            let other = ProviderHeaders("00", token: try await otherTeamsToken(test))
+            let answer = try await client.send(other.fields)
+            #expect(answer.status == 403 && answer.reason == "InvalidProviderToken")
+            await client.close()
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// What Prometheus reads, over the Unix socket.
+extension TestService {
+    /// Reads the metrics until they say that the limit was exceeded.
+    func metricsSay(_ limit: String) async throws {
+        let prefix = "carillon_limits_exceeded_total{limit=\"\(limit)\"} "
+        while true {
+            // A round trip each time: nobody is kept from striking meanwhile.
+            let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n")
+                .first { $0.hasPrefix(prefix) }
+            if let count = Int(try required(line).dropFirst(prefix.count)), count > 0 { return }
+        }
+    }
+}

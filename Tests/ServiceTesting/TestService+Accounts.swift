@@ -1,0 +1,122 @@
+import APNSDevice
+import APNSProvider
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Management
+import Notifications
+import PrivateFiles
+import SQLiteStore
+import Trust
+
+import Service
+
+/// What an administrator does.
+extension TestService {
+    /// The answer of the management API over its Unix socket; anything but 200 is thrown.
+    func administer<Answer: Decodable>(
+        _ method: String,
+        _ path: String,
+        _ message: (some Encodable)? = Never?.none,
+    ) async throws -> Answer {
+        let answer = try await manage(method, path, try message.map { try JSONEncoder().encode($0) })
+        guard answer.status == 200 else {
+            throw Refusal(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+        }
+        return try JSONDecoder().decode(Answer.self, from: answer.body)
+    }
+
+    /// Whatever the management API answers over its Unix socket.
+    func manage(_ method: String, _ path: String, _ body: Data? = nil) async throws -> (status: Int, body: Data) {
+        let socket = try required(description.socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        var request = HTTPClientRequest(url: "http+unix://\(socket)\(path)")
+        request.method = .RAW(value: method)
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(body)
+        }
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let bytes = try await response.body.collect(upTo: 1 << 24)
+        return (Int(response.status.code), Data(buffer: bytes))
+    }
+
+    struct Refusal: Error {
+        let status: Int
+        let body: String
+    }
+
+    /// A provider certificate for the app that every service has.
+    func makeCertificate(
+        _ environment: String = "universal", listsTopics: Bool = true
+    ) async throws -> ClientCertificate {
+        let key = P256.Signing.PrivateKey()
+        let made: ManagementMessages.CertificateMade = try await administer(
+            "POST", "/v1/certificates",
+            ManagementMessages.NewCertificate(
+                team: try required(description.key).teamID, bundleID: bundleID, environment: environment,
+                request: try SigningRequest.pem(for: key), listsTopics: listsTopics))
+        return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
+    }
+
+    /// A provider token that is signed with a new key, which is good for one environment or some apps alone.
+    /// - Parameter team: the development team where it is nil.
+    func limitedToken(
+        of team: String? = nil, environment: Environment? = nil, bundleIDs: [String]? = nil,
+    ) async throws -> String {
+        let key = P256.Signing.PrivateKey()
+        let team = try team ?? required(description.key).teamID
+        let made: ManagementMessages.KeyMade = try await administer(
+            "POST", "/v1/keys",
+            ManagementMessages.NewKey(
+                team: team, publicKey: key.publicKey.x963Representation.base64EncodedString(),
+                environment: environment?.rawValue, bundleIDs: bundleIDs))
+        let credentials = try ProviderCredentials(key: key.pemRepresentation, keyID: made.keyID, teamID: team)
+        return try credentials.token(at: UInt64(Date().timeIntervalSince1970))
+    }
+
+    func revoke(_ certificate: ClientCertificate) async throws {
+        let _: ManagementMessages.CertificateRevoked = try await administer(
+            "DELETE", "/v1/certificates/\(certificate.serial)")
+    }
+
+    /// A certificate that the authority signs without the accounts knowing it, as one does that was issued before the data
+    /// folder came back from a backup.
+    func issueCertificate(for name: String) async throws -> ClientCertificate {
+        let secrets = try await SharedSecrets.load(
+            from: FileSecrets(folder: service.folder.path + "/secrets"), now: .now())
+        var random = SystemRandomNumberGenerator()
+        let key = P256.Signing.PrivateKey()
+        let issued = try secrets.authority.issueProviderCertificate(
+            request: Array(SigningRequest.pem(for: key).utf8), bundleID: required(BundleID(rawValue: name)),
+            environments: [environment], now: Date().timeIntervalSince1970, using: &random)
+        return ClientCertificate(chainPEM: issued.chainPEM, keyPEM: key.pemRepresentation)
+    }
+
+    func makeDeviceCertificate() async throws -> ClientCertificate {
+        let identity = try await APNSDevice.DeviceIdentity.activate(at: courier, environment: deviceEnvironment)
+        return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
+    }
+
+    /// What the service calls the device of a certificate.
+    func deviceID(of certificate: ClientCertificate) async throws -> String {
+        let name = try required(
+            NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8)).first?.description)
+        return try required(name.firstMatch(of: /Device ([0-9a-f]{16})/).map { String($0.1) })
+    }
+
+    /// A connection to the courier, with a certificate or without one.
+    func connectCourier(_ certificate: ClientCertificate? = nil) async throws -> WireClient {
+        try await WireClient.connect(port: port(\.courier), authorityFile: description.ca, certificate: certificate)
+    }
+
+    /// A connection to the provider API with a certificate.
+    func connectProvider(_ certificate: ClientCertificate) async throws -> WireClient {
+        try await WireClient.connect(
+            port: port(\.provider), authorityFile: description.ca, certificate: certificate)
+    }
+}

@@ -1,0 +1,205 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// Signing in to the console and what its session may do, over the wire.
+@Suite(.timeLimit(.minutes(2)))
+struct ConsoleTests {
+    /// A browser that has signed in.
+    private struct Browser {
+        let test: TestService
+        let cookie: String
+        let origin: String
+
+        func ask(
+            _ method: String,
+            _ path: String,
+            origin: String? = nil,
+            site: String? = "same-origin",
+            body: String? = nil,
+        ) async throws -> TestService.ManagementAnswer {
+            var headers = [("cookie", "theme=dark; \(cookie)")]
+            if let origin { headers.append(("origin", origin)) }
+            if let site { headers.append(("sec-fetch-site", site)) }
+            return try await test.ask(method, path, key: "", headers: headers, body: body)
+        }
+    }
+
+    private static func link(_ test: TestService) async throws -> String {
+        let answer = try await test.ask("POST", "/v1/console/links")
+        #expect(answer.status == 200)
+        let message = try JSONSerialization.jsonObject(with: answer.body) as? [String: String]
+        return String(try required(message?["url"]).dropFirst(try test.managementURL.count))
+    }
+
+    /// Opens a link without following where it leads.
+    private static func open(_ link: String, _ test: TestService) async throws -> HTTPClientResponse {
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
+        let response = try await client.execute(
+            test.request("GET", link, key: ""), deadline: .now() + .seconds(30))
+        _ = try await response.body.collect(upTo: 1 << 20)
+        try await client.shutdown()
+        return response
+    }
+
+    private static func signIn(_ test: TestService) async throws -> Browser {
+        let response = try await open(link(test), test)
+        let cookie = try required(response.headers.first(name: "set-cookie"))
+        return Browser(
+            test: test, cookie: String(cookie.prefix { $0 != ";" }), origin: try test.managementURL)
+    }
+
+    @Test func `A link signs in once, with a cookie that no script reads and no other site sends`() async throws {
+        try await TestService.run { test in
+            let link = try await Self.link(test)
+            let first = try await Self.open(link, test)
+            #expect(first.status == .seeOther)
+            #expect(first.headers.first(name: "location") == "/console")
+            let cookie = try required(first.headers.first(name: "set-cookie"))
+            let port = try required(URLComponents(string: test.managementURL)?.port)
+            #expect(cookie.hasPrefix("carillon-console-\(port)="))
+            for attribute in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=43200"] {
+                #expect(cookie.contains(attribute))
+            }
+            let second = try await Self.open(link, test)
+            #expect(second.status == .forbidden && second.headers["set-cookie"].isEmpty)
+            #expect(try await Self.open("/console/sign-in?code=0000", test).status == .forbidden)
+            #expect(try await Self.open("/console/sign-in", test).status == .forbidden)
+        }
+    }
+
+    @Test func `What looks at a link without opening it leaves it good`() async throws {
+        try await TestService.run { test in
+            let link = try await Self.link(test)
+            _ = try await test.ask("HEAD", link, key: "")
+            #expect(try await Self.open(link, test).status == .seeOther)
+        }
+    }
+
+    @Test func `A session reads what the key reads, and changes something from the console's own pages only`()
+        async throws
+    {
+        try await TestService.run { test in
+            let browser = try await Self.signIn(test)
+            let team = #"{"name":"Shop"}"#
+            #expect(try await browser.ask("GET", "/v1/teams").status == 200)
+            #expect(try await browser.ask("POST", "/v1/teams", body: team).status == 403)
+            #expect(
+                try await browser.ask("POST", "/v1/teams", origin: "https://evil.example", body: team).status == 403)
+            #expect(try await browser.ask("POST", "/v1/teams", origin: "http://127.0.0.1:1", body: team).status == 403)
+            #expect(try await browser.ask("POST", "/v1/teams", origin: "null", body: team).status == 403)
+            // Pages on other ports of this machine are of the same site: the browser sends them the cookie.
+            #expect(try await browser.ask("GET", "/v1/teams", site: "same-site").status == 403)
+            #expect(try await browser.ask("GET", "/v1/teams", site: "cross-site").status == 403)
+            let made = try await browser.ask("POST", "/v1/teams", origin: browser.origin, body: team)
+            #expect(made.status == 200)
+            let other = Browser(test: test, cookie: browser.cookie + "0", origin: browser.origin)
+            #expect(try await other.ask("GET", "/v1/teams").status == 401)
+        }
+    }
+
+    @Test func `Who signs out is out, and so is everybody when all sessions are ended`() async throws {
+        try await TestService.run { test in
+            let (first, second) = (try await Self.signIn(test), try await Self.signIn(test))
+            let out = try await first.ask("DELETE", "/v1/console/session", origin: first.origin)
+            #expect(out.status == 200)
+            #expect(out.headers.first(name: "set-cookie")?.contains("Max-Age=0") == true)
+            #expect(try await first.ask("GET", "/v1/teams").status == 401)
+            #expect(try await second.ask("GET", "/v1/teams").status == 200)
+            #expect(try await test.ask("DELETE", "/v1/console/sessions").text == #"{"ended":1}"#)
+            #expect(try await second.ask("GET", "/v1/teams").status == 401)
+            #expect(try await test.ask("DELETE", "/v1/console/session").status == 404)
+        }
+    }
+
+    @Test func `A stream ends with the session that began it`() async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: { test in
+            let browser = try await Self.signIn(test)
+            let request = try test.request(
+                "GET", "/v1/requests?follow=true&changes=true", key: "",
+                headers: [("cookie", browser.cookie), ("accept", "text/event-stream")])
+            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            #expect(response.headers.first(name: "content-type") == "text/event-stream")
+            var parts = response.body.makeAsyncIterator()
+            #expect(try await parts.next().map { String(buffer: $0) } == ": open\n\n")
+            _ = try await test.ask("DELETE", "/v1/console/sessions")
+            #expect(try await parts.next() == nil)
+        }
+    }
+
+    @Test func `The journal's events show what comes, and again what changes`() async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"before"}}"#).status == 200)
+            // What it becomes is a change too.
+            let waited = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"outcome":"stored"}}"#)
+            #expect(waited.status == 200)
+            let request = try test.request(
+                "GET", "/v1/requests?follow=true&changes=true", headers: [("accept", "text/event-stream")])
+            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            var parts = response.body.makeAsyncIterator()
+            _ = try await parts.next()
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"after"}}"#).status == 200)
+            var text = ""
+            // The second one takes the place of the first one in the mailbox (Guide, 2.1.3).
+            while !(text.contains(#""outcome":"replaced""#) && text.contains("id: 2\n")),
+                let part = try await parts.next()
+            {
+                text += String(buffer: part)
+            }
+            let events = text.components(separatedBy: "\n\n")
+            let (first, second) = (events.filter { $0.hasPrefix("id: 1\n") }, events.filter { $0.hasPrefix("id: 2\n") })
+            #expect(first.count == 1 && first.allSatisfy { $0.contains(#""outcome":"replaced""#) })
+            #expect(!second.isEmpty && second.allSatisfy { $0.contains(#""alert":"after""#) })
+            await client.close()
+        }
+    }
+
+    @Test func `The pages come from the binary, for no other origin, and are asked for again each time`() async throws {
+        try await TestService.run { test in
+            let page = try await test.ask("GET", "/console", key: "")
+            #expect(page.status == 200)
+            #expect(page.headers.first(name: "content-type") == "text/html; charset=utf-8")
+            #expect(page.headers.first(name: "cache-control") == "no-cache")
+            #expect(page.headers.first(name: "x-content-type-options") == "nosniff")
+            #expect(page.headers.first(name: "referrer-policy") == "no-referrer")
+            let policy = try required(page.headers.first(name: "content-security-policy"))
+            #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'"))
+            #expect(!policy.contains("unsafe") && !policy.contains("http"))
+            let tag = try required(page.headers.first(name: "etag"))
+            let again = try await test.ask("GET", "/console", key: "", headers: [("if-none-match", tag)])
+            #expect(again.status == 304 && again.body.isEmpty)
+            #expect(try await test.ask("GET", "/console", key: "", headers: [("host", "evil.example")]).status == 403)
+            #expect(try await test.ask("GET", "/console/nothing.js", key: "").status == 401)
+            for (name, type) in [
+                ("main.js", "text/javascript"), ("console.css", "text/css"), ("icon.svg", "image/svg+xml"),
+            ] {
+                let file = try await test.ask("GET", "/console/\(name)", key: "")
+                #expect(file.headers.first(name: "content-type")?.hasPrefix(type) == true)
+            }
+        }
+    }
+
+    @Test func `The table of reasons is the service's own`() async throws {
+        try await TestService.run { test in
+            let answer = try await test.ask("GET", "/v1/reasons")
+            let rows = try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
+            let row = try required(rows.first { $0["reason"] as? String == "BadDeviceToken" })
+            #expect(row["status"] as? Int == 400)
+            #expect(row["meaning"] as? String == "The device token is not one of this environment.")
+            #expect(row["advice"] as? String == "forget the device token")
+        }
+    }
+}
