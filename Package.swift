@@ -44,6 +44,14 @@ let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhist
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
+// The store of a cluster, which needs libpq.
+let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
+let postgresStore: [Target.Dependency] = [
+    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresStore", condition: postgres),
+]
+let postgresTesting: [Target.Dependency] = [
+    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresTesting", condition: postgres),
+]
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
 
 let package = Package(
@@ -200,7 +208,7 @@ let package = Package(
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 configuration,
-            ],
+            ] + postgresStore,
             swiftSettings: settings,
         ),
         .target(
@@ -418,7 +426,7 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            ] + postgresTesting,
             swiftSettings: settings,
         ),
         .testTarget(
@@ -428,7 +436,7 @@ let package = Package(
                 "APNSDevice",
                 "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging,
-            ],
+            ] + postgresTesting,
             // Tests in Python: see script/clients.
             exclude: ["Clients"],
             swiftSettings: settings,

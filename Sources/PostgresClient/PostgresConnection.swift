@@ -88,8 +88,14 @@ package struct PostgresLimits: Sendable {
     /// The largest number of groups of statements that wait for one connection. More mean that the server cannot keep
     /// up, so the service refuses instead of collecting requests that time out.
     package var maximumWaiting = 1024
+    /// The largest number of bytes that the parameters of waiting statements have. A batch of full notifications has
+    /// 2 MB, so the number of groups alone does not limit the memory. A group that waits alone may have more.
+    package var maximumWaitingBytes = 64 << 20
     /// The largest number of groups of statements that are sent together.
     package var maximumPipelined = 64
+    /// No further group is sent together with others that have this many bytes: all of them have to be answered within
+    /// ``timeLimit``.
+    package var maximumPipelinedBytes = 4 << 20
     /// The pauses between attempts to connect grow from the first to the last.
     package var firstPause = Duration.milliseconds(50)
     package var lastPause = Duration.seconds(2)
@@ -105,6 +111,14 @@ enum PostgresWork: Sendable {
         _ body: @Sendable (PostgresSession) throws(PostgresError) -> @Sendable (Result<Void, PostgresError>) -> Void,
         failed: @Sendable (PostgresError) -> Void)
 
+    /// How many bytes its parameters have. A transaction's are not known before.
+    var byteCount: Int {
+        switch self {
+        case .statements(let statements, _): statements.reduce(0) { $0 + $1.byteCount }
+        case .transaction: 0
+        }
+    }
+
     func fail(_ error: PostgresError) {
         switch self {
         case .statements(_, let finish): finish(.failure(error))
@@ -117,7 +131,7 @@ extension PostgresConnection {
     /// What callers and the thread share.
     final class Shared: Sendable {
         struct State {
-            var waiting: [PostgresWork] = []
+            var waiting = WaitingWork()
             /// Why there is no connection. Nil at the start: the first attempt decides.
             var away: PostgresError?
             var isClosing = false
@@ -136,10 +150,9 @@ extension PostgresConnection {
             let (refusal, wakes) = state.withLock { state -> (PostgresError?, Bool) in
                 if state.isClosing { return (PostgresError(.notConnected, "The connection was closed."), false) }
                 if let away = state.away { return (away, false) }
-                if state.waiting.count >= limits.maximumWaiting {
+                guard state.waiting.append(work, within: limits) else {
                     return (PostgresError(.busy, "Too many statements wait for the PostgreSQL server."), false)
                 }
-                state.waiting.append(work)
                 return (nil, state.wakeThread())
             }
             if wakes { wake.signal() }
@@ -158,16 +171,13 @@ extension PostgresConnection {
 
         // MARK: For the thread
 
-        /// Waits until there is work, for at most this time.
-        /// - Returns: The work; nil if the connection is being closed and nothing is left.
-        func take(atMost limit: Int) -> [PostgresWork]? {
+        /// Waits until there is work.
+        /// - Returns: The work that is to be sent together; nil if the connection is being closed and nothing is left.
+        func take() -> [PostgresWork]? {
             while true {
                 let taken = state.withLock { state -> [PostgresWork]?? in
-                    if !state.waiting.isEmpty {
-                        let taken = Array(state.waiting.prefix(limit))
-                        state.waiting.removeFirst(taken.count)
-                        return .some(taken)
-                    }
+                    let taken = state.waiting.take(within: limits)
+                    if !taken.isEmpty { return .some(taken) }
                     if state.isClosing { return .some(nil) }
                     state.isThreadWaiting = true
                     return nil
@@ -197,8 +207,7 @@ extension PostgresConnection {
         func lost(_ error: PostgresError) {
             let waiting = state.withLock { state in
                 state.away = error
-                defer { state.waiting = [] }
-                return state.waiting
+                return state.waiting.takeAll()
             }
             for work in waiting { work.fail(error) }
         }

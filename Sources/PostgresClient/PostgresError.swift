@@ -19,6 +19,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case notAllowed
         /// The server cancelled the statement, usually because it took too long.
         case cancelled
+        /// The server or the database cannot be used as it is. The message says all that a person has to know.
+        case unsuitable
         /// The answer does not have the expected form.
         case unexpectedAnswer
         case other

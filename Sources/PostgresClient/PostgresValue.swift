@@ -46,6 +46,19 @@ package enum PostgresValue: Sendable, Hashable {
         }
     }
 
+    /// How many bytes the value has without its type and length.
+    var byteCount: Int {
+        switch self {
+        case .bool: 1
+        case .integer: 8
+        case .text(let value): value?.utf8.count ?? 0
+        case .bytes(let value): value?.count ?? 0
+        case .integers(let values): values.count * 8
+        case .texts(let values): values.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        case .byteArrays(let values): values.reduce(0) { $0 + ($1?.count ?? 0) }
+        }
+    }
+
     private static func bytes(_ integer: Int64) -> [UInt8] { withUnsafeBytes(of: integer.bigEndian) { Array($0) } }
 
     /// Encodes an array of one dimension: the number of dimensions, whether there are NULLs, the type of the elements,
@@ -80,11 +93,14 @@ package enum PostgresValue: Sendable, Hashable {
 package struct PostgresStatement: Sendable {
     package let sql: String
     package let values: [PostgresValue]
+    /// How many bytes the parameters have, approximately.
+    let byteCount: Int
 
     /// - Parameter sql: one command. It must come from a limited set, because each connection keeps its prepared form.
     package init(_ sql: StaticString, _ values: [PostgresValue] = []) {
         self.sql = sql.description
         self.values = values
+        byteCount = values.reduce(0) { $0 + $1.byteCount }
     }
 
     /// - Parameter sql: one command with parts that a parameter cannot stand for, such as a database's name. Each
@@ -92,5 +108,6 @@ package struct PostgresStatement: Sendable {
     package init(assembled sql: String) {
         self.sql = sql
         values = []
+        byteCount = 0
     }
 }

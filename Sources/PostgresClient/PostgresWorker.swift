@@ -48,7 +48,7 @@ struct PostgresWorker: Sendable {
     /// - Returns: Whether the connection was lost; false if it is being closed.
     private func serve(_ first: PostgresSession) -> Bool {
         var session = first
-        while let work = shared.take(atMost: shared.limits.maximumPipelined) {
+        while let work = shared.take() {
             if !session.isAlive() {
                 // The server has closed the connection while nothing was under way. Nothing was sent, so the work is
                 // done on a new connection.

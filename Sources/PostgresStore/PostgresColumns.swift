@@ -140,6 +140,7 @@ extension PostgresError {
             StoreError(.unavailable, "The disk of PostgreSQL is full: free some space, then storing works again.")
         case .notAllowed:
             StoreError(.unavailable, "PostgreSQL refused the login: \(self)")
+        case .unsuitable: StoreError(.unavailable, message)
         case .conflict, .cancelled, .uniqueViolation, .other:
             StoreError(.unavailable, "PostgreSQL refused the change: \(self)")
         case .unexpectedAnswer:

@@ -81,6 +81,14 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX invitation_by_expiry ON carillon.invitation (expires)",
+        // Who uses the database, until when by the server's clock.
+        """
+        CREATE TABLE carillon.node (
+            identity bytea PRIMARY KEY,
+            name bytea NOT NULL,
+            until timestamptz NOT NULL
+        )
+        """,
         // value: sealed with the store key, which is not in the database.
         """
         CREATE TABLE carillon.secret (

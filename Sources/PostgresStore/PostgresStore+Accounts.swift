@@ -7,7 +7,7 @@ extension PostgresStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
     package var isCurrent: Bool {
-        heard.withLock { $0 }.duration(to: .now) < AccountsLimits.maximumSilence
+        hold.withLock { $0.other == nil } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
     }
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
@@ -84,6 +84,7 @@ extension PostgresStore: Accounts {
     func poll() async {
         let start = ContinuousClock.now
         do throws(PostgresError) {
+            try await renewHold()
             let version = try await reader.execute("SELECT version FROM carillon.accounts").first?.integer(0)
             guard let version, let present = UInt64(exactly: version) else { return }
             if present > accounts.current.version {

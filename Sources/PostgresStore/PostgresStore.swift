@@ -21,12 +21,17 @@ package final class PostgresStore: Sendable {
     let nextReader = Atomic<Int>(0)
     /// When the accounts were last known to be current.
     let heard: Mutex<ContinuousClock.Instant>
+    let hold: Mutex<Hold>
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
 
     package struct Configuration: Sendable {
         package var location: PostgresLocation
         /// The key that seals secrets.
         package var storeKey: StoreKey
+        /// Who opens it.
+        package var user: PostgresUser
+        /// This machine's clock, which must be the server's; nil for no comparison.
+        package var machineTime: (@Sendable () -> Timestamp)?
         /// Whether commits may be lost when the server crashes (`synchronous_commit = off`).
         package var allowsAsynchronousCommit = false
         /// Connections that change something. A device's changes all go over the same one, in their order.
@@ -34,19 +39,24 @@ package final class PostgresStore: Sendable {
         package var readers = 2
         /// How often the store is asked for new accounts and secrets. A revocation takes effect within a second.
         package var pollInterval = Duration.milliseconds(500)
+        /// How often the hold on the database is renewed.
+        package var holdRenewal = Duration.seconds(5)
+        /// The time after which accounts that could not be read again count as outdated.
+        package var maximumSilence = AccountsLimits.maximumSilence
         /// How many entries a feedback list may hold; beyond it, the oldest are removed.
         package var maximumFeedbackEntries: Int64 = 1_000_000
         package var limits = PostgresLimits()
 
-        package init(location: PostgresLocation, storeKey: StoreKey) {
+        package init(location: PostgresLocation, storeKey: StoreKey, user: PostgresUser) {
             self.location = location
             self.storeKey = storeKey
+            self.user = user
         }
     }
 
     /// Opens the store and makes its tables if they are not there.
     /// - Throws: ``StoreError/Code/unavailable`` if the server cannot be reached or may lose commits;
-    ///   ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
+    ///   ``StoreError/Code/unavailable`` also if another service uses it; ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
     package static func open(
         _ configuration: Configuration,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -55,9 +65,10 @@ package final class PostgresStore: Sendable {
         let first = Self.connection(configuration)
         do {
             let start = ContinuousClock.now
-            let snapshot = try await prepare(first, configuration)
+            try await prepare(first, configuration)
             let sealed = SealedSecrets(first, configuration.storeKey)
             try await sealed.open()
+            let snapshot = try await join(first, configuration)
             let store = PostgresStore(
                 configuration, first, sealed, snapshot, start, MailboxJournal(log: log, clock: clock))
             store.startPolling()
@@ -81,6 +92,7 @@ package final class PostgresStore: Sendable {
         secrets = sealed
         accounts = AccountsFeed(snapshot)
         heard = Mutex(start)
+        hold = Mutex(Hold(other: nil, renewed: start))
         self.journal = journal
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
@@ -91,32 +103,20 @@ package final class PostgresStore: Sendable {
     private static func connection(_ configuration: Configuration) -> PostgresConnection {
         let allows = configuration.allowsAsynchronousCommit
         return PostgresConnection(
-            configuration.location, name: "carillon", limits: configuration.limits,
-            setUp: [
-                PostgresStatement("SELECT current_setting('synchronous_commit')"),
-                // The server gives up before the client does, so that nothing goes on unseen.
-                PostgresStatement("SET statement_timeout = '9s'"),
-                PostgresStatement("SET lock_timeout = '8s'"),
-                // Changes are made row by row, each statement on the newest state.
-                PostgresStatement("SET default_transaction_isolation = 'read committed'"),
-            ]
+            configuration.location, name: "carillon", limits: configuration.limits, setUp: setUp
         ) { answers throws(PostgresError) in
-            guard allows || answers.first?.first?.text(0) != "off" else {
-                throw PostgresError(
-                    .other,
-                    "synchronous_commit is off, so PostgreSQL would lose accepted notifications in a crash: set it to "
-                        + "on for this user or database.")
-            }
+            try check(answers, allowsAsynchronousCommit: allows)
         }
     }
 
-    /// Makes the tables and reads the accounts.
+    /// Makes the tables.
     private static func prepare(
         _ connection: PostgresConnection,
         _ configuration: Configuration,
-    ) async throws(StoreError) -> AccountsSnapshot {
+    ) async throws(StoreError) {
         let refusal: String?
         do throws(PostgresError) {
+            if let machineTime = configuration.machineTime { try await checkClock(machineTime, connection) }
             try await makeFoundation(connection)
             refusal = try await connection.transaction { transaction throws(PostgresError) in
                 try PostgresSchema.migrate(transaction)
@@ -125,11 +125,21 @@ package final class PostgresStore: Sendable {
             throw error.startError
         }
         if let refusal { throw StoreError(.unreadable, refusal) }
+    }
+
+    /// Takes the hold on the database and reads the accounts.
+    private static func join(
+        _ connection: PostgresConnection,
+        _ configuration: Configuration,
+    ) async throws(StoreError) -> AccountsSnapshot {
         do throws(PostgresError) {
-            return try await connection.transaction { transaction throws(PostgresError) in
-                try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                return try PostgresAccountRows.load(transaction)
+            guard let other = try await takeHold(for: configuration.user, on: connection) else {
+                return try await connection.transaction { transaction throws(PostgresError) in
+                    try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                    return try PostgresAccountRows.load(transaction)
+                }
             }
+            throw PostgresError(.unsuitable, StoreError.inUse(by: other).cause)
         } catch {
             throw error.startError
         }
@@ -197,11 +207,17 @@ extension PostgresStore: Store {
     package var knownRegistrations: any KnownRegistrations { known }
 
     package func trouble() async -> StoreError? {
+        if let other = hold.withLock({ $0.other }) { return .inUse(by: other) }
         do throws(PostgresError) {
-            let rows = try await writers[0].execute("SELECT current_setting('transaction_read_only')")
+            let rows = try await writers[0].execute(
+                "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
             guard rows.first?.text(0) != "on" else { return PostgresError(.readOnly, "").storeError }
+            guard configuration.allowsAsynchronousCommit || rows.first?.text(1) != "off" else {
+                return Self.asynchronousCommit.storeError
+            }
         } catch {
-            return PostgresError(.notConnected, error.message, state: error.state).storeError
+            return error.kind == .connectionLost
+                ? PostgresError(.notConnected, error.message, state: error.state).storeError : error.storeError
         }
         return await reading()
     }
@@ -213,6 +229,7 @@ extension PostgresStore: Store {
         }
         task?.cancel()
         await task?.value
+        await endHold()
         for connection in writers + readers { await connection.close() }
         accounts.finish()
     }

@@ -1,4 +1,5 @@
 import DeliveryTesting
+import PostgresClient
 import PostgresStore
 import PostgresTesting
 import Testing
@@ -14,11 +15,13 @@ struct PostgresStoreContractTests {
     }
 }
 
-/// A new database's, with few connections, because many tests share the server.
-func testConfiguration() async throws -> PostgresStore.Configuration {
+/// A store on a new database, or on this one, with few connections, because many tests share the server.
+func testConfiguration(_ location: PostgresLocation? = nil) async throws -> PostgresStore.Configuration {
     let storeKey = try #require(StoreKey(hexadecimal: String(repeating: "a", count: 64)))
+    let place: PostgresLocation
+    if let location { place = location } else { place = try await TestServer.makeDatabase() }
     var configuration = PostgresStore.Configuration(
-        location: try await TestServer.makeDatabase(), storeKey: storeKey)
+        location: place, storeKey: storeKey, user: PostgresUser(name: "here", identity: [1]))
     configuration.writers = 2
     configuration.readers = 1
     return configuration
