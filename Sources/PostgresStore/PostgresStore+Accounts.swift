@@ -37,7 +37,8 @@ extension PostgresStore: Accounts {
         _ known: AccountsSnapshot,
         _ transaction: PostgresTransaction,
     ) throws(PostgresError) -> Application {
-        let row = try transaction.execute("SELECT version, last_app FROM carillon.accounts WHERE is_only FOR UPDATE").first
+        let row = try transaction.execute("SELECT version, last_app FROM carillon.accounts WHERE is_only FOR UPDATE")
+            .first
         guard let row, let present = row.integer(0).flatMap(UInt64.init(exactly:)), let last = row.integer(1),
             let appID = AppID(column: last + 1)
         else { throw .damaged("accounts") }

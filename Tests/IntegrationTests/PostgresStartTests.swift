@@ -50,7 +50,9 @@
                 let options = ["--store", url, "--store-key-file", keyFile]
                 try await CarillonProcess.with(data: data, options) { service in
                     let token = try await service.register("com.example.app", on: try await service.activate())
-                    #expect(try await service.send(alert: "Hello", to: token).status == 0)
+                    let sent = try await service.carillon(
+                        "send", "--token", token, "--topic", "com.example.app", "--alert", "Hello")
+                    #expect(sent.status == 0, "\(sent.errors)")
                     let names = try FileManager.default.contentsOfDirectory(atPath: data)
                     #expect(names.contains("node.json") && !names.contains { $0.contains("sqlite") || $0 == "secrets" })
                     // Another service is refused while this one runs, and leaves nothing.

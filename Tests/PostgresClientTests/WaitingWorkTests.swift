@@ -14,17 +14,20 @@ struct WaitingWorkTests {
         limits.maximumWaiting = 3
         limits.maximumWaitingBytes = 100
         var waiting = WaitingWork()
+        func hasRoom(for byteCount: Int) -> Bool { waiting.append(work(byteCount), within: limits) }
+        func take() -> Int { waiting.take(within: limits).count }
         // A group that waits alone may have more.
-        #expect(waiting.append(work(1000), within: limits))
-        #expect(!waiting.append(work(1), within: limits))
-        #expect(waiting.take(within: limits).count == 1)
-        #expect(waiting.append(work(60), within: limits))
-        #expect(!waiting.append(work(41), within: limits))
-        #expect(waiting.append(work(40), within: limits))
-        #expect(waiting.append(work(0), within: limits))
-        #expect(!waiting.append(work(0), within: limits))
-        #expect(waiting.takeAll().count == 3)
-        #expect(waiting.append(work(100), within: limits))
+        #expect(hasRoom(for: 1000))
+        #expect(!hasRoom(for: 1))
+        #expect(take() == 1)
+        #expect(hasRoom(for: 60))
+        #expect(!hasRoom(for: 41))
+        #expect(hasRoom(for: 40))
+        #expect(hasRoom(for: 0))
+        #expect(!hasRoom(for: 0))
+        let rest = waiting.takeAll()
+        #expect(rest.count == 3)
+        #expect(hasRoom(for: 100))
     }
 
     @Test("So is what is sent together")
@@ -33,10 +36,12 @@ struct WaitingWorkTests {
         limits.maximumPipelined = 3
         limits.maximumPipelinedBytes = 100
         var waiting = WaitingWork()
-        for bytes in [60, 60, 10, 1, 1, 1, 1] { #expect(waiting.append(work(bytes), within: limits)) }
-        #expect(waiting.take(within: limits).count == 2)
-        #expect(waiting.take(within: limits).count == 3)
-        #expect(waiting.take(within: limits).count == 2)
-        #expect(waiting.take(within: limits).isEmpty)
+        for bytes in [60, 60, 10, 1, 1, 1, 1] {
+            let hasRoom = waiting.append(work(bytes), within: limits)
+            #expect(hasRoom)
+        }
+        var taken: [Int] = []
+        for _ in 0..<4 { taken.append(waiting.take(within: limits).count) }
+        #expect(taken == [2, 3, 2, 0])
     }
 }

@@ -94,7 +94,9 @@
 
                     try await TestServer.set("default_transaction_read_only", to: "on", in: place.location)
                     while try await push(token, test).status != 503 { await Task.yield() }
-                    while try await test.ask("GET", "/ready").text.contains("is read-only") != true { await Task.yield() }
+                    while try await test.ask("GET", "/ready").text.contains("is read-only") != true {
+                        await Task.yield()
+                    }
                     try await TestServer.set("default_transaction_read_only", to: "off", in: place.location)
                     while try await push(token, test).status != 200 { await Task.yield() }
 

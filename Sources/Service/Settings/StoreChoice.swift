@@ -58,7 +58,8 @@ package enum StoreChoice: Sendable, Hashable {
                 throw ServiceError(
                     .badSetting,
                     "The URL in --store has a password, and everybody on this machine can read a command's arguments: put "
-                        + "the URL into CARILLON_STORE or the settings file, or the password into libpq's password file.")
+                        + "the URL into CARILLON_STORE or the settings file, or the password into libpq's password file."
+                )
             }
             return .postgresql(location)
         }

@@ -131,7 +131,8 @@ package struct DataFolder: Sendable {
             // Another store would make another authority in place of the one that clients trust.
             guard store.isShared || !visible.contains(NodeIdentity.fileName) else {
                 throw ServiceError(
-                    .dataFolder, "\(path) belongs to a PostgreSQL store; set that store, or name another folder with --data.")
+                    .dataFolder,
+                    "\(path) belongs to a PostgreSQL store; set that store, or name another folder with --data.")
             }
             return
         }
@@ -149,7 +150,8 @@ package struct DataFolder: Sendable {
         else { return }
         throw ServiceError(
             .dataFolder,
-            "\(path) belongs to a service with another authority; check the store's URL, or name another folder with --data.")
+            "\(path) belongs to a service with another authority; check the store's URL, or name another folder with --data."
+        )
     }
 
     /// Whether the folder exists and this process may not read it.

@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 
 /// Random bytes that distinguish this data folder from others that use the same store. The file also tells that the
 /// folder belongs to a store elsewhere.
