@@ -89,7 +89,7 @@ struct DocumentsTests {
         var imported: Set<Substring> = []
         for case let path as String in files where path.hasSuffix(".swift") {
             let text = try Self.lines("Sources/\(target)/\(path)").joined(separator: "\n")
-            let imports = text.matches(of: /(?m)^(?:\w+ |@\w+ )*import (?:struct |class |enum |func )?(\w+)/)
+            let imports = text.matches(of: /(?m)^ *(?:\w+ |@\w+ )*import (?:struct |class |enum |func )?(\w+)/)
             for match in imports { imported.insert(Substring(String(match.1))) }
         }
         #expect(imported.subtracting(Self.systemModules) == named)
