@@ -29,7 +29,7 @@ struct AdministratorCommand: AsyncParsableCommand {
             let made: ManagementMessages.Administrator = try await NewFile(path).fill {
                 let made: ManagementMessages.Administrator = try await common.management().ask(
                     .post, "/v1/administrators")
-                return (made.identity, made)
+                return (Array(made.identity.utf8), made)
             }
             Output(isJSON: common.json).print(
                 Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")

@@ -10,15 +10,15 @@ struct ManagementCall: Sendable {
     let request: Request
     /// Completes when the client's connection has ended.
     private let connectionEnd: EventLoopFuture<Void>
-    /// The session of the console that asks; nil if none does.
+    /// The console session that sent the request; nil if none did.
     let session: ConsoleSessions.Name?
     private let api: ManagementAPI
     private let parameters: [String: String]
     private let query: [String: String]
-    /// As it came; `{}` if there was none and the operation allows that.
+    /// The body; `{}` if there was none and the operation allows that.
     private let body: Data
 
-    /// Reads and checks what the operation says of parameters and body.
+    /// Reads and checks the parameters and the body of the operation.
     /// - Throws: a ``Problem`` that names the first fault.
     init(
         _ request: Request,
@@ -105,8 +105,8 @@ struct ManagementCall: Sendable {
         }
     }
 
-    /// Ends an answer that has no end of its own when its client has gone, or the session of the console in which it was
-    /// begun is over.
+    /// Calls `finish` when the client has disconnected or its console session has ended. For answers that have no end
+    /// of their own.
     func whenOver(_ finish: @escaping @Sendable () -> Void) {
         connectionEnd.whenComplete { _ in finish() }
         guard let session else { return }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Notifications
 
-/// The API's description in OpenAPI 3.1, made of the operations themselves.
+/// The description of the API in OpenAPI 3.1, made from the operations.
 enum OpenAPI {
     static let document: JSONValue = [
         "openapi": "3.1.0",
@@ -96,8 +96,8 @@ enum OpenAPI {
         return responses
     }
 
-    /// The statuses that any request may get: its form is wrong, the key is missing, the host is foreign, it comes too
-    /// slowly, or its headers are too large.
+    /// The statuses that any request can get: it is malformed, the key is missing, the host is not allowed, it arrives
+    /// too slowly, or its headers are too large.
     private static let alwaysPossible = [400, 401, 403, 503]
 
     private static func meaning(of status: Int) -> String {

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-// Who may be a device, the keys of device tokens, and administrators.
+// Devices, the keys of device tokens, and administrators.
 extension ManagementOperation {
     static let devices = [
         ManagementOperation(

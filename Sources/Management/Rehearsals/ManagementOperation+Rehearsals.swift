@@ -96,14 +96,14 @@ extension ManagementMessages {
 
     package struct RehearsalRule: Codable, Sendable {
         package var rule: String
-        /// How many requests or connections it was about.
+        /// The number of requests or connections that matched.
         package var matched: UInt64
         package var fired: UInt64
     }
 }
 
 extension ManagementSchemas {
-    /// What is in it is checked by who reads it, with a pointer to the fault.
+    /// Any object: `Rehearsal` checks the contents, with a pointer to the fault.
     static let newRehearsal = Schema.named("NewRehearsal", .openObject)
     static let rehearsalBegun = Schema.named(
         "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))
