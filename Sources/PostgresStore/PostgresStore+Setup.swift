@@ -5,15 +5,18 @@ import PostgresClient
 // What a server must be like before the store uses it.
 extension PostgresStore {
     /// What each new connection asks and sets.
-    static let setUp = [
+    static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
+        let limit = limits.timeLimit.components.seconds * 1000
+        return [
         PostgresStatement("SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
         PostgresStatement("SELECT current_setting('synchronous_commit')"),
         // The server gives up before the client does, so that nothing goes on unseen.
-        PostgresStatement("SET statement_timeout = '9s'"),
-        PostgresStatement("SET lock_timeout = '8s'"),
+        PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
+        PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
         // Changes are made row by row, each statement on the newest state.
         PostgresStatement("SET default_transaction_isolation = 'read committed'"),
-    ]
+        ]
+    }
 
     /// Decides by the answers to ``setUp`` whether a connection may be used.
     static func check(_ answers: [PostgresRows], allowsAsynchronousCommit: Bool) throws(PostgresError) {

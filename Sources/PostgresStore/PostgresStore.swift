@@ -103,7 +103,8 @@ package final class PostgresStore: Sendable {
     private static func connection(_ configuration: Configuration) -> PostgresConnection {
         let allows = configuration.allowsAsynchronousCommit
         return PostgresConnection(
-            configuration.location, name: "carillon", limits: configuration.limits, setUp: setUp
+            configuration.location, name: "carillon", limits: configuration.limits,
+            setUp: setUp(configuration.limits)
         ) { answers throws(PostgresError) in
             try check(answers, allowsAsynchronousCommit: allows)
         }

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("The shared store keeps the contract of the ports")
 struct PostgresStoreContractTests {
-    @Test(arguments: StoreContract.promises)
+    /// One at a time: together they would have 400 connections, and a slow machine would not answer all of them in time.
+    @Test(.serialized, arguments: StoreContract.promises)
     func keeps(_ promise: StoreContract.Promise) async throws {
         let configuration = try await testConfiguration()
         try await StoreContract { log in
@@ -24,5 +25,6 @@ func testConfiguration(_ location: PostgresLocation? = nil) async throws -> Post
         location: place, storeKey: storeKey, user: PostgresUser(name: "here", identity: [1]))
     configuration.writers = 2
     configuration.readers = 1
+    configuration.limits.timeLimit = .seconds(60)
     return configuration
 }
