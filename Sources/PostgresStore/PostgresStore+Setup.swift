@@ -8,13 +8,14 @@ extension PostgresStore {
     static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
         let limit = limits.timeLimit.components.seconds * 1000
         return [
-        PostgresStatement("SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
-        PostgresStatement("SELECT current_setting('synchronous_commit')"),
-        // The server gives up before the client does, so that nothing goes on unseen.
-        PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
-        PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
-        // Changes are made row by row, each statement on the newest state.
-        PostgresStatement("SET default_transaction_isolation = 'read committed'"),
+            PostgresStatement(
+                "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
+            PostgresStatement("SELECT current_setting('synchronous_commit')"),
+            // The server gives up before the client does, so that nothing goes on unseen.
+            PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
+            PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
+            // Changes are made row by row, each statement on the newest state.
+            PostgresStatement("SET default_transaction_isolation = 'read committed'"),
         ]
     }
 

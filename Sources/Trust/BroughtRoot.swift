@@ -9,9 +9,9 @@ package struct BroughtRoot: Sendable {
     private let keyPEM: String
 
     /// - Parameters:
-    ///   - certificatePEM: self-signed, for signing certificates, with room for an intermediate below it; its key on
-    ///     P-256.
-    ///   - keyPEM: PKCS#8 or SEC 1, not encrypted. It is used once and not kept.
+    ///   - certificatePEM: a self-signed certificate with a P-256 key that may sign certificates, with room for an
+    ///     intermediate below it.
+    ///   - keyPEM: the key in PKCS#8 or SEC 1, not encrypted. It is used once and not kept.
     package init(certificatePEM: String, keyPEM: String) {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM

@@ -22,10 +22,10 @@ package struct RevocationList: Sendable, Hashable {
 }
 
 extension CertificateAuthority {
-    /// The list of the provider certificates that were revoked.
+    /// The list of the revoked provider certificates.
     ///
     /// - Parameters:
-    ///   - revoked: serials and moments, those in seconds since 1970.
+    ///   - revoked: serial numbers, and times in seconds since 1970.
     ///   - number: grows with every change of the list (RFC 5280, 5.2.3).
     ///   - now: seconds since 1970.
     package func providerRevocations(
