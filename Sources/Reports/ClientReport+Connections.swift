@@ -48,7 +48,7 @@ extension ClientReport {
     private static let priorityFrames: Rule = { requests in
         let shown = requests.filter { $0.facts.practices.contains(.priorityFrames) }
         return finding(
-            "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs does not look at them.",
+            "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs ignores them.",
             // One request of each connection.
             groups(shown, by: \.facts.connection).map { $0.requests[0] }
         ) { "\($0) connections had PRIORITY frames." }

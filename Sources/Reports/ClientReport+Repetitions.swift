@@ -110,7 +110,7 @@ extension ClientReport {
         }
         return finding(
             "apns-id-reused", .error, section: "2.3.4",
-            advice: "Give each notification an apns-id of its own, or none.", shown
+            advice: "Give each notification its own apns-id, or none.", shown
         ) { "\($0) requests had an apns-id that another notification had had." }
     }
 }

@@ -63,7 +63,7 @@ struct BoundRow {
 }
 
 /// Makes GRDB step through the rows of a statement.
-/// swift-format-ignore: NoLeadingUnderscores
+// swift-format-ignore: NoLeadingUnderscores
 private final class Steps: DatabaseCursor {
     typealias Element = BoundRow
 

@@ -99,7 +99,7 @@ final class DatabaseFolder: Sendable {
         guard acceptsDamage else {
             throw StoreError(
                 .unreadable,
-                "\(lost) What was accepted is lost with it: restore a backup, or start once with --accept-damaged-log to go "
+                "\(lost) Notifications are lost: restore a backup, or start once with --accept-damaged-log to go "
                     + "on without it.")
         }
         if try Files.exists(log) {

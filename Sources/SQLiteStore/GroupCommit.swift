@@ -317,6 +317,6 @@ extension StoreError {
     static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
     static let busy = StoreError(
         .unavailable,
-        "Too much waits to be written to the disk: send again after a delay.",
+        "Too many writes wait for the disk: try again after a delay.",
     )
 }

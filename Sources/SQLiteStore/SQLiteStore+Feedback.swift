@@ -41,7 +41,7 @@ extension SQLiteStore: Feedback {
                 [list.environment.column, list.app.rawValue, Int64(clamping: mark?.rawValue ?? 0), limit],
             ) { row throws(SQLiteFailure) in
                 guard let number = UInt64(exactly: row.integer(0)), let token = DeviceToken(row.blob(1)) else {
-                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an entry of the feedback that cannot be")
+                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a feedback entry that is not valid")
                 }
                 taken.append(
                     TakenFeedback(

@@ -198,7 +198,7 @@ extension Row {
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let id = NotificationID(column: blob(3))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that cannot be") }
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid") }
         let destination = Destination(
             environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app))
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)

@@ -278,7 +278,7 @@ extension Row {
     fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that cannot be") }
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that is not valid") }
         return (
             Destination(environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app)),
             Registration(

@@ -29,12 +29,13 @@ package struct BroughtRoot: Sendable {
         let certificate = try TrustError.reading("The authority's certificate cannot be read.") {
             try Certificate(pemEncoded: certificatePEM)
         }
-        let key = try TrustError.wrapping(.malformed, "The authority's key is no P-256 key in PEM.", quoting: false) {
+        let key = try TrustError.wrapping(.malformed, "The authority's key is not a P-256 key in PEM.", quoting: false)
+        {
             try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
         }
         guard certificate.issuer == certificate.subject,
             certificate.publicKey.isValidSignature(certificate.signature, for: certificate)
-        else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: bring the root itself.") }
+        else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: name the root.") }
         let mayIssue = try TrustError.wrapping(.malformed, "The authority's certificate cannot be read.") {
             guard case .isCertificateAuthority(let length) = try certificate.extensions.basicConstraints,
                 length.map({ $0 >= 1 }) ?? true

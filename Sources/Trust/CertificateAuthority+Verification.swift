@@ -94,7 +94,7 @@ extension CertificateAuthority {
                 && leaf.extensions.keyUsage == KeyUsage(digitalSignature: true)
                 && leaf.extensions.extendedKeyUsage == ExtendedKeyUsage([.clientAuth])
         }
-        guard fits else { throw TrustError(.wrongUse, "The certificate is not for a TLS client alone.") }
+        guard fits else { throw TrustError(.wrongUse, "The certificate is not for TLS clients only.") }
     }
 
     private static func identity(of leaf: Certificate, serial: CertificateSerial) throws -> PeerIdentity {
@@ -103,7 +103,7 @@ extension CertificateAuthority {
         }
         let certified = try CertificateRole(derEncoded: entry.value)
         guard entry.critical == certified.isCritical else {
-            throw TrustError(.wrongUse, "The certificate's role is not as it is issued here.")
+            throw TrustError(.wrongUse, "The certificate's role does not have the form of those issued here.")
         }
         let validUntil = leaf.notValidAfter.timeIntervalSince1970
         switch certified {

@@ -93,7 +93,7 @@ package struct CertificateAuthority: Sendable {
         // Two intermediates that differ only in their names would not separate the uses.
         let intermediates = [servers, providers, devices, administrators]
         guard Set(intermediates.map(\.certificate.subject)).count == intermediates.count else {
-            throw TrustError(.untrusted, "The authority's intermediates are not all different ones.")
+            throw TrustError(.untrusted, "Two of the authority's intermediates are the same.")
         }
     }
 

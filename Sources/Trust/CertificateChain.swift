@@ -16,11 +16,11 @@ package enum CertificateChain {
         guard let last = chain.last else { throw TrustError(.untrusted, "There is no certificate.") }
         for (certificate, issuer) in zip(chain, chain.dropFirst()) {
             guard isSigned(certificate, by: issuer) else {
-                throw TrustError(.untrusted, "One of them was not signed by the next.")
+                throw TrustError(.untrusted, "One of the certificates was not signed by the next.")
             }
         }
         guard roots.contains(where: { $0 == last || isSigned(last, by: $0) }) else {
-            throw TrustError(.untrusted, "The last was not signed by the root.")
+            throw TrustError(.untrusted, "The last certificate was not signed by the root.")
         }
     }
 

@@ -81,7 +81,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
             } catch let error as CertificateError where error.code == .unsupportedSignatureAlgorithm {
                 throw TrustError(.unsupportedAlgorithm, "The signature is of an unknown kind.", cause: error)
             } catch let error as CryptoKitError {
-                throw TrustError(.unsupportedKey, "The key is no point of its curve or too small.", cause: error)
+                throw TrustError(.unsupportedKey, "The key is not a point of its curve, or is too small.", cause: error)
             }
         }
     }

@@ -31,7 +31,7 @@ package enum SessionEnd: Sendable, CustomStringConvertible {
         case .badPreface: "the peer does not speak HTTP/2"
         case .protocolError(let code, let text): text.isEmpty ? "\(code)" : "\(code): \(text)"
         case .flood(let kind): "flood of \(kind.rawValue)"
-        case .peerDoesNotRead: "the peer does not read what it asked for"
+        case .peerDoesNotRead: "the peer does not read the answers"
         case .channelError(let error): "channel error: \(ConnectionFailure.cause(of: error))"
         }
     }

@@ -8,7 +8,7 @@ extension ManagementAPI {
     /// - Throws: ``StoreError/Code/missing`` if it is nil.
     func present<Value>(_ value: Value?, _ kind: String, _ id: some CustomStringConvertible) throws -> Value {
         guard let value else {
-            throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows those that there are.")
+            throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows all of them.")
         }
         return value
     }

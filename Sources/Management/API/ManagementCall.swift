@@ -34,7 +34,7 @@ struct ManagementCall: Sendable {
         var parameters: [String: String] = [:]
         for (name, value) in context.parameters {
             guard let decoded = value.removingPercentEncoding else {
-                throw Problem(400, "The path has a percent sign that begins no encoding.")
+                throw Problem(400, "The path has a percent sign without two hexadecimal digits after it.")
             }
             parameters[String(name)] = decoded
         }
@@ -82,7 +82,7 @@ struct ManagementCall: Sendable {
         } catch is NIOTooManyBytesError {
             throw Problem(413, "The body may have \(expected.maximumBytes) bytes.")
         } catch {
-            throw Problem(400, "The body did not arrive whole.")
+            throw Problem(400, "The body did not arrive completely.")
         }
         if buffer.readableBytes == 0, expected.isOptional { return Data("{}".utf8) }
         let data = Data(buffer.readableBytesView)
@@ -121,7 +121,7 @@ struct ManagementCall: Sendable {
 
     /// A parameter of the path, which the operation names.
     func parameter(_ name: String) throws(Problem) -> String {
-        guard let value = parameters[name] else { throw .notFound("There is nothing here.") }
+        guard let value = parameters[name] else { throw .notFound("There is nothing at this path.") }
         return value
     }
 

@@ -10,7 +10,8 @@ extension ManagementOperation {
         ManagementOperation(
             method: .get, path: "/v1/log", summary: "The delivery log, oldest entry first",
             parameters: [
-                query("follow", .boolean, "Whether the answer goes on with what happens, until the client closes it."),
+                query(
+                    "follow", .boolean, "Whether the answer continues with later events, until the client closes it."),
                 query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
                 query("token", .string(.hexadecimal), "Only notifications to this device token."),
                 query("team", .string(.tenCharacters), "Only notifications to apps of this team."),

@@ -97,7 +97,7 @@ struct AccessRules: Sendable {
         let isRead = request.method == .get || request.method == .head
         guard isRead || request.headerFields[.origin] != nil, site == nil || site == "same-origin" || site == "none"
         else {
-            return Problem(403, "A session of the console may be used by the console's own pages only.")
+            return Problem(403, "Only the console's own pages may use its session.")
         }
         return nil
     }

@@ -83,7 +83,7 @@ struct ManagementRouter: Sendable {
             context.logger.error(
                 "A management request failed",
                 metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
-            return Problem(500, "The service failed at this request; its log says why.")
+            return Problem(500, "The service failed to answer this request; its log says why.")
         }
     }
 }

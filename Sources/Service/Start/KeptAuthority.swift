@@ -111,8 +111,8 @@ struct KeptAuthority: Codable {
         case DecodingError.keyNotFound(let key, let context): "it has no \(name(context.codingPath + [key]))"
         case DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty,
             DecodingError.valueNotFound(_, let context) where !context.codingPath.isEmpty:
-            "its \(name(context.codingPath)) is not what it was"
-        default: "it is no JSON dictionary"
+            "its \(name(context.codingPath)) has an invalid value"
+        default: "it is not a JSON dictionary"
         }
     }
 }

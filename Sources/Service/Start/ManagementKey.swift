@@ -14,7 +14,7 @@ enum ManagementKey {
             guard key.utf8.count >= bytes, key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw ServiceError(
                     .dataFolder,
-                    "\(file) holds no key: at least \(bytes) visible ASCII characters. Remove it, and the next start makes one."
+                    "\(file) has no key of at least \(bytes) visible ASCII characters. If you remove it, the next start makes one."
                 )
             }
             return key

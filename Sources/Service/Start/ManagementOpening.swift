@@ -98,7 +98,7 @@ struct ManagementOpening {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard attributes[.type] as? FileAttributeType == .typeSocket else {
             throw ServiceError(
-                .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
+                .cannotListen, "\(path) exists and is not a socket; name another place for the socket with --socket.")
         }
         // If a process accepts the connection, it is alive, and the socket is in use.
         guard await !Self.answers(path) else {

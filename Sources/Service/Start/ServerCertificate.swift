@@ -81,7 +81,7 @@ final class ServerCertificate: Sendable {
             } catch {
                 throw ServiceError(
                     .trust,
-                    "\(files.certificate) and \(files.key) are no certificate chain and its key in PEM: "
+                    "\(files.certificate) and \(files.key) are not a certificate chain and its key in PEM: "
                         + "\(ConnectionFailure.cause(of: error)).")
             }
         case .authority(let authority, let names):
