@@ -435,10 +435,10 @@ let package = Package(
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
                 "APNSDevice",
                 "carillon",
-                nioCore, nioPosix, nioSSL, crypto, logging,
+                nioCore, nioPosix, nioSSL, crypto, logging, grdb,
             ] + postgresTesting,
-            // Tests in Python: see script/clients.
-            exclude: ["Clients"],
+            // Tests in Python (see script/clients), and data folders of earlier releases.
+            exclude: ["Clients", "Folders"],
             swiftSettings: settings,
         ),
     ]
