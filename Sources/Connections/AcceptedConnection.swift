@@ -7,7 +7,8 @@ package final class AcceptedConnection {
     package let channel: any Channel
     /// The buffers of TLS, if the service wants them to release their memory.
     package internal(set) var buffers: TLSBuffers?
-    private let remote: SocketAddress?
+    /// The client's address, which a load balancer may have told. Nil if the system does not know it.
+    package let remote: SocketAddress?
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
     private let log: ConnectionLog
@@ -16,9 +17,11 @@ package final class AcceptedConnection {
     private var untrustedNumber: UInt64?
     private var isReported = false
 
+    /// - Parameter remote: the client's address.
     /// - Throws: If there are too many connections. The listener then closes this one.
     init(
         _ channel: any Channel,
+        of remote: SocketAddress?,
         guardedBy guardian: ConnectGuard?,
         among untrusted: UntrustedConnections,
         log: ConnectionLog,
@@ -26,7 +29,7 @@ package final class AcceptedConnection {
         self.channel = channel
         self.untrusted = untrusted
         self.log = log
-        remote = channel.remoteAddress
+        self.remote = remote
         guard let guardian, let address = PeerAddress(remote) else {
             (self.guardian, self.address) = (nil, nil)
             return

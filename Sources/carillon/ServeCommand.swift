@@ -59,6 +59,13 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Where the management API listens with TLS, for administrators' certificates: ADDRESS:PORT.")
     var managementTLS: String?
 
+    @Option(
+        name: .customLong("proxy-protocol"),
+        help: ArgumentHelp(
+            "The address of a load balancer that begins connections with a PROXY header, or a range of addresses; "
+                + "repeatable.", valueName: "cidr"))
+    var proxyProtocol: [String] = []
+
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
@@ -124,6 +131,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname
+        if !proxyProtocol.isEmpty { try settings.setProxies(proxyProtocol) }
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports

@@ -1,4 +1,5 @@
 import Configuration
+import Connections
 import Journal
 
 /// Where the management API listens on TCP.
@@ -39,6 +40,19 @@ extension Settings {
     ///   - isArgument: whether everybody on the machine can read the text.
     package mutating func setStore(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         store = try StoreChoice(text, isArgument: isArgument)
+    }
+
+    /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
+    package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
+        proxies = try ranges.map { text throws(ServiceError) in
+            guard let range = AddressRange(text) else {
+                throw ServiceError(
+                    .badSetting,
+                    "The setting proxy-protocol is \(text); it takes an address, or a range as in 192.0.2.0/24 without bits "
+                        + "beyond the prefix.")
+            }
+            return range
+        }
     }
 
     /// - Parameter count: how many requests of providers to keep.

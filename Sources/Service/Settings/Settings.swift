@@ -31,6 +31,8 @@ package struct Settings: Sendable {
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
     package var hostnames: [String] = []
+    /// The addresses of load balancers that begin connections with a PROXY header.
+    package var proxies: [AddressRange] = []
     /// Which environments it serves; naming one twice means no more than once.
     package var environments: [Environment] = Environment.allCases {
         didSet { environments = Environment.allCases.filter(environments.contains) }
@@ -94,6 +96,7 @@ package struct Settings: Sendable {
         journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
         hostnames = reader.stringArray(forKey: "hostname", default: hostnames)
+        if let ranges = reader.stringArray(forKey: "proxy-protocol") { try setProxies(ranges) }
         if let names = reader.stringArray(forKey: "environment") {
             environments = try names.map { name throws(ServiceError) in
                 try Self.value(name, of: "environment", Environment.init(rawValue:), Environment.allCases)
