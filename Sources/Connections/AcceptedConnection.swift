@@ -9,6 +9,8 @@ package final class AcceptedConnection {
     package internal(set) var buffers: TLSBuffers?
     /// The client's address, which a load balancer may have told. Nil if the system does not know it.
     package let remote: SocketAddress?
+    /// Whether no load balancer has said who the client is.
+    package let isDirect: Bool
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
     private let log: ConnectionLog
@@ -17,11 +19,14 @@ package final class AcceptedConnection {
     private var untrustedNumber: UInt64?
     private var isReported = false
 
-    /// - Parameter remote: the client's address.
+    /// - Parameters:
+    ///   - remote: the client's address.
+    ///   - isDirect: whether no load balancer has said who the client is.
     /// - Throws: If there are too many connections. The listener then closes this one.
     init(
         _ channel: any Channel,
         of remote: SocketAddress?,
+        isDirect: Bool,
         guardedBy guardian: ConnectGuard?,
         among untrusted: UntrustedConnections,
         log: ConnectionLog,
@@ -30,6 +35,7 @@ package final class AcceptedConnection {
         self.untrusted = untrusted
         self.log = log
         self.remote = remote
+        self.isDirect = isDirect
         guard let guardian, let address = PeerAddress(remote) else {
             (self.guardian, self.address) = (nil, nil)
             return

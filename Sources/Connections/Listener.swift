@@ -48,19 +48,21 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    func install(_ client: SocketAddress?) throws {
+                    func install(_ client: SocketAddress?, isDirect: Bool) throws {
                         let accepted = try AcceptedConnection(
-                            channel, of: client, guardedBy: connects, among: untrusted, log: log)
+                            channel, of: client, isDirect: isDirect, guardedBy: connects, among: untrusted, log: log)
                         try ConnectionHandler<Service>(
                             accepted, registry: registry.value, timeout: limits.handshakeTimeout
                         ).install(choice, tls: tls)
                     }
                     let remote = channel.remoteAddress
-                    guard let remote, proxies.contains(where: { $0.contains(remote) }) else { return try install(remote) }
+                    guard let remote, proxies.contains(where: { $0.contains(remote) }) else {
+                        return try install(remote, isDirect: true)
+                    }
                     let handler = ProxyHeaderHandler(timeout: limits.handshakeTimeout) { cause in
                         log.report("A load balancer's connection was refused", peer: remote, cause: { cause })
                     } setUp: { client in
-                        try install(client)
+                        try install(client, isDirect: false)
                     }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }

@@ -76,7 +76,8 @@ package final class Courier: HTTP2Service {
         DeviceConnection(
             courier: self,
             identity: peer,
-            isLocal: accepted.remote?.isLoopback ?? false,
+            // A load balancer on this machine may speak for anybody.
+            isLocal: accepted.isDirect && accepted.remote?.isLoopback ?? false,
             peer: accepted.peer,
             eventLoop: accepted.channel.eventLoop,
         )
