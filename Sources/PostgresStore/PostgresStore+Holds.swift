@@ -1,6 +1,7 @@
 package import Delivery
 package import Notifications
 import PostgresClient
+import Synchronization
 
 // Which node holds a device is in the device's row. An announcement is a row of its own, keyed by the node that it is
 // for, so that each node reads its own by an index.

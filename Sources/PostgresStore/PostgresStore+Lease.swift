@@ -1,5 +1,6 @@
-package import Delivery
+import Delivery
 import PostgresClient
+import Synchronization
 
 /// A node: one service among those that use a database.
 package struct PostgresNode: Sendable, Hashable {

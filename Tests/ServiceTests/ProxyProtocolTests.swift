@@ -16,13 +16,16 @@ struct ProxyProtocolTests {
         _ change: @escaping (inout Settings) -> Void = { _ in },
         _ body: (TestService) async throws -> Void,
     ) async throws {
-        try await TestService.run({
-            change(&$0)
-            try? $0.setProxies(["127.0.0.0/8"])
-        }, body)
+        try await TestService.run(
+            {
+                change(&$0)
+                try? $0.setProxies(["127.0.0.0/8"])
+            }, body)
     }
 
-    private func connect(_ test: TestService, _ opening: [UInt8], certificate: ClientCertificate? = nil) async throws
+    private func connect(
+        _ test: TestService, _ opening: [UInt8], certificate: ClientCertificate? = nil
+    ) async throws
         -> WireClient
     {
         let port = try test.port(certificate == nil ? \.provider : \.courier)
@@ -68,7 +71,9 @@ struct ProxyProtocolTests {
         } _: { test in
             let first = try await connect(test, line("198.51.100.1"))
             #expect(try await push(test, first) == 400)
-            await #expect(throws: (any Error).self) { try await push(test, try await connect(test, line("198.51.100.1"))) }
+            await #expect(throws: (any Error).self) {
+                try await push(test, try await connect(test, line("198.51.100.1")))
+            }
             let second = try await connect(test, line("198.51.100.2"))
             #expect(try await push(test, second) == 400)
             await first.close()

@@ -39,7 +39,9 @@
         }
 
         /// Sends with the first service's key, which the second one knows from the store.
-        private func push(_ text: String, _ token: String, keyOf one: TestService, at test: TestService) async throws
+        private func push(
+            _ text: String, _ token: String, keyOf one: TestService, at test: TestService
+        ) async throws
             -> Int
         {
             let client = try await test.connectProvider()
