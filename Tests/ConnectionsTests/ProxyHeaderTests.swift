@@ -33,7 +33,7 @@ struct ProxyHeaderTests {
         (binary(0x21, 0x00, []), nil),
     ]
 
-    @Test("Versions 1 and 2 name the client, or nobody", arguments: headers.indices)
+    @Test("Versions 1 and 2 name the client, or nobody", arguments: ProxyHeaderTests.headers.indices)
     func names(_ index: Int) throws {
         let (bytes, client) = Self.headers[index]
         // What follows is not read.
@@ -46,7 +46,7 @@ struct ProxyHeaderTests {
         #expect(client == nil || address?.port == 12345)
     }
 
-    @Test("Every beginning of one is incomplete", arguments: headers.indices)
+    @Test("Every beginning of one is incomplete", arguments: ProxyHeaderTests.headers.indices)
     func beginnings(_ index: Int) {
         let bytes = Self.headers[index].bytes
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete, "\(count)") }
@@ -62,11 +62,14 @@ struct ProxyHeaderTests {
             Array("PROXY TCP4 example.com 10.0.0.1 1 2197\r\n".utf8),
             Array("PROXY UDP4 192.0.2.7 10.0.0.1 1 2\r\n".utf8),
             Array("PROXY TCP4 192.0.2.7 10.0.0.1 1 2\rX".utf8),
-            Array("PROXY ".utf8) + [UInt8](repeating: 0x41, count: 102),
-            binary(0x11, 0x11, addresses4), binary(0x22, 0x11, addresses4), binary(0x21, 0x12, addresses4),
-            binary(0x21, 0x31, addresses4), binary(0x21, 0x11, Array(addresses4.dropLast())),
-            binary(0x21, 0x21, addresses4),
-            binary(0x21, 0x11, [UInt8](repeating: 0, count: ProxyHeader.maximumAdditionalBytes + 1)),
+            Array("PROXY \(String(repeating: "A", count: 102))".utf8),
+            ProxyHeaderTests.binary(0x11, 0x11, ProxyHeaderTests.addresses4),
+            ProxyHeaderTests.binary(0x22, 0x11, ProxyHeaderTests.addresses4),
+            ProxyHeaderTests.binary(0x21, 0x12, ProxyHeaderTests.addresses4),
+            ProxyHeaderTests.binary(0x21, 0x31, ProxyHeaderTests.addresses4),
+            ProxyHeaderTests.binary(0x21, 0x11, Array(ProxyHeaderTests.addresses4.dropLast())),
+            ProxyHeaderTests.binary(0x21, 0x21, ProxyHeaderTests.addresses4),
+            ProxyHeaderTests.binary(0x21, 0x11, [UInt8](repeating: 0, count: ProxyHeader.maximumAdditionalBytes + 1)),
         ] as [[UInt8]])
     func invalid(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .invalid)

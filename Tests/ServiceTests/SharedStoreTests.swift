@@ -1,6 +1,5 @@
 #if PostgreSQL
     import Foundation
-    import Management
     import PostgresClient
     import PostgresTesting
     import Testing

@@ -78,7 +78,9 @@ package final class SharedSwitchboard: Switchboard {
     }
 
     package func changePower(of device: DeviceKey, to power: DevicePower) {
-        state.withLock { $0.waiting[device]?.power = power }
+        state.withLock { state in
+            if state.waiting[device] != nil { state.waiting[device]?.power = power }
+        }
         local.changePower(of: device, to: power)
     }
 
