@@ -99,14 +99,18 @@ package final class PostgresStore: Sendable {
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
         writers = [first] + (1..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
-        readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration) }
+        readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
     }
 
-    private static func connection(_ configuration: Configuration) -> PostgresConnection {
+    /// - Parameter isForReading: whether nothing is changed that has to survive a crash.
+    private static func connection(
+        _ configuration: Configuration,
+        isForReading: Bool = false,
+    ) -> PostgresConnection {
         let allows = configuration.allowsAsynchronousCommit
         return PostgresConnection(
             configuration.location, name: "carillon", limits: configuration.limits,
-            setUp: setUp(configuration.limits)
+            setUp: setUp(configuration.limits) + (isForReading ? [noWaitForDisk] : [])
         ) { answers throws(PostgresError) in
             try check(answers, allowsAsynchronousCommit: allows)
         }
