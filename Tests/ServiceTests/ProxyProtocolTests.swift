@@ -81,22 +81,24 @@ struct ProxyProtocolTests {
         }
     }
 
+    private func activate(_ test: TestService, _ opening: [UInt8]) async throws -> Int {
+        let client = try await WireClient.connect(
+            port: try test.port(\.courier), authorityFile: test.description.ca, opening: opening)
+        let headers = [
+            (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/1/activations"),
+        ]
+        let status = try await client.send(headers, body: "no request").status
+        await client.close()
+        return status
+    }
+
     @Test func `A client of a balancer on this machine is not on this machine`() async throws {
-        try await run { test in
-            func activate(_ opening: [UInt8]) async throws -> Int {
-                let client = try await WireClient.connect(
-                    port: try test.port(\.courier), authorityFile: test.description.ca, opening: opening)
-                let headers = [
-                    (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/1/activations"),
-                ]
-                let status = try await client.send(headers, body: "no request").status
-                await client.close()
-                return status
+        try await run { test async throws in
+            for opening in [line("198.51.100.1"), line("127.0.0.1"), Array("PROXY UNKNOWN\r\n".utf8)] {
+                let status = try await activate(test, opening)
+                // It needs a code.
+                #expect(status == 403)
             }
-            // It needs a code.
-            #expect(try await activate(line("198.51.100.1")) == 403)
-            #expect(try await activate(line("127.0.0.1")) == 403)
-            #expect(try await activate(Array("PROXY UNKNOWN\r\n".utf8)) == 403)
         }
     }
 }
