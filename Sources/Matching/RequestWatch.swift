@@ -12,6 +12,9 @@ package protocol RequestObserver: Sendable {
     /// - Returns: its number.
     func connectionOpened() -> UInt64
 
+    /// A connection ended without a request.
+    func connectionUnused(_ connection: UnusedConnection)
+
     /// The gateway has decided about a request: it is rejected, or good and about to be handed to `Delivery`. Called on
     /// the connection's event loop, before anything is answered.
     func decided(_ facts: RequestFacts) -> RequestDecision
@@ -31,6 +34,7 @@ package protocol RequestObserver: Sendable {
 extension RequestObserver {
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
+    package func connectionUnused(_ connection: UnusedConnection) {}
 }
 
 /// What to do with a request after the gateway's decision.

@@ -2,10 +2,12 @@ import Notifications
 
 /// Judges what a team's clients did by the Guide and Apple's current advice. A pure function of a recorded history.
 package enum ClientReport {
-    /// - Parameter requests: in the order in which they came.
-    package static func findings(_ requests: [RecordedRequest]) -> [Finding] {
-        let rules = credentials + connections + repetitions + notifications
-        return rules.flatMap { $0(requests) }
+    /// - Parameters:
+    ///   - requests: in the order in which they came.
+    ///   - unusedConnections: how many connections ended without a request.
+    package static func findings(_ requests: [RecordedRequest], unusedConnections: Int = 0) -> [Finding] {
+        let (before, after) = (credentials + connections, repetitions + notifications)
+        return before.flatMap { $0(requests) } + unused(unusedConnections) + after.flatMap { $0(requests) }
     }
 
     /// One kind of finding, or some that belong together.
