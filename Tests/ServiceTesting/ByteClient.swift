@@ -33,7 +33,10 @@ final class ByteClient {
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
-        return ByteClient(channel, stream)
+        let client = ByteClient(channel, stream)
+        // What is written waits for the end of the handshake.
+        try await client.write([])
+        return client
     }
 
     private init(_ channel: any Channel, _ stream: AsyncStream<[UInt8]>) {
