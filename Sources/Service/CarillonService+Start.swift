@@ -46,11 +46,16 @@ extension CarillonService {
     /// Opens the data folder and every listener. Returns when all of them accept connections.
     ///
     /// If it fails, it has overwritten nothing.
-    package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+    /// - Parameter wrap: for tests: what the service uses in place of its store.
+    package static func start(
+        _ settings: Settings,
+        logger: Logger,
+        wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
+    ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
         let folder = settings.folder
         do throws(ServiceError) {
-            return try await start(settings, in: folder, logger)
+            return try await start(settings, in: folder, logger, wrap)
         } catch {
             folder.removeIfTemporary()
             throw error
@@ -61,13 +66,14 @@ extension CarillonService {
         _ settings: Settings,
         in folder: DataFolder,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let before = folder.before()
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
         let isFresh = folder.isFresh
         do throws(ServiceError) {
-            return try await start(settings, in: folder, lock, logger)
+            return try await start(settings, in: folder, lock, logger, wrap)
         } catch {
             if isFresh { folder.removeHalfMade(before) }
             throw error
@@ -79,6 +85,7 @@ extension CarillonService {
         in folder: DataFolder,
         _ lock: DataFolderLock,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
@@ -87,8 +94,8 @@ extension CarillonService {
         let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
-        let store = try await settings.store.open(
-            in: folder, settings, log: log, clock: clock, logger: logger)
+        let store = wrap(
+            try await settings.store.open(in: folder, settings, log: log, clock: clock, logger: logger))
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(

@@ -16,7 +16,7 @@ package final class VirtualDevices: Sendable {
     private let registrations: any Registrations
     private let switchboard: any Switchboard
     private let tokenKeys: SharedTokenKeys
-    private let clock: @Sendable () -> Timestamp
+    private let clock: ServiceClock
     package let names: NamedTokens
     private let entries = Mutex<[DeviceKey: Entry]>([:])
     private let expired = Mutex<Set<Destination>>([])
@@ -28,7 +28,7 @@ package final class VirtualDevices: Sendable {
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
     ) {
         self.registrations = registrations
         self.switchboard = switchboard
@@ -79,7 +79,7 @@ extension VirtualDevices {
         var random = SystemRandomNumberGenerator()
         let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
         var device = VirtualDevice(
-            key: key, name: name, team: team, behaviour: behaviour, since: clock(), apps: apps)
+            key: key, name: name, team: team, behaviour: behaviour, since: clock.time, apps: apps)
         do {
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
@@ -95,7 +95,7 @@ extension VirtualDevices {
     private func register(_ app: inout VirtualApp, of key: DeviceKey) async throws {
         let destination = Destination(environment: key.environment, device: key.device, app: app.app.id)
         let registration = try await registrations.register(
-            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock())
+            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock.time)
         let contents = DeviceTokenContents(
             device: key.device, app: app.app.id, generation: registration.generation)
         let sealed = try await tokenKeys.seal(
@@ -115,7 +115,7 @@ extension VirtualDevices {
         let key = DeviceKey(environment: .development, device: id)
         guard let device = self[id] else { return nil }
         let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
-        let now = clock()
+        let now = clock.time
         // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
         for destination in destinations {
@@ -124,7 +124,7 @@ extension VirtualDevices {
                 // Only an active registration can end, and it ends at the time that the behaviour names.
                 if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = try await registrations.end(
-                    destination, at: since.map { Timestamp(milliseconds: $0) } ?? now)
+                    destination, at: since.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? now)
             case .expired:
                 if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = expired.withLock { $0.insert(destination) }
@@ -162,7 +162,7 @@ extension VirtualDevices {
             if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
             _ = expired.withLock { $0.remove(destination) }
             // If a registration cannot be ended now, nobody uses it: the device does not come back.
-            _ = try? await registrations.end(destination, at: clock())
+            _ = try? await registrations.end(destination, at: clock.time)
         }
         return entry.device.behaviour.hasApps ? entry.device.apps.count : 0
     }

@@ -21,10 +21,11 @@ struct TestService: Sendable {
     /// Runs a service while `body` runs, and ends it cleanly.
     static func run(
         environment: Environment = .development,
+        wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
         _ change: (inout Settings) -> Void = { _ in },
         _ body: (TestService) async throws -> Void,
     ) async throws {
-        try await Turns.services.hold { try await runNow(environment: environment, change, body) }
+        try await Turns.services.hold { try await runNow(environment: environment, wrap, change, body) }
     }
 
     private static func runNow(

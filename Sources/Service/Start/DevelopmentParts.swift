@@ -41,7 +41,7 @@ final class DevelopmentParts: Sendable {
         rehearsals.direct(watch)
         devices = VirtualDevices(
             registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: { clock.time })
+            clock: clock)
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }
