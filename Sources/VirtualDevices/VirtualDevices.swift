@@ -54,6 +54,17 @@ package final class VirtualDevices: Sendable {
         try await turns.take(operation)
     }
 
+    /// The next devices in the order of their IDs.
+    package func devices(after device: DeviceID?, limit: Int) -> [VirtualDevice] {
+        entries.withLock { entries in
+            var page = FirstInOrder<DeviceID>(limit)
+            for key in entries.keys where device.map({ $0 < key.device }) ?? true { page.insert(key.device) }
+            return page.elements.compactMap {
+                entries[DeviceKey(environment: .development, device: $0)]?.device
+            }
+        }
+    }
+
     package var all: [VirtualDevice] { entries.withLock { $0.values.map(\.device) } }
     package var count: Int { entries.withLock { $0.count } }
 

@@ -196,7 +196,8 @@ import Testing
     private static func makeDevice(_ behaviour: String, _ test: TestService) async throws {
         let made = try await test.ask(
             "POST", "/v1/fixtures",
-            body: #"{"teams":[{"apps":["a.b"],"devices":[{"behaviour":\#(behaviour),"tokens":{"a.b":"\#(virtual)"}}]}]}"#)
+            body:
+                #"{"teams":[{"apps":["a.b"],"devices":[{"behaviour":\#(behaviour),"tokens":{"a.b":"\#(virtual)"}}]}]}"#)
         #expect(made.status == 200, "\(made.text)")
     }
 

@@ -1,8 +1,10 @@
+import Delivery
 import Foundation
 import NIOHTTP1
 import NIOSSL
 import Notifications
 import Service
+import Synchronization
 import Testing
 
 @testable import ServiceTesting
@@ -187,6 +189,42 @@ struct FixtureTests {
             #expect(answer.status == status, "\(answer.text)")
             #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
             #expect(try await test.ask("GET", "/v1/teams").text == before)
+        }
+    }
+
+    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+        let stores = Mutex<[FailingStore]>([])
+        let wrap = { @Sendable (store: any Store) -> any Store in
+            let failing = FailingStore(store)
+            stores.withLock { $0.append(failing) }
+            return failing
+        }
+        try await TestService.runWrapping(wrap) { test in
+            let store = try required(stores.withLock { $0.first })
+            func listed() async throws -> [String] {
+                var texts: [String] = []
+                for list in ["teams", "apps", "keys", "certificates", "devices"] {
+                    texts.append(try await test.ask("GET", "/v1/\(list)").text)
+                }
+                return texts
+            }
+            let before = try await listed()
+            var failures = 0
+            while true {
+                store.fail(failures + 1)
+                let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
+                if store.takeLeft() {
+                    _ = try Made(answer)
+                    break
+                }
+                failures += 1
+                #expect(answer.status >= 400, "\(answer.text)")
+                #expect(try await listed() == before, "The call \(failures) failed.")
+            }
+            // The team, its app, key and certificate, and the apps of six devices.
+            #expect(failures >= 10)
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await listed() == before)
         }
     }
 
