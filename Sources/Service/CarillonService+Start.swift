@@ -168,10 +168,18 @@ private struct ServiceBuilder {
         let switchboard = LocalSwitchboard(
             mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
+        let virtualDevices = settings.store == .memory ? nil : VirtualDeviceFile(folder)
+        do throws(StoreError) {
+            try await virtualDevices?.endEarlier(in: store, at: clock.time)
+        } catch {
+            // The next start tries again.
+            logger.warning(
+                "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
+        }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()

@@ -17,24 +17,28 @@ package final class VirtualDevices: Sendable {
     private let switchboard: any Switchboard
     private let tokenKeys: SharedTokenKeys
     private let clock: ServiceClock
+    private let remember: @Sendable (DeviceID) throws -> Void
     package let names: NamedTokens
     private let entries = Mutex<[DeviceKey: Entry]>([:])
     private let expired = Mutex<Set<Destination>>([])
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
+    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
         clock: ServiceClock,
+        remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations
         self.switchboard = switchboard
         self.tokenKeys = tokenKeys
         self.names = names
         self.clock = clock
+        self.remember = remember
     }
 
     /// Lets the devices acknowledge until the task is cancelled.
@@ -92,6 +96,7 @@ extension VirtualDevices {
         var device = VirtualDevice(
             key: key, name: name, team: team, behaviour: behaviour, since: clock.time, apps: apps)
         do {
+            try remember(key.device)
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }

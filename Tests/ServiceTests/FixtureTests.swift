@@ -228,6 +228,33 @@ struct FixtureTests {
         }
     }
 
+    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+        try await TestService.runTwice { test in
+            let made = try Made(
+                try await test.ask(
+                    "POST", "/v1/fixtures",
+                    body: #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{"name":"phone"},"#
+                        + #"{"name":"tablet","behaviour":{"kind":"offline"}}]}]}"#))
+            let token = try made.device("tablet").token
+            #expect(try await Self.send(to: token, test) == 200)
+            let listed = try await test.ask("GET", "/v1/devices").text
+            #expect(listed.components(separatedBy: #""virtual":true"#).count == 3)
+            return token
+        } _: { test, token in
+            #expect(try await test.ask("GET", "/v1/devices").text == "[]")
+            #expect(try await test.ask("GET", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await Self.send(to: token, test) == 410)
+        }
+    }
+
+    /// - Returns: the status that a provider would have got.
+    private static func send(to token: String, _ test: TestService) async throws -> Int? {
+        let sent = try await test.ask(
+            "POST", "/v1/notifications",
+            body: #"{"token":"\#(token)","topic":"com.example.shop","payload":{"aps":{"alert":"x"}}}"#)
+        return sent.problem?["status"] as? Int
+    }
+
     @Test func `A certificate comes as PKCS12 too`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
