@@ -190,7 +190,7 @@ def main():
     try:
         met = start(Memory(tools, work, "start"))
         service = Memory(tools, work, "memory")
-        service.start("--store", "memory", "--event-loops", str(os.cpu_count()))
+        service.start("--store", "memory")
         with service:
             management = service.manage()
             met &= fixture(management)
