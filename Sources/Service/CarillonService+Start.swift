@@ -2,7 +2,7 @@ import BinaryGateway
 import Connections
 import CoreMetrics
 import Courier
-import Delivery
+package import Delivery
 import DeliveryLogFiles
 import Foundation
 import Journal

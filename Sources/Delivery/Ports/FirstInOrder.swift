@@ -1,5 +1,5 @@
 /// Finds the first elements in order of many that come in any order, without sorting all of them: a page of a list.
-package struct FirstInOrder<Element: Comparable> {
+package struct FirstInOrder<Element: Comparable & Sendable>: Sendable {
     private let limit: Int
     /// At most twice as many as are wanted.
     private var kept: [Element] = []
