@@ -403,7 +403,7 @@ let package = Package(
         .testTarget(
             name: "ProviderGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Delivery", "HTTP2", "ProviderGateway", "Management", "Service",
+                "Rates", "Notifications", "Delivery", "Matching", "HTTP2", "ProviderGateway", "Management", "Service",
                 "ServiceTesting", "CFaultyDisk", nioCore,
             ],
             swiftSettings: settings,

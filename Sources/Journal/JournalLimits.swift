@@ -10,6 +10,9 @@ package enum JournalLimits {
     /// first.
     package static let bytes = 64 << 20
 
+    /// The number of connections without a request that are remembered, the newest. More of them tell a person nothing.
+    static let unusedConnections = 1_000
+
     /// The size of an entry in bytes, without its headers and payload.
     static let entryBytes = 512
 

@@ -11,6 +11,8 @@ struct JournalState {
     private var entries = Deque<JournalEntry>()
     /// The newest entry of a notification to a device.
     private var numbers: [Subject: UInt64] = [:]
+    /// Oldest first.
+    private var unused = Deque<UnusedConnection>()
     private var watchers: [UInt64: Watcher] = [:]
     private var lastNumber: UInt64 = 0
     private var lastWatcher: UInt64 = 0
@@ -48,6 +50,7 @@ struct JournalState {
 
     mutating func setKeep(_ keep: Int) {
         self.keep = keep
+        if !isOn { unused = [] }
         trim()
     }
 
@@ -103,6 +106,7 @@ struct JournalState {
     /// Removes the entries that match.
     /// - Returns: the number of removed entries.
     mutating func remove(_ match: RequestMatch) -> Int {
+        unused.removeAll { match.matches($0) }
         let before = entries.count
         var kept = Deque<JournalEntry>()
         for entry in entries {
@@ -111,6 +115,15 @@ struct JournalState {
         entries = kept
         return before - kept.count
     }
+
+    mutating func append(_ connection: UnusedConnection) {
+        guard isOn else { return }
+        if unused.count >= JournalLimits.unusedConnections { unused.removeFirst() }
+        unused.append(connection)
+    }
+
+    /// The number of remembered connections without a request.
+    func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
 
     /// The entries that match, oldest first.
     /// - Parameter limit: the largest number of entries.

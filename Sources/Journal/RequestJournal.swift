@@ -30,6 +30,9 @@ package final class RequestJournal: Sendable {
         state.withLock { $0.entries(match, limit: limit) }
     }
 
+    /// The number of connections that ended without a request, of the newest ones.
+    package func unusedConnections(_ match: RequestMatch) -> Int { state.withLock { $0.unusedCount(match) } }
+
     /// Removes the requests that match.
     /// - Returns: the number of removed requests.
     package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
@@ -40,6 +43,9 @@ package final class RequestJournal: Sendable {
 extension RequestJournal {
     /// Gives a new connection its number.
     package func nextConnection() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
+
+    /// Notes a connection that ended without a request.
+    package func note(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
 
     /// Adds a request that the gateway has decided about.
     /// - Returns: its number.

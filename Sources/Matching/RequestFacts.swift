@@ -41,6 +41,12 @@ package struct RequestFacts: Sendable {
         case filledTable
         /// The connection has had a PRIORITY frame (Guide, 2.3.3).
         case priorityFrames
+        /// The client's window has no room for an answer.
+        case narrowWindow
+        /// The connection has had many more WINDOW_UPDATE frames than its answers need.
+        case windowUpdates
+        /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
+        case unchecked
     }
 
     package enum Sender: Sendable, Hashable {

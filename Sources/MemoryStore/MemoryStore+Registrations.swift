@@ -18,13 +18,18 @@ extension MemoryStore: Registrations {
         after device: DeviceID?,
         limit: Int,
     ) async throws(StoreError) -> [ListedDevice] {
-        var found: [DeviceID] = []
-        devices.forEachShard { found += $0.devices(in: environment, after: device) }
         var listed: [ListedDevice] = []
-        for device in found.sorted() where listed.count < limit {
-            let key = DeviceKey(environment: environment, device: device)
-            // Its apps may have been deleted meanwhile.
-            if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+        var last = device
+        while listed.count < limit {
+            var page = FirstInOrder<DeviceID>(limit - listed.count)
+            devices.forEachShard { $0.addDevices(to: &page, in: environment, after: last) }
+            guard let newest = page.elements.last else { break }
+            last = newest
+            for device in page.elements {
+                let key = DeviceKey(environment: environment, device: device)
+                // Its apps may have been deleted meanwhile. Then the page is made up for.
+                if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+            }
         }
         return listed
     }

@@ -31,6 +31,7 @@ final class ProviderConnection: HTTP2Connection {
     var rehearsed: RehearsedConnection?
     /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
+    private var connectionPractice = ConnectionPractice()
     /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
     /// requests wait as well, so that all are accepted in order.
     var waiting = WaitingRequests()
@@ -72,7 +73,9 @@ final class ProviderConnection: HTTP2Connection {
         lastRequest = second
         var request = ProviderRequest(began: second)
         isWatching = gateway.watch?.isActive ?? false
-        if isWatching { request.watched = WatchedRequest() }
+        let practices = connectionPractice.requestBegan(
+            isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
+        if isWatching { request.watched = WatchedRequest(practices) }
         requests.append(stream, request)
     }
 
@@ -215,8 +218,14 @@ final class ProviderConnection: HTTP2Connection {
         if batch.isEmpty { swap(&submissions, &batch) }
     }
 
+    func settingsReceived(_ settings: PeerSettings) { connectionPractice.settingsReceived(settings) }
+    func windowUpdateReceived() { connectionPractice.windowUpdateReceived() }
+    func pingReceived() { connectionPractice.pingReceived(at: .now()) }
+
     func sessionClosed(_ end: SessionEnd) {
         session = nil
+        // What the service ended for another reason says nothing of the client.
+        if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }
     }
 
     func tick(now: NIODeadline) {

@@ -9,10 +9,12 @@ final class WatchedRequest {
     /// The request's number, after the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
-    var practices: Set<RequestFacts.Practice> = []
+    var practices: Set<RequestFacts.Practice>
     /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
     /// allowed.
     private(set) var refusedBody: [UInt8] = []
+
+    init(_ practices: Set<RequestFacts.Practice>) { self.practices = practices }
 
     /// Adds a header. The session limits the size of a request's headers.
     func append(name: Span<UInt8>, value: Span<UInt8>) {

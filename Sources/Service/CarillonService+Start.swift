@@ -2,7 +2,7 @@ import BinaryGateway
 import Connections
 import CoreMetrics
 import Courier
-import Delivery
+package import Delivery
 import DeliveryLogFiles
 import Foundation
 import Journal
@@ -48,11 +48,16 @@ extension CarillonService {
     /// Opens the data folder and every listener. Returns when all of them accept connections.
     ///
     /// If it fails, it has overwritten nothing.
-    package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+    /// - Parameter wrap: for tests: what the service uses in place of its store.
+    package static func start(
+        _ settings: Settings,
+        logger: Logger,
+        wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
+    ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
         let folder = settings.folder
         do throws(ServiceError) {
-            return try await start(settings, in: folder, logger)
+            return try await start(settings, in: folder, logger, wrap)
         } catch {
             folder.removeIfTemporary()
             throw error
@@ -63,13 +68,14 @@ extension CarillonService {
         _ settings: Settings,
         in folder: DataFolder,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let before = folder.before()
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
         let isFresh = folder.isFresh
         do throws(ServiceError) {
-            return try await start(settings, in: folder, lock, logger)
+            return try await start(settings, in: folder, lock, logger, wrap)
         } catch {
             if isFresh { folder.removeHalfMade(before) }
             throw error
@@ -81,6 +87,7 @@ extension CarillonService {
         in folder: DataFolder,
         _ lock: DataFolderLock,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
@@ -89,8 +96,8 @@ extension CarillonService {
         let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
-        let store = try await settings.store.open(
-            in: folder, settings, log: log, clock: clock, logger: logger)
+        let store = wrap(
+            try await settings.store.open(in: folder, settings, log: log, clock: clock, logger: logger))
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
@@ -165,10 +172,18 @@ private struct ServiceBuilder {
             clock: { [clock] in clock.moment })
         let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
         let switchboard: any Switchboard = shared ?? local
+        let virtualDevices = settings.store == .memory ? nil : VirtualDeviceFile(folder)
+        do throws(StoreError) {
+            try await virtualDevices?.endEarlier(in: store, at: clock.time)
+        } catch {
+            // The next start tries again.
+            logger.warning(
+                "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
+        }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()

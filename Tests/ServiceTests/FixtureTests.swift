@@ -1,8 +1,10 @@
+import Delivery
 import Foundation
 import NIOHTTP1
 import NIOSSL
 import Notifications
 import Service
+import Synchronization
 import Testing
 
 @testable import ServiceTesting
@@ -188,6 +190,69 @@ struct FixtureTests {
             #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
             #expect(try await test.ask("GET", "/v1/teams").text == before)
         }
+    }
+
+    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+        let stores = Mutex<[FailingStore]>([])
+        let wrap = { @Sendable (store: any Store) -> any Store in
+            let failing = FailingStore(store)
+            stores.withLock { $0.append(failing) }
+            return failing
+        }
+        try await TestService.runWrapping(wrap) { test in
+            let store = try required(stores.withLock { $0.first })
+            func listed() async throws -> [String] {
+                var texts: [String] = []
+                for list in ["teams", "apps", "keys", "certificates", "devices"] {
+                    texts.append(try await test.ask("GET", "/v1/\(list)").text)
+                }
+                return texts
+            }
+            let before = try await listed()
+            var failures = 0
+            while true {
+                store.fail(failures + 1)
+                let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
+                if store.takeLeft() {
+                    _ = try Made(answer)
+                    break
+                }
+                failures += 1
+                #expect(answer.status >= 400, "\(answer.text)")
+                #expect(try await listed() == before, "The call \(failures) failed.")
+            }
+            // The team, its app, key and certificate, and the apps of six devices.
+            #expect(failures >= 10)
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await listed() == before)
+        }
+    }
+
+    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+        try await TestService.runTwice { test in
+            let made = try Made(
+                try await test.ask(
+                    "POST", "/v1/fixtures",
+                    body: #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{"name":"phone"},"#
+                        + #"{"name":"tablet","behaviour":{"kind":"offline"}}]}]}"#))
+            let token = try made.device("tablet").token
+            #expect(try await Self.send(to: token, test) == 200)
+            let listed = try await test.ask("GET", "/v1/devices").text
+            #expect(listed.components(separatedBy: #""virtual":true"#).count == 3)
+            return token
+        } _: { test, token in
+            #expect(try await test.ask("GET", "/v1/devices").text == "[]")
+            #expect(try await test.ask("GET", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await Self.send(to: token, test) == 410)
+        }
+    }
+
+    /// - Returns: the status that a provider would have got.
+    private static func send(to token: String, _ test: TestService) async throws -> Int? {
+        let sent = try await test.ask(
+            "POST", "/v1/notifications",
+            body: #"{"token":"\#(token)","topic":"com.example.shop","payload":{"aps":{"alert":"x"}}}"#)
+        return sent.problem?["status"] as? Int
     }
 
     @Test func `A certificate comes as PKCS12 too`() async throws {

@@ -54,18 +54,24 @@ package final class LocalSwitchboard: Switchboard {
         after device: DeviceID?,
         limit: Int,
     ) -> [ConnectedDevice] {
-        var found: [DeviceKey] = []
-        for shard in shards {
-            shard.lines.withLock { lines in
-                for key in lines.attached.keys where key.environment == environment {
-                    if device.map({ $0 < key.device }) ?? true { found.append(key) }
+        var connected: [ConnectedDevice] = []
+        var last = device
+        while connected.count < limit {
+            var page = FirstInOrder<DeviceID>(limit - connected.count)
+            for shard in shards {
+                shard.lines.withLock { lines in
+                    for key in lines.attached.keys where key.environment == environment {
+                        if last.map({ $0 < key.device }) ?? true { page.insert(key.device) }
+                    }
                 }
             }
-        }
-        var connected: [ConnectedDevice] = []
-        for key in found.sorted(by: { $0.device < $1.device }) where connected.count < limit {
-            // It may have gone meanwhile.
-            if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+            guard let newest = page.elements.last else { break }
+            last = newest
+            for device in page.elements {
+                let key = DeviceKey(environment: environment, device: device)
+                // It may have gone meanwhile. Then the page is made up for.
+                if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+            }
         }
         return connected
     }

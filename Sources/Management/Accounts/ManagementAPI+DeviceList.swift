@@ -45,7 +45,7 @@ extension ManagementAPI {
                 seen[connected.key, default: Seen(key: connected.key)].connected = connected
             }
         }
-        for virtual in parts.testing?.devices.all ?? [] where device.map({ $0 < virtual.key.device }) ?? true {
+        for virtual in parts.testing?.devices.devices(after: device, limit: limit) ?? [] {
             seen[virtual.key, default: Seen(key: virtual.key)].virtual = virtual
         }
         // IDs are random, so no two devices have the same, also in different environments.

@@ -32,7 +32,8 @@ extension ManagementAPI {
         let requests = testing.journal.requests(match, limit: JournalLimits.requests).map {
             RecordedRequest($0.facts, isAnswered: $0.isAnswered)
         }
-        let findings = ClientReport.findings(requests).map(ManagementMessages.Finding.init) + silentRules(match.team)
+        let judged = ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
+        let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team)
         return ManagementMessages.Report(findings: findings)
     }
 

@@ -155,7 +155,10 @@ extension ManagementAPI {
         guard case .rejected(let rejection) = outcome else { return message }
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
-        message.timestamp = rejection.timestamp
+        // As a provider would read it: it does not know that the clock was advanced.
+        message.timestamp = rejection.timestamp.map {
+            parts.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
+        }
         message.detail = rejection.detail
         return message
     }

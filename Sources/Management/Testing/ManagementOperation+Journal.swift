@@ -160,7 +160,7 @@ extension ManagementAPI {
         }
         guard let timeout = Duration(iso8601: message.timeout ?? "PT5S"), timeout <= ManagementLimits.wait else {
             throw Problem.invalid(
-                "/timeout", "The value has to be a duration like PT5S, at most \(ManagementLimits.wait).")
+                "/timeout", "The value has to be a duration like PT5S, at most 10 minutes.")
         }
         let permit = try streams.take()
         defer { withExtendedLifetime(permit) {} }

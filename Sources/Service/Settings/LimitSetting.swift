@@ -152,6 +152,12 @@ package struct LimitSetting: Sendable {
             $0.provider.idleTimeout = .seconds(Int64($1))
             $0.courier.idleTimeout = .seconds(Int64($1))
         },
+        LimitSetting(
+            "unchecked-silence", "seconds that a client may leave a connection idle without a PING, for the report",
+            0...1_000_000
+        ) {
+            $0.provider.uncheckedSilence = .milliseconds(Int64($1 * 1000))
+        },
         LimitSetting("keep-alive", "seconds of silence before a device gets an empty line", seconds) {
             $0.courier.keepAlive = .seconds(Int64($1))
         },

@@ -30,6 +30,7 @@ final class DevelopmentParts: Sendable {
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         clock: ServiceClock,
+        file: VirtualDeviceFile?,
     ) {
         self.journal = journal
         self.store = store
@@ -41,7 +42,7 @@ final class DevelopmentParts: Sendable {
         rehearsals.direct(watch)
         devices = VirtualDevices(
             registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: { clock.time })
+            clock: clock, remember: { try file?.add($0) })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }
