@@ -1,0 +1,111 @@
+package import Notifications
+import Rates
+import Synchronization
+
+// What providers do with channels: the decisions behind the requests of docs/channels.md.
+extension Broadcasts {
+    /// Creates a channel and gives it an identifier.
+    package func create(_ policy: MessageStoragePolicy, in list: ChannelList) async throws(Rejection) -> Channel {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        var random = SystemRandomNumberGenerator()
+        let key = ChannelKey(list: list, id: .random(using: &random))
+        let channel = Channel(key: key, policy: policy, created: clock.time)
+        do throws(StoreError) {
+            try await channels.create([channel], limit: limits.channelsPerApp).first?.get()
+            return channel
+        } catch {
+            guard error.code == .conflict else { throw Rejection(error) }
+            limitExceeded(.channels)
+            throw Rejection(.cannotCreateChannelConfig, detail: error.cause)
+        }
+    }
+
+    /// Returns a channel.
+    package func channel(_ key: ChannelKey) async throws(Rejection) -> Channel {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        let found: [Channel?]
+        do throws(StoreError) {
+            found = try await channels.channels([key])
+        } catch {
+            throw Rejection(error)
+        }
+        guard let channel = found.first ?? nil else { throw .unknownChannel(key.id) }
+        return channel
+    }
+
+    /// Returns channels of an app, in the order of their identifiers.
+    package func channels(
+        of list: ChannelList,
+        after id: ChannelID? = nil,
+        limit: Int? = nil,
+    ) async throws(Rejection) -> [Channel] {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        do throws(StoreError) {
+            return try await channels.channels(of: list, after: id, limit: limit ?? limits.channelsPerApp)
+        } catch {
+            throw Rejection(error)
+        }
+    }
+
+    /// Removes a channel. Nobody is subscribed to it any more.
+    package func remove(_ key: ChannelKey) async throws(Rejection) {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        let wasThere: Bool
+        do throws(StoreError) {
+            wasThere = try await channels.remove([key]).first?.get() ?? false
+        } catch {
+            throw Rejection(error)
+        }
+        guard wasThere else { throw .unknownChannel(key.id) }
+        for device in subscribedDevices(of: key) { reload(device) }
+    }
+
+    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
+    /// and this one has not expired, it returns when it is stored; otherwise when it is under way.
+    package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
+        let now = clock.moment
+        let channel = try await channel(key)
+        guard let app = accounts.current.app(key.list.app) else { throw .unknownChannel(key.id) }
+        if channel.policy == .none, case .at = notification.expiration {
+            let detail = "apns-expiration must be 0, because the channel keeps no messages."
+            throw Rejection(.badExpirationDate, detail: detail)
+        }
+        guard rates.withLock({ $0.admits(key, at: now.uptime.nanoseconds) }) else {
+            limitExceeded(.broadcastRate)
+            throw Rejection(.tooManyRequests, detail: "Too many broadcasts were sent to this channel.")
+        }
+        var notification = notification
+        if clock.isAdvanced {
+            notification.fields.expiration = clock.serviceExpiration(ofClient: notification.expiration)
+        }
+        let version = try await store(notification, to: channel, now: now.time)
+        let message = BroadcastMessage(
+            number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
+        _ = fanOut(message)
+    }
+
+    /// - Returns: nil if it is not to be stored.
+    private func store(
+        _ notification: Notification,
+        to channel: Channel,
+        now: Timestamp,
+    ) async throws(Rejection) -> BroadcastVersion? {
+        guard channel.policy == .newest else { return nil }
+        let retained = now.advanced(by: limits.retention)
+        let expires: Timestamp
+        switch notification.expiration {
+        case .unspecified: expires = retained
+        case .immediately: return nil
+        case .at(let seconds):
+            guard Timestamp(seconds: seconds) > now else { return nil }
+            expires = min(Timestamp(seconds: seconds), retained)
+        }
+        let entry = BroadcastEntry(channel: channel.key, notification: notification, expires: expires)
+        do throws(StoreError) {
+            return try await channels.store([entry]).first?.get()
+        } catch {
+            guard error.code == .missing else { throw Rejection(error) }
+            throw .unknownChannel(channel.key.id)
+        }
+    }
+}
