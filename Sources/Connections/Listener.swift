@@ -17,16 +17,33 @@ package final class Listener: Sendable {
         case unix(path: String)
     }
 
+    /// Listens with the same TLS for all clients, or without TLS; see ``bind(_:to:tlsFor:limits:connects:group:logger:)``.
+    package static func bind<Service: ConnectionService>(
+        _ choice: ServiceChoice<Service>,
+        to address: Address,
+        tls: (@Sendable () -> NIOSSLContext)?,
+        limits: ListenerLimits = ListenerLimits(),
+        connects: ConnectGuard? = nil,
+        group: any EventLoopGroup,
+        logger: Logger,
+    ) async throws -> Listener {
+        var tlsFor: (@Sendable (ClientHello?) -> NIOSSLContext)?
+        if let tls { tlsFor = { @Sendable (_: ClientHello?) in tls() } }
+        return try await bind(
+            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, group: group, logger: logger)
+    }
+
     /// Listens; returns once connections are accepted.
     /// - Parameters:
     ///   - choice: the service behind a connection.
-    ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for no TLS.
+    ///   - tlsFor: the context of each new connection, so that a certificate can be renewed; nil for no TLS. It gets the
+    ///     client's first message, nil if that cannot be read.
     ///   - connects: counts the connections of each address; nil for no limit.
     ///   - logger: told, at info or below, of connections that end otherwise than they should.
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
         to address: Address,
-        tls: (@Sendable () -> NIOSSLContext)?,
+        tlsFor tls: (@Sendable (ClientHello?) -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         group: any EventLoopGroup,

@@ -2,13 +2,16 @@
 package enum ServiceChoice<Service: Sendable>: Sendable {
     /// The same service for all connections.
     case always(Service)
+    /// By the client's first message, nil if it cannot be read.
+    case byHello(@Sendable (ClientHello?) -> Service)
     /// By the server name in the TLS handshake (RFC 6066, 3), nil if there is none.
     case byServerName(@Sendable (String?) -> Service)
 
-    func service(named name: String?) -> Service {
+    func service(for hello: ClientHello?) -> Service {
         switch self {
         case .always(let service): service
-        case .byServerName(let choose): choose(name)
+        case .byHello(let choose): choose(hello)
+        case .byServerName(let choose): choose(hello?.serverName)
         }
     }
 }

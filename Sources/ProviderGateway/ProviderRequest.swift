@@ -22,6 +22,8 @@ struct ProviderRequest {
         case otherDeviceToken([UInt8])
         /// Something stands in the place of the device token that is none.
         case badDeviceToken(String)
+        /// A broadcast; ``ProviderRequest/broadcast`` has its parts.
+        case broadcast
     }
 
     /// The sender, from the connection's certificate or the request's provider token.
@@ -46,6 +48,8 @@ struct ProviderRequest {
     var collapseID = Field<CollapseIdentifier>.absent
     var topic = Field<AddressedTopic>.absent
     var isCompressed = false
+    /// What only a broadcast has; nil for a notification for one device.
+    var broadcast: BroadcastRequest?
     /// The first header of the API that the request has twice.
     var repeated: RequestHeader?
     var body: [UInt8] = []
@@ -86,6 +90,7 @@ struct ProviderRequest {
 
     /// Decides what can be decided from the headers alone.
     mutating func decide(by rules: RequestRules) {
+        if let broadcast { return broadcast.decide(self, by: rules) }
         do throws(Rejection) {
             verdict = .success(try rules.check(self))
         } catch {
@@ -101,7 +106,10 @@ struct ProviderRequest {
 
     /// Returns whether the request passed the shape checks, so that its sender was checked.
     func wasLookedAt(by rules: RequestRules) -> Bool {
-        if case .failure = verdict { rules.hasShape(self) } else { true }
+        switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
+        case .failure: rules.hasShape(self)
+        case .success, nil: true
+        }
     }
 
     /// Records that the request has a header. A second occurrence counts as repeated.
