@@ -4,7 +4,7 @@ import Notifications
 /// The broadcast channels, their stored broadcasts, and the subscriptions of devices.
 struct ChannelTable: Sendable {
     private struct Kept: Sendable {
-        let channel: Channel
+        let channel: BroadcastChannel
         var stored: StoredBroadcast?
     }
 
@@ -21,16 +21,16 @@ struct ChannelTable: Sendable {
 
     // MARK: Channels
 
-    func channel(_ key: ChannelKey) -> Channel? { lists[key.list]?[key.id]?.channel }
+    func channel(_ key: ChannelKey) -> BroadcastChannel? { lists[key.list]?[key.id]?.channel }
 
-    mutating func create(_ channel: Channel, limit: Int) throws(StoreError) {
+    mutating func create(_ channel: BroadcastChannel, limit: Int) throws(StoreError) {
         let list = lists[channel.key.list] ?? [:]
         guard list[channel.key.id] == nil else { throw .channelExists(channel.key.id) }
         guard list.count < limit else { throw .tooManyChannels(limit) }
         lists[channel.key.list, default: [:]][channel.key.id] = Kept(channel: channel)
     }
 
-    func channels(of list: ChannelList, after id: ChannelID?, limit: Int) -> [Channel] {
+    func channels(of list: ChannelList, after id: ChannelID?, limit: Int) -> [BroadcastChannel] {
         let following = (lists[list] ?? [:]).values.map(\.channel).filter { channel in
             id.map { $0 < channel.key.id } ?? true
         }

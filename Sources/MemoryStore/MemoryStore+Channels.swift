@@ -3,7 +3,7 @@ package import Notifications
 import Synchronization
 
 extension MemoryStore: Channels {
-    package func create(_ channels: [Channel], limit: Int) async -> [Result<Void, StoreError>] {
+    package func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {
         channelTable.withLock { table in
             channels.map { channel in
                 Result { () throws(StoreError) in try table.create(channel, limit: limit) }
@@ -11,7 +11,7 @@ extension MemoryStore: Channels {
         }
     }
 
-    package func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [Channel?] {
+    package func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [BroadcastChannel?] {
         channelTable.withLock { table in keys.map { table.channel($0) } }
     }
 
@@ -19,7 +19,7 @@ extension MemoryStore: Channels {
         of list: ChannelList,
         after id: ChannelID?,
         limit: Int,
-    ) async throws(StoreError) -> [Channel] {
+    ) async throws(StoreError) -> [BroadcastChannel] {
         channelTable.withLock { $0.channels(of: list, after: id, limit: limit) }
     }
 

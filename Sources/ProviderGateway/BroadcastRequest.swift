@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Trust
 
 /// The parts of a broadcast request that no other request has (docs/channels.md). A class, because other requests have
 /// none and should not pay for it.

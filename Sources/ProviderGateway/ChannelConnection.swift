@@ -90,7 +90,9 @@ final class ChannelConnection: HTTP2Connection {
             hasShownTrust = true
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
-            guard !failedTokens.admits(provider.limits.failedTokens, at: provider.clock.time.nanoseconds) else { return }
+            guard !failedTokens.admits(provider.limits.failedTokens, at: provider.clock.time.nanoseconds) else {
+                return
+            }
             isSuspect = true
             provider.limitLog.limitExceeded(.failedTokenRate, peer: peer)
             goAway(rejection.reason)
@@ -231,7 +233,7 @@ extension ChannelConnection {
         try provider.rules.checkTrust(trusted)
     }
 
-    private static func contents(of channel: Channel) -> String {
+    private static func contents(of channel: BroadcastChannel) -> String {
         #""message-storage-policy":\#(channel.policy.rawValue),"push-type":"LiveActivity""#
     }
 

@@ -1,4 +1,4 @@
-package import Connections
+import Connections
 import Delivery
 package import HTTP2
 package import NIOCore

@@ -6,11 +6,13 @@ import Notifications
 // The rows of broadcast channels.
 extension SQLiteStore {
     static func create(
-        _ channel: Channel,
+        _ channel: BroadcastChannel,
         limit: Int,
         in database: Database,
     ) throws(SQLiteFailure) -> Result<Void, StoreError> {
-        guard try self.channel(channel.key, in: database) == nil else { return .failure(.channelExists(channel.key.id)) }
+        guard try self.channel(channel.key, in: database) == nil else {
+            return .failure(.channelExists(channel.key.id))
+        }
         let count = try database.firstRow(
             "SELECT count(*) FROM channel WHERE environment = ? AND app = ?", channel.key.list.arguments
         ) { $0.integer(0) }
@@ -21,7 +23,7 @@ extension SQLiteStore {
         return .success(())
     }
 
-    static func channel(_ key: ChannelKey, in database: Database) throws(SQLiteFailure) -> Channel? {
+    static func channel(_ key: ChannelKey, in database: Database) throws(SQLiteFailure) -> BroadcastChannel? {
         try database.firstRow(
             "SELECT id, policy, created FROM channel WHERE environment = ? AND app = ? AND id = ?", key.arguments
         ) { row throws(SQLiteFailure) in
@@ -137,11 +139,12 @@ extension Subscription {
 
 extension Row {
     /// A row that begins with the columns id, policy and created.
-    func channel(in list: ChannelList) throws(SQLiteFailure) -> Channel {
+    func channel(in list: ChannelList) throws(SQLiteFailure) -> BroadcastChannel {
         guard let id = ChannelID(rawValue: text(0)),
             let policy = UInt8(exactly: integer(1)).flatMap(MessageStoragePolicy.init(rawValue:))
         else { throw .badChannel }
-        return Channel(key: ChannelKey(list: list, id: id), policy: policy, created: Timestamp(column: integer(2)))
+        return BroadcastChannel(
+            key: ChannelKey(list: list, id: id), policy: policy, created: Timestamp(column: integer(2)))
     }
 
     /// Nil if the row is none that this store writes.

@@ -4,15 +4,15 @@ import GRDB
 package import Notifications
 
 extension SQLiteStore: Channels {
-    package func create(_ channels: [Channel], limit: Int) async -> [Result<Void, StoreError>] {
+    package func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {
         await writeEach(channels) { channel, database throws(SQLiteFailure) -> Result<Void, StoreError> in
             try Self.create(channel, limit: limit, in: database)
         }
     }
 
-    package func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [Channel?] {
+    package func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [BroadcastChannel?] {
         try await read { database throws(SQLiteFailure) in
-            var channels: [Channel?] = []
+            var channels: [BroadcastChannel?] = []
             for key in keys { channels.append(try Self.channel(key, in: database)) }
             return channels
         }
@@ -22,9 +22,9 @@ extension SQLiteStore: Channels {
         of list: ChannelList,
         after id: ChannelID?,
         limit: Int,
-    ) async throws(StoreError) -> [Channel] {
+    ) async throws(StoreError) -> [BroadcastChannel] {
         try await read { database throws(SQLiteFailure) in
-            var channels: [Channel] = []
+            var channels: [BroadcastChannel] = []
             try database.forEachRow(
                 """
                 SELECT id, policy, created FROM channel
@@ -168,10 +168,13 @@ extension SQLiteStore: Channels {
             ),
         ]
         // A sweep with nothing to do must not write.
-        guard limit > 0, try await read({ database throws(SQLiteFailure) in
-            try Self.hasLeftovers(before: moment, in: database)
-        }) else { return 0 }
-        return try await commits.write(items: limit, undoable: true) { database, accepted throws(SQLiteFailure) -> Int in
+        guard limit > 0,
+            try await read({ database throws(SQLiteFailure) in
+                try Self.hasLeftovers(before: moment, in: database)
+            })
+        else { return 0 }
+        return try await commits.write(items: limit, undoable: true) {
+            database, accepted throws(SQLiteFailure) -> Int in
             var left = accepted
             for (sql, arguments) in statements where left > 0 {
                 left -= try database.run(sql, arguments + [left])

@@ -105,7 +105,8 @@ package final class SQLiteStore: Sendable {
         pool = try DatabaseOpening.open(in: folder)
         secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
         do {
-            (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction { database in
+            (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
+                database in
                 (
                     VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
                     try Self.loadRegistrations(from: database),

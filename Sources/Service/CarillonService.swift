@@ -85,6 +85,13 @@ package final class CarillonService: Sendable {
         folder.removeIfTemporary()
     }
 
+    /// Returns the number of connected devices that get what is sent to a channel.
+    package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
+        guard let app = store.current.apps[bundleID], let broadcasts else { return 0 }
+        let list = ChannelList(environment: environment, app: app.id)
+        return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
+    }
+
     /// Runs a task on every event loop and returns when all have run it, which shows that none of them hangs.
     package func visitEventLoops() async {
         for loop in group.makeIterator() { try? await loop.submit {}.get() }

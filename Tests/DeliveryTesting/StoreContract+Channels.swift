@@ -142,7 +142,8 @@ extension StoreContract {
             #expect(try await channels.subscriptions(of: Samples.device).map(\.channel) == [all[1]])
             #expect(try await channels.removeLeftovers(before: Samples.moment, limit: 10) == 1)
             #expect(try await channels.removeLeftovers(before: Samples.moment, limit: 10) == 0)
-            _ = try await ports.accounts.apply(.deleteApp(try Samples.bundleID("com.example.app"), at: Samples.moment), to: nil)
+            _ = try await ports.accounts.apply(
+                .deleteApp(try Samples.bundleID("com.example.app"), at: Samples.moment), to: nil)
             #expect(try await channels.removeLeftovers(before: Samples.moment, limit: 1) == 1)
             #expect(try await channels.removeLeftovers(before: Samples.moment, limit: 10) == 1)
             #expect(try await channels.channels([all[1].key]) == [nil])
@@ -178,14 +179,14 @@ enum ChannelSamples {
         policy: MessageStoragePolicy = .none,
         app: UInt32 = 1,
         environment: Environment = .production,
-    ) throws -> Channel {
+    ) throws -> BroadcastChannel {
         let letter = String(Array("zYxWvUt")[number % 7])
         let id = try #require(ChannelID(rawValue: String(repeating: letter, count: 20) + "AA=="))
         let list = ChannelList(environment: environment, app: AppID(rawValue: app))
-        return Channel(key: ChannelKey(list: list, id: id), policy: policy, created: Samples.moment)
+        return BroadcastChannel(key: ChannelKey(list: list, id: id), policy: policy, created: Samples.moment)
     }
 
-    static func subscription(to channel: Channel) -> Subscription {
+    static func subscription(to channel: BroadcastChannel) -> Subscription {
         Subscription(device: Samples.device, app: channel.key.list.app, channel: channel.key.id)
     }
 

@@ -31,6 +31,7 @@ final class WireClient: Sendable {
     ///   - windowBytes: how much of an answer's body the service may send before it is taken.
     ///   - certificate: the client's.
     ///   - literals: how headers are written that stay out of the table; the guide asks for the default (2.3.4.1).
+    ///   - protocols: what it offers in the TLS handshake.
     ///   - burst: requests that go out with the preface, before anything of the service can have come.
     static func connect(
         port: Int,
@@ -39,9 +40,10 @@ final class WireClient: Sendable {
         windowBytes: Int = 65_535,
         burst: [[(String, String)]] = [],
         literals: HTTP2Configuration.Literals = .withoutIndexing,
+        protocols: [String] = ["h2"],
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = protocols
         tls.trustRoots = .file(authorityFile)
         if let certificate {
             let key = Array(certificate.keyPEM.utf8)

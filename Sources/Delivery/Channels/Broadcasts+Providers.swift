@@ -5,11 +5,13 @@ import Synchronization
 // What providers do with channels: the decisions behind the requests of docs/channels.md.
 extension Broadcasts {
     /// Creates a channel and gives it an identifier.
-    package func create(_ policy: MessageStoragePolicy, in list: ChannelList) async throws(Rejection) -> Channel {
+    package func create(
+        _ policy: MessageStoragePolicy, in list: ChannelList
+    ) async throws(Rejection) -> BroadcastChannel {
         guard limits.channelsPerApp > 0 else { throw .channelsOff }
         var random = SystemRandomNumberGenerator()
         let key = ChannelKey(list: list, id: .random(using: &random))
-        let channel = Channel(key: key, policy: policy, created: clock.time)
+        let channel = BroadcastChannel(key: key, policy: policy, created: clock.time)
         do throws(StoreError) {
             try await channels.create([channel], limit: limits.channelsPerApp).first?.get()
             return channel
@@ -21,9 +23,9 @@ extension Broadcasts {
     }
 
     /// Returns a channel.
-    package func channel(_ key: ChannelKey) async throws(Rejection) -> Channel {
+    package func channel(_ key: ChannelKey) async throws(Rejection) -> BroadcastChannel {
         guard limits.channelsPerApp > 0 else { throw .channelsOff }
-        let found: [Channel?]
+        let found: [BroadcastChannel?]
         do throws(StoreError) {
             found = try await channels.channels([key])
         } catch {
@@ -38,7 +40,7 @@ extension Broadcasts {
         of list: ChannelList,
         after id: ChannelID? = nil,
         limit: Int? = nil,
-    ) async throws(Rejection) -> [Channel] {
+    ) async throws(Rejection) -> [BroadcastChannel] {
         guard limits.channelsPerApp > 0 else { throw .channelsOff }
         do throws(StoreError) {
             return try await channels.channels(of: list, after: id, limit: limit ?? limits.channelsPerApp)
@@ -87,7 +89,7 @@ extension Broadcasts {
     /// - Returns: nil if it is not to be stored.
     private func store(
         _ notification: Notification,
-        to channel: Channel,
+        to channel: BroadcastChannel,
         now: Timestamp,
     ) async throws(Rejection) -> BroadcastVersion? {
         guard channel.policy == .newest else { return nil }

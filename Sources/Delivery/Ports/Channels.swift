@@ -8,10 +8,10 @@ package protocol Channels: Sendable {
     /// Creates channels. The number of an app's channels in one environment is checked in the same step.
     /// - Parameter limit: the largest number of channels of one list.
     /// - Returns: ``StoreError/Code/conflict`` for a channel that would be one too many, or ``StoreError/Code/exists``.
-    func create(_ channels: [Channel], limit: Int) async -> [Result<Void, StoreError>]
+    func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>]
 
     /// Returns the channels with these names; nil for one that does not exist.
-    func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [Channel?]
+    func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [BroadcastChannel?]
 
     /// Returns the channels of an app in the order of their identifiers' bytes.
     /// - Parameters:
@@ -21,7 +21,7 @@ package protocol Channels: Sendable {
         of list: ChannelList,
         after id: ChannelID?,
         limit: Int,
-    ) async throws(StoreError) -> [Channel]
+    ) async throws(StoreError) -> [BroadcastChannel]
 
     /// Removes channels with their stored broadcasts. Nobody is subscribed to them any more.
     /// - Returns: Whether there was such a channel.

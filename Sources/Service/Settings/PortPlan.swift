@@ -51,7 +51,8 @@ package enum PortPlan: String, Sendable, CaseIterable {
     }
 
     static let productionNames = [
-        "api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com", "api-manage-broadcast.push.apple.com",
+        "api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com",
+        "api-manage-broadcast.push.apple.com",
     ]
     private static let developmentNames = [
         "api.development.push.apple.com", "api.sandbox.push.apple.com", "gateway.sandbox.push.apple.com",

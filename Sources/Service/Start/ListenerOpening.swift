@@ -50,7 +50,8 @@ struct ListenerOpening {
             return try await open(kind, services, connects) { [certificate] _ in certificate.binaryContext }
         }
         return try await open(
-            kind, services.mapValues { SharedPort(.legacy($0)) }, http2: channels.mapValues { SharedPort(.channels($0)) },
+            kind, services.mapValues { SharedPort(.legacy($0)) },
+            http2: channels.mapValues { SharedPort(.channels($0)) },
             connects
         ) { [certificate] hello in
             hello?.offersHTTP2 == true ? certificate.context : certificate.binaryContext

@@ -1,5 +1,6 @@
 import BinaryGateway
 import Connections
+import HTTP2
 import ProviderGateway
 import Trust
 

@@ -23,7 +23,7 @@ package struct ChannelKey: Sendable, Hashable {
 }
 
 /// A broadcast channel: what an app's devices subscribe to, and its provider sends to (docs/channels.md).
-package struct Channel: Sendable, Hashable {
+package struct BroadcastChannel: Sendable, Hashable {
     package let key: ChannelKey
     package let policy: MessageStoragePolicy
     package let created: Timestamp
@@ -58,11 +58,11 @@ package struct Subscription: Sendable, Hashable {
 
 /// A channel that a device is subscribed to.
 package struct SubscribedChannel: Sendable, Hashable {
-    package let channel: Channel
+    package let channel: BroadcastChannel
     /// The newest stored broadcast that the device has acknowledged; nil if it has acknowledged none.
     package let seen: BroadcastVersion?
 
-    package init(channel: Channel, seen: BroadcastVersion?) {
+    package init(channel: BroadcastChannel, seen: BroadcastVersion?) {
         self.channel = channel
         self.seen = seen
     }
