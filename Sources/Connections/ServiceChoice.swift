@@ -2,9 +2,9 @@
 package enum ServiceChoice<Service: Sendable>: Sendable {
     /// The same service for all connections.
     case always(Service)
-    /// By the client's first message, nil if it cannot be read.
+    /// Selected by the client's first message, which is nil if it cannot be read.
     case byHello(@Sendable (ClientHello?) -> Service)
-    /// By the server name in the TLS handshake (RFC 6066, 3), nil if there is none.
+    /// Selected by the server name in the TLS handshake (RFC 6066, 3), which is nil if there is none.
     case byServerName(@Sendable (String?) -> Service)
 
     func service(for hello: ClientHello?) -> Service {

@@ -70,6 +70,7 @@ extension DeviceConnection {
         answer(stream) {
             do throws(StoreError) {
                 let ended = try await courier.registrations.end(destination, at: courier.clock.time)
+                courier.switchboard.removed(destination)
                 // Its subscriptions have ended with it.
                 courier.broadcasts?.reload(device)
                 guard let ended else { return DeviceAnswer(status: 204) }

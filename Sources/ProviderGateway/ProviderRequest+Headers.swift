@@ -46,7 +46,7 @@ extension ProviderRequest {
     }
 
     static func otherSize(_ digits: Int) -> String {
-        "The device token has \(digits) digits; no device token of this service has so many."
+        "The device token has \(digits) digits; no device token of this service has that many."
     }
 
     static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {
