@@ -63,6 +63,10 @@ extension ProviderConnection {
         requests[index].isAnswered = true
         requests[index].body = []
         let id = broadcast.identify(using: &random)
+        let topic = broadcast.bundleID?.topic(.liveActivity) ?? ""
+        let subject = NotificationSubject(id: id, address: .unknown, topic: topic)
+        gateway.deliveryLog.record(
+            DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
         let headers = response.ofChannels(rejection.reason.status, id, hasBody: true)
         session?.respond(
             stream, headers, body: ProviderResponse.body(rejection, hasDetail: gateway.answersHaveDetail))

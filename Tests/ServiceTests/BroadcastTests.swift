@@ -315,6 +315,39 @@ struct BroadcastTests {
         }
     }
 
+    @Test func `The delivery log has a broadcast once, whatever the number of devices`() async throws {
+        struct Entry: Decodable {
+            let event: String
+            let topic: String
+            let token: String?
+        }
+        try await TestService.run { test in
+            let channel = try await test.makeChannel(keepsNewest: true)
+            var devices: [WireClient] = []
+            for _ in 0..<2 {
+                let device = try await test.connectRegistered().client
+                _ = try await device.listen()
+                #expect(try await device.subscribe(to: channel).status == 204)
+                devices.append(device)
+            }
+            try await test.waitForSubscribers(2, of: channel)
+            let provider = try await test.connectProvider()
+            for wrong in [false, true] {
+                _ = try await Self.send(provider, test, channel) {
+                    $0.set("apns-request-id", Self.id)
+                    if wrong { $0.set("apns-priority", "none") }
+                }
+            }
+            let answer = try await test.manage("GET", "/v1/log?id=\(Self.id)")
+            let entries = try String(decoding: answer.body, as: UTF8.self).split(separator: "\n").map {
+                try JSONDecoder().decode(Entry.self, from: Data($0.utf8))
+            }
+            #expect(entries.map(\.event) == ["accepted", "stored", "sent", "rejected"])
+            #expect(entries.allSatisfy { $0.topic == "com.example.app.push-type.liveactivity" && $0.token == nil })
+            for client in devices + [provider] { await client.close() }
+        }
+    }
+
     @Test func `A certificate broadcasts to its own app`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()

@@ -86,8 +86,8 @@ final class BroadcastLine {
     }
 
     /// Handles acknowledgements. Numbers that are not under way are ignored.
-    /// - Returns: How many were under way, and whether to read what was missed, now that there is room again.
-    func acknowledged(_ numbers: [UInt64]) -> (count: Int, readsAgain: Bool) {
+    /// - Returns: Whether to read what was missed, now that there is room again.
+    func acknowledged(_ numbers: [UInt64]) -> Bool {
         var count = 0
         for number in numbers {
             guard let index = underWay.firstIndex(where: { $0.number == number }) else { continue }
@@ -98,7 +98,7 @@ final class BroadcastLine {
             channels[channel] = state
         }
         let hasCaughtUp = count > 0 && underWay.count <= limit / 2
-        return (count, hasCaughtUp && channels.values.contains { $0.hasMissed })
+        return hasCaughtUp && channels.values.contains { $0.hasMissed }
     }
 
     /// What the store does not know yet of what the device has acknowledged.

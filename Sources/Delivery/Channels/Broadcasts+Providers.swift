@@ -80,10 +80,20 @@ extension Broadcasts {
         if clock.isAdvanced {
             notification.fields.expiration = clock.serviceExpiration(ofClient: notification.expiration)
         }
+        record(.accepted, notification, now.time)
         let version = try await store(notification, to: channel, now: now.time)
+        if version != nil {
+            record(.stored(after: clock.moment.uptime.microseconds(since: now.uptime)), notification, clock.time)
+        }
         let message = BroadcastMessage(
             number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
-        _ = fanOut(message)
+        // One step for all devices: a step for each would fill the log.
+        if fanOut(message) > 0 { record(.sent, notification, clock.time) }
+    }
+
+    private func record(_ step: DeliveryStep, _ notification: Notification, _ time: Timestamp) {
+        let subject = NotificationSubject(id: notification.id, address: .unknown, topic: notification.topic)
+        log.record(DeliveryEvent(time: time, step: step, subject: subject))
     }
 
     /// - Returns: nil if it is not to be stored.

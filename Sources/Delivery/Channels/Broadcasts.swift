@@ -18,9 +18,6 @@ package final class Broadcasts: Sendable {
     private let shards: [Shard]
     private let lastNumber = Atomic<UInt64>(0)
     let rates: Mutex<RateTable<ChannelKey>>
-    /// How many broadcasts devices have got and acknowledged, each device for itself.
-    let sentCount = Atomic<UInt64>(0)
-    let acknowledgedCount = Atomic<UInt64>(0)
     /// The acknowledgements that the store does not know yet.
     private let marks = Mutex(WaitingMarks())
 
@@ -81,10 +78,9 @@ extension Broadcasts {
 
     /// Handles a device's acknowledgements. Numbers that are not a broadcast's are ignored.
     package func acknowledge(_ numbers: [UInt64], by device: DeviceKey) {
-        let (count, readsAgain) = shard(device).lines.withLock { lines in
-            lines.line(of: device)?.acknowledged(numbers) ?? (0, false)
+        let readsAgain = shard(device).lines.withLock { lines in
+            lines.line(of: device)?.acknowledged(numbers) ?? false
         }
-        if count > 0 { acknowledgedCount.add(UInt64(count), ordering: .relaxed) }
         if readsAgain { reload(device) }
     }
 
@@ -179,7 +175,6 @@ extension Broadcasts {
             leftOut += full
             for stream in streams { stream.send(message) }
         }
-        sentCount.add(UInt64(count), ordering: .relaxed)
         if leftOut > 0 { limitExceeded(.unacknowledgedBroadcasts) }
         return count
     }

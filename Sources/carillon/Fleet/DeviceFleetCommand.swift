@@ -83,7 +83,8 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             offlineShare: offline, reconnectsPerMinute: reconnectsPerMinute,
             acknowledgementDelay: .milliseconds(acknowledgementDelay), seed: seed)
         let fleet = try Fleet(
-            roster, at: courier, bundleID: bundleID, channels: channel, behaviour: behaviour, power: power, keepsTokens: tokens != nil,
+            roster, at: courier, bundleID: bundleID, channels: channel, behaviour: behaviour, power: power,
+            keepsTokens: tokens != nil,
             output: Output(isJSON: common.json))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in
