@@ -125,7 +125,12 @@ extension Broadcasts {
         let lines = shard(device)
         do throws(StoreError) {
             repeat {
-                let subscribed = try await channels.subscriptions(of: device)
+                let pending = pendingMarks(of: device)
+                let subscribed = try await channels.subscriptions(of: device).map { subscribed in
+                    guard let version = pending[subscribed.channel.key] else { return subscribed }
+                    return SubscribedChannel(
+                        channel: subscribed.channel, seen: max(version, subscribed.seen ?? version))
+                }
                 let keys = lines.lines.withLock { $0.subscribe(device, on: stream, to: subscribed) }
                 guard let keys else { return }
                 // After the device is among the subscribers: what is stored from now on is also sent to it.
@@ -184,35 +189,56 @@ extension Broadcasts {
 
 extension Broadcasts {
     private struct WaitingMarks {
-        var waiting: [SeenBroadcast] = []
+        /// The newest acknowledged version by channel.
+        var pending: [DeviceKey: [ChannelKey: BroadcastVersion]] = [:]
         var isWriting = false
     }
 
-    /// The most marks in one call of the store.
-    private static let marksPerBatch = 256
+    /// The most devices whose marks are recorded in one call of the store.
+    private static let devicesPerBatch = 64
 
     /// Records marks, those that gather meanwhile together. If a recording fails, or the service crashes before, a
     /// device gets its channel's newest broadcast again, which "at least once" allows.
     private func record(_ seen: [SeenBroadcast]) {
         guard !seen.isEmpty else { return }
         let begins = marks.withLock { marks in
-            marks.waiting += seen
+            for seen in seen {
+                marks.pending[seen.subscription.device, default: [:]][seen.subscription.key] = seen.version
+            }
             defer { marks.isWriting = true }
             return !marks.isWriting
         }
         guard begins else { return }
         Task {
             while true {
-                let batch = marks.withLock { marks -> [SeenBroadcast] in
-                    let batch = Array(marks.waiting.prefix(Self.marksPerBatch))
-                    marks.waiting.removeFirst(batch.count)
-                    marks.isWriting = !batch.isEmpty
-                    return batch
+                let batch = marks.withLock { marks in
+                    marks.isWriting = !marks.pending.isEmpty
+                    return marks.pending.prefix(Self.devicesPerBatch).flatMap { device, versions in
+                        versions.map { key, version in
+                            SeenBroadcast(
+                                subscription: Subscription(device: device, app: key.list.app, channel: key.id),
+                                version: version)
+                        }
+                    }
                 }
                 guard !batch.isEmpty else { return }
                 _ = await channels.mark(batch)
+                marks.withLock { marks in
+                    for written in batch {
+                        let (device, key) = (written.subscription.device, written.subscription.key)
+                        guard marks.pending[device]?[key] == written.version else { continue }
+                        marks.pending[device]?[key] = nil
+                        if marks.pending[device]?.isEmpty ?? false { marks.pending[device] = nil }
+                    }
+                }
             }
         }
+    }
+
+    /// What the store may not know yet of what a device has acknowledged on an earlier stream. Ask before the store is
+    /// asked: what is not pending then is in the store.
+    private func pendingMarks(of device: DeviceKey) -> [ChannelKey: BroadcastVersion] {
+        marks.withLock { $0.pending[device] ?? [:] }
     }
 
     /// Returns when all that devices have acknowledged so far is recorded, for a shutdown.
