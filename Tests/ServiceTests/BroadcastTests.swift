@@ -1,6 +1,8 @@
+import Delivery
 import Foundation
 import Notifications
 import Rates
+import Service
 import Testing
 
 @testable import ServiceTesting

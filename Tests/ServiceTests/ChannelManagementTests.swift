@@ -1,5 +1,7 @@
+import Delivery
 import Foundation
 import Notifications
+import Service
 import Testing
 
 @testable import ServiceTesting
@@ -168,7 +170,7 @@ struct ChannelManagementTests {
 
     @Test func `The binary API is on the same port`() async throws {
         try await TestService.run { test in
-            #expect(try test.port(\.channels) == test.port(\.binary))
+            #expect(try test.port(\.channels) == (try test.port(\.binary)))
             // A client that offers no protocol is one of the legacy protocol, and needs a certificate.
             await #expect(throws: (any Error).self) {
                 let client = try await WireClient.connect(
