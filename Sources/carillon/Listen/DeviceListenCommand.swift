@@ -73,7 +73,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
             throw ValidationError("--channel subscribes one app: name it with one --bundle-id.")
         }
         guard common.json || !asApp else {
-            throw ValidationError("--as-app goes with --json; without it, what is shown is what a user sees.")
+            throw ValidationError("--as-app needs --json; without --json the command shows what a user sees.")
         }
     }
 
