@@ -1,5 +1,6 @@
 import Notifications
 import Service
+import Testing
 
 /// The headers of a request about broadcast channels, of which a test changes what it is about.
 struct ChannelHeaders: Sendable {
@@ -83,6 +84,16 @@ extension TestService {
         let id = try await client.create(token: try providerToken(), keepsNewest: keepsNewest)
         await client.close()
         return id
+    }
+
+    /// Sends two broadcasts to a channel, and returns the connection.
+    func broadcast(twiceTo channel: String, statuses: [Int]) async throws -> [WireClient] {
+        let provider = try await connectProvider()
+        let headers = ChannelHeaders(broadcastTo: channel, token: try providerToken())
+        for status in statuses {
+            #expect(try await provider.send(headers.fields, body: headers.body).status == status)
+        }
+        return [provider]
     }
 
     /// A device's connection, with the app registered.
