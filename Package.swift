@@ -143,7 +143,7 @@ let package = Package(
         ),
         .target(
             name: "Courier",
-            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore],
+            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque],
             swiftSettings: settings,
         ),
         .target(

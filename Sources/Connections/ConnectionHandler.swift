@@ -29,12 +29,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     /// Puts this handler on the new connection, with TLS before it.
     /// - Parameter tls: the context of the connection; nil for one without TLS.
-    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable () -> NIOSSLContext)?) throws {
+    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable (ClientHello?) -> NIOSSLContext)?) throws {
         let pipeline = accepted.channel.pipeline.syncOperations
         let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
         try accepted.awaitTrust { handler.eventLoop.execute { handler.value.giveWay() } }
         guard let tls else {
-            service = choice.service(named: nil)
+            service = choice.service(for: nil)
             return try pipeline.addHandler(self)
         }
         isSecured = true
@@ -43,8 +43,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 accepted.report("A client was refused before its TLS handshake", cause)
                 return false
             }
-            service = choice.service(named: hello?.serverName)
-            try addTLS(tls())
+            service = choice.service(for: hello)
+            try addTLS(tls(hello))
             return true
         }
         try pipeline.addHandlers(hello, self)

@@ -13,6 +13,8 @@ package final class Courier: HTTP2Service {
     let accounts: any Accounts
     let registrations: any Registrations
     let switchboard: any Switchboard
+    /// The broadcast channels; nil if the service has none.
+    let broadcasts: Broadcasts?
     let activations: Activations
     let outboxes = Outboxes()
     let limits: CourierLimits
@@ -20,7 +22,9 @@ package final class Courier: HTTP2Service {
     let clock: ServiceClock
 
     /// Creates a courier.
-    /// - Parameter limitLog: records the limits that are exceeded.
+    /// - Parameters:
+    ///   - broadcasts: the broadcast channels; nil if the service has none.
+    ///   - limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -28,6 +32,7 @@ package final class Courier: HTTP2Service {
         accounts: any Accounts,
         registrations: any Registrations,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts? = nil,
         activations: Activations,
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,
@@ -39,6 +44,7 @@ package final class Courier: HTTP2Service {
         self.accounts = accounts
         self.registrations = registrations
         self.switchboard = switchboard
+        self.broadcasts = broadcasts
         self.activations = activations
         self.limits = limits
         self.limitLog = limitLog

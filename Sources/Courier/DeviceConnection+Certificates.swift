@@ -49,6 +49,7 @@ extension DeviceConnection {
             await courier.answering {
                 try await courier.registrations.renewTokens(
                     of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
+                courier.broadcasts?.reload(device)
                 return DeviceAnswer(status: 204)
             }
         }

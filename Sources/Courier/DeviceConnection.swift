@@ -159,6 +159,14 @@ extension DeviceConnection {
             stream, NotificationLine.of(attempt, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
     }
 
+    /// Writes a broadcast's line. ``flush()`` sends it.
+    func write(_ line: ByteBuffer, on stream: StreamID) {
+        guard let session, listening?.stream == stream else { return }
+        lastWrite = second
+        hasWritten = true
+        session.write(stream, line, schedulesFlush: false)
+    }
+
     /// Ends the stream after everything that was written to it.
     func end(_ stream: StreamID, _ reason: StreamEnd) {
         if listening?.stream == stream { endStream(stream, reason) }
@@ -203,6 +211,7 @@ extension DeviceConnection {
         )
         listening = (stream, line)
         courier.switchboard.attach(line, of: device, power: power)
+        courier.broadcasts?.attach(line, of: device)
     }
 
     private func stopListening() {
@@ -210,6 +219,7 @@ extension DeviceConnection {
         listening = nil
         if let acknowledging, let index = requests.index(of: acknowledging) { requests[index].began = second }
         courier.switchboard.detach(line, of: device)
+        courier.broadcasts?.detach(line, of: device)
     }
 
     var deviceKey: DeviceKey? {

@@ -50,7 +50,11 @@ extension MemoryStore: Registrations {
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        let ended = devices.withShard(of: destination.deviceKey) { $0.end(destination, at: moment) }
+        let ended = devices.withShard(of: destination.deviceKey) { shard in
+            let ended = shard.end(destination, at: moment)
+            channelTable.withLock { $0.unsubscribe(destination) }
+            return ended
+        }
         if let discarded = ended?.discarded { journal.record([discarded]) }
         return ended?.registration
     }
@@ -82,7 +86,9 @@ extension MemoryStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) {
         let discarded = devices.withShard(of: device) { shard in
-            shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+            let discarded = shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+            if discarded != nil { channelTable.withLock { $0.unsubscribe(device) } }
+            return discarded
         }
         guard let discarded else { throw .outOfTokens(device.device) }
         journal.record(discarded)

@@ -18,6 +18,8 @@ package final class MemoryStore: Sendable {
     let invitations = Mutex(InvitationList())
     /// Lock order: a lock of ``devices`` first, then this one.
     let feedback: Mutex<FeedbackLists>
+    /// Lock order: a lock of ``devices`` first, then this one.
+    let channelTable = Mutex(ChannelTable())
     let journal: MailboxJournal
 
     /// - Parameters:
@@ -38,6 +40,8 @@ package final class MemoryStore: Sendable {
 
 extension MemoryStore: Store {
     package var knownRegistrations: any KnownRegistrations { devices }
+
+    package var broadcastChannels: (any Channels)? { self }
 
     /// Ends the stream of account changes.
     package func close() async { accounts.finish() }

@@ -101,6 +101,10 @@ final class ProviderConnection: HTTP2Connection {
         if let certificate { identify(&requests[index], by: certificate) }
         if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(gateway)
+        if let broadcast = requests[index].broadcast {
+            broadcast.accounts = memory.current(gateway)
+            requests[index].watched = nil
+        }
         if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
@@ -148,6 +152,7 @@ final class ProviderConnection: HTTP2Connection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         requests[index].received += bytes.count
+        if requests[index].broadcast != nil { return broadcastReceived(bytes, index, stream) }
         let limit: Int
         switch requests[index].verdict {
         case .success(let addressed):
@@ -171,6 +176,7 @@ final class ProviderConnection: HTTP2Connection {
 
     func streamEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+        if requests[index].broadcast != nil { return broadcast(stream, index) }
         let lacksKey = mayBecomeGood(index)
         // A request that is refused in any case need not wait.
         if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }

@@ -99,7 +99,7 @@ extension ProviderRequest {
                 (rules.tokenKeys.open(token, environment: rules.environment)
                 ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
         case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
-        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }
 

@@ -6,6 +6,8 @@ import Synchronization
 extension SQLiteStore: Store {
     package var knownRegistrations: any KnownRegistrations { registrations }
 
+    package var broadcastChannels: (any Channels)? { self }
+
     package func trouble() async -> StoreError? {
         if let trouble = files.trouble { return trouble }
         return await reading()

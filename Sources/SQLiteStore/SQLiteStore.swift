@@ -22,6 +22,7 @@ package final class SQLiteStore: Sendable {
     let commits: GroupCommit
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
+    let subscribedDevices: SubscribedDevices
     /// For the writer's thread alone.
     let writing: RegistrationsInWriting
     let accounts: AccountsFeed
@@ -104,10 +105,12 @@ package final class SQLiteStore: Sendable {
         pool = try DatabaseOpening.open(in: folder)
         secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
         do {
-            (mailboxVersions, registrations, accounts) = try pool.writeWithoutTransaction { database in
+            (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
+                database in
                 (
                     VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
                     try Self.loadRegistrations(from: database),
+                    try SubscribedDevices.load(from: database),
                     AccountsFeed(try AccountRows.load(from: database))
                 )
             }

@@ -33,6 +33,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
+    /// Nil for a store without broadcast channels.
+    var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
@@ -180,6 +182,11 @@ private struct ServiceBuilder {
             logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
+        let broadcasts = store.broadcastChannels.map {
+            Broadcasts(
+                channels: $0, accounts: store, log: log, limits: settings.channels,
+                limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
+        }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
@@ -211,7 +218,7 @@ private struct ServiceBuilder {
                 environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: log, names: environment == .development ? development?.names : nil,
+                broadcasts: broadcasts, deliveryLog: log, names: environment == .development ? development?.names : nil,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,
                 limitLog: limitLog, clock: clock)
         }
@@ -220,8 +227,8 @@ private struct ServiceBuilder {
             Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
                 accounts: store,
-                registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
-                limitLog: limitLog, clock: clock)
+                registrations: store, switchboard: switchboard, broadcasts: broadcasts, activations: activations,
+                limits: settings.courier, limitLog: limitLog, clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerConnects = ConnectGuard(
@@ -229,10 +236,13 @@ private struct ServiceBuilder {
         let opening = ListenerOpening(settings: settings, certificate: certificate, group: group, logger: logger)
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
+        let channelGateways = Dictionary(
+            uniqueKeysWithValues: zip(settings.environments, gateways.map { ChannelGateway(provider: $0) }))
         let binaryListeners = try await opening.openBinary(
-            .binary, binaryGateways(secrets, delivery, development), providerConnects)
+            .binary, binaryGateways(secrets, delivery, development), channels: channelGateways, providerConnects)
         let feedbackListeners = try await opening.openBinary(
-            .feedback, feedbackServices(secrets, delivery), providerConnects)
+            .feedback, feedbackServices(secrets, delivery),
+            channels: settings.ports.hasChannels(.feedback) ? channelGateways : [:], providerConnects)
         let courierListeners = try await opening.open(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)),
             ConnectGuard(.courierConnectRate, settings.courierConnects, budget: budget, log: limitLog))
@@ -242,6 +252,8 @@ private struct ServiceBuilder {
                 binary: binaryListeners.address(environment),
                 feedback: feedbackListeners.address(environment),
                 courier: courierListeners.address(environment),
+                channels: (settings.ports.channels(environment) == .feedback ? feedbackListeners : binaryListeners)
+                    .address(environment),
             )
             switch environment {
             case .development: description.development = addresses
@@ -265,7 +277,7 @@ private struct ServiceBuilder {
         return ServiceParts(
             description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: local, sharedSwitchboard: shared, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state, logger: logger)

@@ -28,6 +28,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
+    private let broadcasts: Broadcasts?
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -50,6 +51,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         sharedSwitchboard = parts.sharedSwitchboard
+        broadcasts = parts.broadcasts
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
         courierListeners = parts.courierListeners
@@ -68,6 +70,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
+            group.addTask { await self.broadcasts?.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -83,6 +86,13 @@ package final class CarillonService: Sendable {
         // Threads that have ended cannot be stopped again.
         try? await group.shutdownGracefully()
         folder.removeIfTemporary()
+    }
+
+    /// Returns the number of connected devices that get what is sent to a channel.
+    package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
+        guard let app = store.current.apps[bundleID], let broadcasts else { return 0 }
+        let list = ChannelList(environment: environment, app: app.id)
+        return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
     }
 
     /// Runs a task on every event loop and returns when all have run it, which shows that none of them hangs.
@@ -106,6 +116,7 @@ package final class CarillonService: Sendable {
             switchboard.disconnectAll(because: .shutdown)
         }
         await delivery.drain()
+        await broadcasts?.settle()
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()

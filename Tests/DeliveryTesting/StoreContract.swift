@@ -21,6 +21,8 @@ package struct StoreContract: Sendable {
         package var secrets: any Secrets
         package var invitations: any Invitations
         package var feedback: any Feedback
+        /// Nil for a store without broadcast channels.
+        package var channels: (any Channels)?
         /// Called when the check is over.
         let close: @Sendable () async -> Void
 
@@ -31,6 +33,7 @@ package struct StoreContract: Sendable {
             secrets = store.secrets
             invitations = store
             feedback = store
+            channels = store.broadcastChannels
             close = { await store.close() }
         }
     }

@@ -132,6 +132,24 @@ package struct LimitSetting: Sendable {
         LimitSetting("silent-burst", "silent notifications at once for one app on one device", bursts) {
             $0.delivery.silentsPerApp.burst = Int($1)
         },
+        LimitSetting("channels", "broadcast channels of one app in one environment; 0 for none at all", 0...1_000_000) {
+            $0.channels.channelsPerApp = Int($1)
+        },
+        LimitSetting("subscriptions", "channels that one app on one device is subscribed to", 1...100_000) {
+            $0.channels.subscriptionsPerApp = Int($1)
+        },
+        LimitSetting("broadcast-rate", "broadcasts a second to one channel", rates) {
+            $0.channels.broadcastsPerChannel.perSecond = $1
+        },
+        LimitSetting("broadcast-burst", "broadcasts at once to one channel", bursts) {
+            $0.channels.broadcastsPerChannel.burst = Int($1)
+        },
+        LimitSetting("broadcast-retention", "hours that a channel keeps its newest broadcast", 1...720) {
+            $0.channels.retention = .seconds(Int($1 * 3600))
+        },
+        LimitSetting("unacknowledged-broadcasts", "unacknowledged broadcasts to one connected device", 1...100_000) {
+            $0.channels.unacknowledgedPerDevice = Int($1)
+        },
         LimitSetting("log-size", "MiB that the delivery log takes on the disk", 1...10_000_000) {
             $0.deliveryLog.totalBytes = Int($1) << 20
         },
