@@ -170,11 +170,14 @@ final class VersionCounter: Sendable {
 
 extension SQLiteStore {
     static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
-        let value = try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
-        guard let value else {
+        guard let value = try metaIfPresent(key, in: database) else {
             throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "\(key.rawValue) is missing")
         }
         return value
+    }
+
+    static func metaIfPresent(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64? {
+        try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
     }
 
     static func reservedMailboxVersions(in database: Database) throws(SQLiteFailure) -> UInt64 {

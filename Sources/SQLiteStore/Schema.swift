@@ -25,6 +25,10 @@ enum Schema {
         /// No mailbox version from this one on has been given out.
         case mailboxVersionsReserved = "mailbox_versions_reserved"
         case accountsVersion = "accounts_version"
+        /// All delivery attempts have numbers below it. Missing until there is one.
+        case attemptsBound = "attempts_bound"
+        /// The time at which that bound was chosen, in milliseconds since 1970. Missing like it.
+        case attemptsTime = "attempts_time"
     }
 
     private static let version1 = """

@@ -158,7 +158,7 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
+            mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let development = journal.map {
             DevelopmentParts(
@@ -249,6 +249,14 @@ private struct ServiceBuilder {
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state, logger: logger)
+    }
+
+    private func numbering() async throws(ServiceError) -> AttemptNumbering {
+        do throws(StoreError) {
+            return try await .load(from: store)
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
     }
 
     private func managementParts(

@@ -21,6 +21,7 @@ package struct StoreContract: Sendable {
         package var secrets: any Secrets
         package var invitations: any Invitations
         package var feedback: any Feedback
+        package var attemptNumbers: any AttemptNumbers
         /// Called when the check is over.
         let close: @Sendable () async -> Void
 
@@ -31,6 +32,7 @@ package struct StoreContract: Sendable {
             secrets = store.secrets
             invitations = store
             feedback = store
+            attemptNumbers = store
             close = { await store.close() }
         }
     }
@@ -66,7 +68,7 @@ package struct StoreContract: Sendable {
     /// All of them.
     package static let promises =
         mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
-        + feedbackPromises + logPromises + deletionPromises
+        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 
