@@ -268,7 +268,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioPosix, nioSSL, logging],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -388,6 +388,8 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                grdb,
             ],
             swiftSettings: settings,
         ),

@@ -202,6 +202,17 @@ extension DeviceConnection {
         courier.switchboard.attach(line, of: device, power: power)
     }
 
+    /// Answers a revoked device that asks for its notifications as if it had been listening when it was revoked.
+    func refuseToListen(_ stream: StreamID) {
+        guard let session, let index = requests.index(of: stream) else { return }
+        requests[index].isAnswered = true
+        let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
+        session.sendHeaders(stream, response.headers(begin), endStream: false)
+        session.write(stream, NotificationLine.end(.revoked))
+        session.finish(stream)
+        goAway(.badCertificate)
+    }
+
     private func stopListening() {
         guard let line = listening?.line, let device = deviceKey else { return }
         listening = nil

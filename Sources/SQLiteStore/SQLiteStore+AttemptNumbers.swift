@@ -8,7 +8,8 @@ extension SQLiteStore: AttemptNumbers {
             guard let bound = try Self.metaIfPresent(.attemptsBound, in: database),
                 let time = try Self.metaIfPresent(.attemptsTime, in: database)
             else { return nil }
-            guard let bound = UInt64(exactly: bound), let mark = AttemptMark(bound: bound, time: Timestamp(column: time))
+            guard let bound = UInt64(exactly: bound),
+                let mark = AttemptMark(bound: bound, time: Timestamp(column: time))
             else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a bound of the attempts that cannot be") }
             return mark
         }

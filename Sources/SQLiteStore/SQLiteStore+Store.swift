@@ -19,9 +19,10 @@ extension SQLiteStore: Store {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
+                // The log keeps its size, because GRDB writes to an empty one when it opens the database, which a full
+                // disk would not allow. What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
                 // not copy it: a reader's connection, which cannot write, may be the last to close.
-                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
                 try? pool.close()
                 continuation.resume()
             }

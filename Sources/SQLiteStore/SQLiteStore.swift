@@ -17,6 +17,8 @@ package final class SQLiteStore: Sendable {
 
     /// The token keys and the certificate authority.
     package let secrets: any Secrets
+    /// The secrets' folder and files that others could read before the store was opened, by path.
+    package let exposedSecrets: [String]
 
     let pool: DatabasePool
     let commits: GroupCommit
@@ -102,7 +104,8 @@ package final class SQLiteStore: Sendable {
             try DatabaseOpening.create(in: folder)
         }
         pool = try DatabaseOpening.open(in: folder)
-        secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        let secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        (self.secrets, exposedSecrets) = (secrets, secrets.exposed)
         do {
             (mailboxVersions, registrations, accounts) = try pool.writeWithoutTransaction { database in
                 (

@@ -158,7 +158,8 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let switchboard = LocalSwitchboard(
-            mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
+            mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery,
+            limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let development = journal.map {
             DevelopmentParts(
@@ -240,10 +241,11 @@ private struct ServiceBuilder {
                 key: settings.store == .memory ? management.key : nil)
         }
         description.managementTLS = management.tls?.hostAndPort
-        try description.write(to: folder)
+        let descriptionFile = DescriptionFile(description, in: folder, logger)
         development?.announce(description)
         return ServiceParts(
-            description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
+            description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
+            settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
             switchboard: switchboard, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,

@@ -27,6 +27,7 @@ package final class CarillonService: Sendable {
     private let certificate: ServerCertificate
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
+    private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -38,6 +39,7 @@ package final class CarillonService: Sendable {
 
     init(_ parts: ServiceParts) {
         description = parts.description
+        descriptionFile = parts.descriptionFile
         folder = parts.folder
         lock = parts.lock
         budget = parts.budget
@@ -70,6 +72,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }
+            group.addTask { await self.descriptionFile.run() }
             // This wait ends first.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -92,7 +95,7 @@ package final class CarillonService: Sendable {
     private func shutDown() async {
         logger.info("Shutting down")
         state.shutDown()
-        try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
+        descriptionFile.remove()
         // One time limit for both, so that the whole shutdown is limited by it.
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)

@@ -15,6 +15,11 @@ extension DeviceError {
                 "The courier's certificate is not one of the authority for this name, or this device's clock is wrong.")
         } else if cause.contains("ALERT"), Self.identityAlerts.contains(where: cause.contains) {
             self.init(.identityRefused, "The courier does not take the device's certificate (\(cause)).")
+        } else if cause == ConnectionFailure.endedInHandshake || cause.contains("WRONG_VERSION_NUMBER") {
+            self.init(
+                .disconnected,
+                "What listens there does not answer as a courier does (\(cause)): check the address and the port, or try "
+                    + "again later, because a courier that has too many connections does the same.")
         } else {
             self.init(.disconnected, "The connection broke: \(cause)")
         }

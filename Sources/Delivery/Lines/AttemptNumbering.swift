@@ -1,4 +1,4 @@
-package import Notifications
+import Notifications
 import Synchronization
 
 /// Chooses the number with which a stream's attempts begin.
