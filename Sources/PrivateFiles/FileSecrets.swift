@@ -35,9 +35,9 @@ package final class FileSecrets: Secrets {
             throw Files.error("protect", path)
         }
         let names = Set(try Files.names(in: path).compactMap(SecretName.init(rawValue:)))
-        exposed =
-            (mode & ~Files.privateFolder == 0 ? [] : [path])
-            + (try names.map { path + "/" + $0.rawValue }.sorted().filter(Self.close))
+        var exposed = mode & ~Files.privateFolder == 0 ? [] : [path]
+        for file in names.map({ path + "/" + $0.rawValue }).sorted() where try Self.close(file) { exposed.append(file) }
+        self.exposed = exposed
         known = SecretNames(names)
     }
 
