@@ -75,7 +75,7 @@ extension DeviceConnection {
     /// Ends the connection with the reason if the device's certificate was revoked or has expired meanwhile. If this
     /// node cannot know whether it was revoked, the device has to connect to another one.
     func checkCertificate() throws(Rejection) {
-        guard let identity, let device = deviceKey else { return }
+        guard let identity else { return }
         guard courier.accounts.isCurrent else {
             goAway(.serviceUnavailable)
             throw .accountsNotCurrent

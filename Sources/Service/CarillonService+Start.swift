@@ -21,6 +21,7 @@ import VirtualDevices
 /// The parts of a running service.
 struct ServiceParts {
     var description: ServiceDescription
+    var descriptionFile: DescriptionFile
     var folder: DataFolder
     var lock: DataFolderLock
     var budget: ConnectionBudget
