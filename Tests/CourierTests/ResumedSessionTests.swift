@@ -1,5 +1,6 @@
 import Foundation
 import Management
+import Service
 import Testing
 
 @testable import ServiceTesting

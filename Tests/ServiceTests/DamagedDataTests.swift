@@ -109,9 +109,10 @@ import Testing
         try await TestService.run {
             $0.dataFolder = folder.path
         } _: { test in
-            #expect(try await push("refused", token, id: refused, test) == 503)
+            let onFullDisk = try await push("refused", token, id: refused, test)
             faulty_disk_set(disk, FAULTY_DISK_NONE)
-            #expect(try await push("stored later", token, id: refused, test) == 200)
+            let withRoom = try await push("stored later", token, id: refused, test)
+            #expect(onFullDisk == 503 && withRoom == 200)
         }
     }
 
