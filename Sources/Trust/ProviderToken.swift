@@ -4,14 +4,14 @@ package import Notifications
 /// Makes provider tokens: JSON Web Tokens that a provider signs with its key (Guide, 2.3.1).
 package enum ProviderToken {
     /// - Parameter issuedAt: seconds since 1970.
-    /// - Returns: what follows `bearer ` in the `authorization` header.
+    /// - Returns: the token, which follows `bearer ` in the `authorization` header.
     package static func sign(
         key: P256.Signing.PrivateKey,
         keyID: KeyID,
         teamID: TeamID,
         issuedAt: UInt64,
     ) throws(TrustError) -> String {
-        // Neither identifier can hold a character that JSON would escape.
+        // The identifiers have no characters that JSON escapes.
         let header = Base64URL.encoded(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
         let claims = Base64URL.encoded(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
         let signed = header + [UInt8(ascii: ".")] + claims

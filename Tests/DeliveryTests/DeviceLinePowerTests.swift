@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is sent with regard to the device's power (Guide, Table 8-2 and 2.2.2).
+/// Notifications that depend on the device's power (Guide, Table 8-2 and 2.2.2).
 @Suite("DeviceLine: power")
 struct DeviceLinePowerTests {
     private static func stored(
@@ -54,6 +54,21 @@ struct DeviceLinePowerTests {
                 == (1...4).map { .send($0, notification: $0) })
         let deadline = rig.line.deadline
         #expect(deadline == nil)
+    }
+
+    @Test("what waits for an app that is removed is not sent, and other apps' notifications are")
+    func removed() {
+        var rig = LineRig.open()
+        for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
+            #expect(rig.offer(Self.considerate(number, app: app)).answer == .held)
+            // The last one is about to be stored.
+            if number < 4 { #expect(rig.stored(Self.stored(number, app: app), offer: number) == []) }
+        }
+        #expect(rig.removed(1) == [.returned(4), .read])
+        #expect(rig.read([Self.stored(2, app: 2)]) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 2)])
+        #expect(rig.removed(1) == [])
     }
 
     @Test("if the stream ends, all of it goes back, in its order")
@@ -110,7 +125,7 @@ struct DeviceLinePowerTests {
         _ = rig.offer(Example.offer(2, app: 2, soon, priority: .considerate))
         _ = rig.stored(Self.stored(1), offer: 1)
         rig.now = rig.now.advanced(by: Self.interval)
-        // Of the second nobody has said that it is in its mailbox; if it is, it comes from there.
+        // It is not known whether the second one is in its mailbox. If so, it is sent from there.
         #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
@@ -205,9 +220,9 @@ struct DeviceLinePowerTests {
     func otherReading() {
         var rig = LineRig.open(limit: 2)
         _ = rig.stored(Self.stored(1))
-        _ = rig.stored(Self.stored(2, app: 2, .immediate))  // It takes the first one along.
+        _ = rig.stored(Self.stored(2, app: 2, .immediate))  // This sends the first one too.
         _ = rig.read([Self.stored(1), Self.stored(2, app: 2, .immediate)])
-        _ = rig.stored(Self.stored(3, app: 3, .immediate))  // No room.
+        _ = rig.stored(Self.stored(3, app: 3, .immediate))  // There is no room.
         #expect(rig.acknowledged(1).last == .read)
         #expect(
             rig.read([Self.stored(3, app: 3, .immediate), Self.stored(4, app: 4)]) == [.send(3, notification: 3)])

@@ -8,7 +8,7 @@ import Trust
 
 @testable import ServiceTesting
 
-/// The authority as it is kept: what older services kept of it, and what became of it on disk.
+/// The stored authority: as older services stored it, and with damage on disk.
 struct KeptAuthorityTests {
     private let now = Timestamp.now()
 
@@ -35,7 +35,7 @@ struct KeptAuthorityTests {
         try JSONSerialization.data(withJSONObject: object).write(to: file(folder))
     }
 
-    /// Leaves of the root its certificate alone, as where somebody brought it.
+    /// Leaves only the root's certificate, as if the operator had supplied the root.
     private func forgetRootKey(_ object: inout [String: Any]) throws {
         var root = try required(object["root"] as? [String: Any])
         root["key"] = nil
@@ -91,9 +91,9 @@ struct KeptAuthorityTests {
     @Test(arguments: [
         (#"{"root":{"certificate":"a"}}"#, "it has no servers"),
         (#"{"root":{"key":"a"}}"#, "it has no root.certificate"),
-        (#"{"root":{"certificate":5}}"#, "its root.certificate is not what it was"),
-        (#"{"root":null}"#, "its root is not what it was"), ("", "it is no JSON dictionary"),
-        ("[]", "it is no JSON dictionary"), (#"{"root":"#, "it is no JSON dictionary"),
+        (#"{"root":{"certificate":5}}"#, "its root.certificate has an invalid value"),
+        (#"{"root":null}"#, "its root has an invalid value"), ("", "it is not a JSON dictionary"),
+        ("[]", "it is not a JSON dictionary"), (#"{"root":"#, "it is not a JSON dictionary"),
     ])
     func `A damaged one is named, with what is wrong and what to do`(_ text: String, fault: String) async throws {
         try await withKept { folder, _ in

@@ -71,9 +71,10 @@ extension DeviceLine {
 }
 
 extension DeviceLine {
-    /// Sends the offers that were held. Returns those that have expired meanwhile, that may have been replaced in
-    /// the mailbox, or that would overtake a notification in the mailbox. If a newer held offer has replaced one in
-    /// the mailbox, that one is not sent either: a mailbox's new content discards the older one (Guide, 2.1.3).
+    /// Sends the offers that were held. Returns those that have expired meanwhile, those that may have been replaced in
+    /// the mailbox, and those that would overtake a notification in the mailbox. If a newer held offer has replaced a
+    /// notification in the mailbox, that notification is not sent either: a mailbox's new content discards the older
+    /// one (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -127,8 +128,8 @@ extension DeviceLine {
         /// The offer's position among the held offers, from 1.
         let place: Int
 
-        /// Returns whether it has replaced another held offer of the app. An offer that is not known to be in the
-        /// mailbox is older if it came before. For two offers of one origin that is the order of acceptance. For
+        /// Returns whether it has replaced another held offer of the app in the mailbox. If the other's version is not
+        /// known, it is older if it came before. For two offers of one origin that is the order of acceptance. For
         /// different origins either order is right, and a returned offer is not lost.
         func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
             other.map { $0 < version } ?? (place < self.place)

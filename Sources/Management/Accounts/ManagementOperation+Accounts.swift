@@ -63,7 +63,8 @@ extension ManagementOperation {
         },
         ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
-            summary: "Delete an app with its certificates and what devices have of it", parameters: [bundleID],
+            summary: "Delete an app with its certificates, registrations and stored notifications",
+            parameters: [bundleID],
             answer: .json(ManagementSchemas.app), problems: [404]
         ) { api, call in
             try JSONAnswer.make(try await api.deleteApp(call.parameter("bundleID")))
@@ -81,7 +82,8 @@ extension ManagementOperation {
             }
         },
         ManagementOperation(
-            method: .post, path: "/v1/keys", summary: "Make a signing key of a team, or take one that it has",
+            method: .post, path: "/v1/keys",
+            summary: "Make a signing key of a team, or register one that it already has",
             body: Body(schema: ManagementSchemas.newKey), answer: .json(ManagementSchemas.keyMade),
             problems: [409, 413, 415]
         ) { api, call in

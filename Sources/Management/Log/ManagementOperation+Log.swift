@@ -10,7 +10,8 @@ extension ManagementOperation {
         ManagementOperation(
             method: .get, path: "/v1/log", summary: "The delivery log, oldest entry first",
             parameters: [
-                query("follow", .boolean, "Whether the answer goes on with what happens, until the client closes it."),
+                query(
+                    "follow", .boolean, "Whether the answer continues with later events, until the client closes it."),
                 query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
                 query("token", .string(.hexadecimal), "Only notifications to this device token."),
                 query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
@@ -32,7 +33,7 @@ extension ManagementOperation {
 }
 
 extension TextFormat {
-    /// A moment, or a position in the delivery log.
+    /// A time, or a position in the delivery log.
     fileprivate static let logMark = TextFormat(
         "a moment in milliseconds since 1970, or the id of an event",
         pattern: "^[0-9]{1,18}(?:-[0-9]{1,18}-[0-9]{1,18})?$"
@@ -42,7 +43,7 @@ extension TextFormat {
 extension ManagementAPI {
     fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
         let form = LogStream.Form(call.request)
-        // A browser that connects again says which event it had last (HTML, 9.2).
+        // A browser that connects again sends the identifier of its last event (HTML, 9.2).
         let mark = call.request.headers[.lastEventID] ?? call.query("after")
         let stream = LogStream(
             source: parts.log,
@@ -71,6 +72,6 @@ extension ManagementAPI {
 }
 
 extension HTTPField.Name {
-    // A name that stands in the source is always one.
+    // This literal is always a valid name.
     fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .eTag
 }

@@ -2,16 +2,16 @@ import Matching
 import VirtualDevices
 
 extension DeviceBehaviour {
-    /// - Parameter pointer: where the behaviour stands in the request's document.
+    /// - Parameter pointer: the place of the behaviour in the request's document.
     init(_ message: ManagementMessages.Behaviour, at pointer: String) throws(Problem) {
         guard let kind = Kind(rawValue: message.kind) else {
             throw .invalid(pointer + "/kind", "There is no such behaviour.")
         }
         guard message.delay == nil || kind == .slow else {
-            throw .invalid(pointer + "/delay", "A delay goes with the behaviour slow.")
+            throw .invalid(pointer + "/delay", "A delay is only for the behaviour slow.")
         }
         guard message.since == nil || kind == .removed else {
-            throw .invalid(pointer + "/since", "A moment goes with the behaviour removed.")
+            throw .invalid(pointer + "/since", "The key since is only for the behaviour removed.")
         }
         switch kind {
         case .online: self = .online
