@@ -137,7 +137,10 @@ final class DeviceConnection: HTTP2Connection {
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }
         default: break
         }
-        session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
+        // It may stay open for hours. The others get their answers.
+        if let acknowledging { reject(acknowledging, Rejection(reason)) }
+        // Clients that refuse every frame after GOAWAY would lose the stream's last line and the answers.
+        session?.goAwayOnceAnswered(debugData: DeviceResponse.body(Rejection(reason)))
     }
 }
 
