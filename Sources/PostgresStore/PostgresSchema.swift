@@ -163,8 +163,8 @@ enum PostgresSchema {
     ]
 
     private static let attemptMark: [StaticString] = [
-        // One row, made by the first write: all delivery attempts have smaller numbers than the bound, which was chosen at
-        // this moment, in milliseconds since 1970.
+        // One row, made by the first write: all delivery attempts have smaller numbers than the bound, which was chosen
+        // at this moment, in milliseconds since 1970.
         """
         CREATE TABLE carillon.attempt_mark (
             is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),

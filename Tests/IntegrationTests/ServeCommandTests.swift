@@ -35,7 +35,9 @@ import Testing
                 serve() {
                     "$0" serve --json --ports ephemeral --environment development --data "$1/data" & echo $!; wait $!
                 }
-                mount -t tmpfs -o size=2m none "$1" && serve "$1" && { cat /dev/zero > "$1/full" 2> /dev/null || serve "$1"; }
+                mount -t tmpfs -o size=2m none "$1" && serve "$1" || exit
+                cat /dev/zero > "$1/full" 2> /dev/null
+                serve "$1"
                 """#
             try await ChildProcess.with("unshare", ["-rm", "sh", "-c", script, BuiltCommand.path, folder]) { child in
                 for isFull in [false, true] {
