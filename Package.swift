@@ -288,7 +288,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioPosix, nioSSL, logging],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -426,6 +426,8 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                grdb,
             ] + postgresTesting,
             swiftSettings: settings,
         ),

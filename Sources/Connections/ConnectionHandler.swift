@@ -44,7 +44,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 return false
             }
             service = choice.service(for: hello)
-            try addTLS(tls(hello))
+            do {
+                try addTLS(tls(hello))
+            } catch {
+                accepted.report(SetUpFailure.message, ConnectionFailure.cause(of: error))
+                throw error
+            }
             return true
         }
         try pipeline.addHandlers(hello, self)
@@ -59,7 +64,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 NIOSSLServerHandler(
                     context: context,
                     customVerificationCallback: { [weak self] certificates, promise in
-                        promise.succeed(self?.admit(certificates) == true ? .certificateVerified : .failed)
+                        let isAdmitted = self?.admit(certificates) { try $0.admit($1) }
+                        promise.succeed(isAdmitted == true ? .certificateVerified : .failed)
                     },
                 )
             }
@@ -70,9 +76,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         }
     }
 
-    private func admit(_ certificates: [NIOSSLCertificate]) -> Bool {
+    private func admit(
+        _ certificates: [NIOSSLCertificate],
+        by check: (Service, [[UInt8]]) throws -> Service.Peer,
+    ) -> Bool {
         do {
-            peer = try service?.admit(certificates.map { try $0.toDERBytes() })
+            peer = try service.map { try check($0, certificates.map { try $0.toDERBytes() }) }
             if peer != nil { accepted.showedTrust() }
             return peer != nil
         } catch {
@@ -87,7 +96,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         guard Service.Peer.self != Never.self, peer == nil,
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
         else { return true }
-        return admit([certificate])
+        return admit([certificate]) { try $0.admitResumed($1) }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -121,6 +130,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         do {
             try served.addHandlers(to: context.pipeline.syncOperations, before: self)
         } catch {
+            accepted.report(SetUpFailure.message, ConnectionFailure.cause(of: error))
             context.close(promise: nil)
         }
     }

@@ -63,7 +63,7 @@ package final class Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 8)
             .childChannelInitializer { [registries] channel in
-                channel.eventLoop.makeCompletedFuture {
+                SetUpFailure.reporting(channel, to: log) {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
@@ -97,6 +97,8 @@ package final class Listener: Sendable {
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()
             }
+        // It has to be behind the handler that sets connections up.
+        try await channel.pipeline.addHandler(SetUpFailures(log)).get()
         return Listener(channel: channel, registries: registries)
     }
 

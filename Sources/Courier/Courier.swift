@@ -67,13 +67,20 @@ package final class Courier: HTTP2Service {
     /// Admits only devices with a certificate of this service. The environment is checked later, so that the device
     /// gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> DeviceIdentity {
-        let now = Double(clock.machineTime.milliseconds) / 1000
-        guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
-            throw TrustError(.wrongUse, "The certificate is not a device's.")
-        }
+        let identity = try admitResumed(chain)
         let device = DeviceKey(environment: identity.environment, device: identity.device)
         guard accounts.current.revokedDevices[device] == nil else {
             throw TrustError(.revoked, "The device \(identity.device) was revoked.")
+        }
+        return identity
+    }
+
+    /// Admits a device that was revoked since the first handshake. It gets what it would have got while it was
+    /// connected, so that it does not try for ever.
+    package func admitResumed(_ chain: [[UInt8]]) throws -> DeviceIdentity {
+        let now = Double(clock.machineTime.milliseconds) / 1000
+        guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
+            throw TrustError(.wrongUse, "The certificate is not a device's.")
         }
         return identity
     }

@@ -20,6 +20,7 @@ package final class MemoryStore: Sendable {
     let feedback: Mutex<FeedbackLists>
     /// Lock order: a lock of ``devices`` first, then this one.
     let channelTable = Mutex(ChannelTable())
+    private let mark = Mutex<AttemptMark?>(nil)
     let journal: MailboxJournal
 
     /// - Parameters:
@@ -45,4 +46,14 @@ extension MemoryStore: Store {
 
     /// Ends the stream of account changes.
     package func close() async { accounts.finish() }
+}
+
+extension MemoryStore: AttemptNumbers {
+    package func attemptMark() async throws(StoreError) -> AttemptMark? { mark.withLock { $0 } }
+
+    package func keep(_ mark: AttemptMark) async throws(StoreError) {
+        self.mark.withLock { kept in
+            if mark.bound > kept?.bound ?? 0 { kept = mark }
+        }
+    }
 }

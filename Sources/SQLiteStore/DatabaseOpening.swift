@@ -63,10 +63,11 @@ enum DatabaseOpening {
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         try Schema.migrator.migrate(pool)
-        // Copies what a crash left in the log into the database and starts a new log, because `WriteAheadLog` requires
-        // that no earlier transaction follows its end. A full disk has no room for that, but the database can still be
-        // read.
-        try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        // Copies what the log holds into the database, so that the next transaction begins a new log in the same file:
+        // `WriteAheadLog` requires that no earlier transaction with the same salt follows the log's end. A full disk may
+        // have no room for the copy, but the database can still be read. The file keeps its size, because GRDB writes to
+        // an empty one, and the next start may be on a full disk.
+        try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
         return pool
     }
 

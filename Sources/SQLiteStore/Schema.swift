@@ -30,6 +30,10 @@ enum Schema {
         case accountsVersion = "accounts_version"
         /// The version of the newest stored broadcast.
         case broadcastVersion = "broadcast_version"
+        /// All delivery attempts have numbers below it. Missing until there is one.
+        case attemptsBound = "attempts_bound"
+        /// The time at which that bound was chosen, in milliseconds since 1970. Missing like it.
+        case attemptsTime = "attempts_time"
     }
 
     private static let version1 = """

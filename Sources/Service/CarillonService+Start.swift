@@ -21,6 +21,7 @@ import VirtualDevices
 /// The parts of a running service.
 struct ServiceParts {
     var description: ServiceDescription
+    var descriptionFile: DescriptionFile
     var folder: DataFolder
     var lock: DataFolderLock
     var budget: ConnectionBudget
@@ -170,7 +171,8 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let local = LocalSwitchboard(
-            mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
+            mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery,
+            limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
         let switchboard: any Switchboard = shared ?? local
@@ -272,15 +274,24 @@ private struct ServiceBuilder {
                 key: settings.store == .memory ? management.key : nil)
         }
         description.managementTLS = management.tls?.hostAndPort
-        try description.write(to: folder)
+        let descriptionFile = DescriptionFile(description, in: folder, logger)
         development?.announce(description)
         return ServiceParts(
-            description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
+            description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
+            settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
             switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state, logger: logger)
+    }
+
+    private func numbering() async throws(ServiceError) -> AttemptNumbering {
+        do throws(StoreError) {
+            return try await .load(from: store)
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
     }
 
     private func managementParts(

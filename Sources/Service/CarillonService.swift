@@ -29,6 +29,7 @@ package final class CarillonService: Sendable {
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
     private let broadcasts: Broadcasts?
+    private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -40,6 +41,7 @@ package final class CarillonService: Sendable {
 
     init(_ parts: ServiceParts) {
         description = parts.description
+        descriptionFile = parts.descriptionFile
         folder = parts.folder
         lock = parts.lock
         budget = parts.budget
@@ -76,6 +78,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }
+            group.addTask { await self.descriptionFile.run() }
             // This wait ends first.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -105,7 +108,7 @@ package final class CarillonService: Sendable {
     private func shutDown() async {
         logger.info("Shutting down")
         state.shutDown()
-        try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
+        descriptionFile.remove()
         // One time limit for both, so that the whole shutdown is limited by it.
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)

@@ -1,7 +1,7 @@
 import Notifications
 
 /// All ports of one store. A service uses its data only through them.
-package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback {
+package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback, AttemptNumbers {
     /// The token keys and the certificate authority.
     var secrets: any Secrets { get }
 
