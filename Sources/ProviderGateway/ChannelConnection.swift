@@ -28,12 +28,12 @@ final class ChannelConnection: HTTP2Connection {
 
     private var provider: ProviderGateway { gateway.provider }
 
-    init(gateway: ChannelGateway, certificate: ProviderIdentity?, channel: any Channel) {
+    init(gateway: ChannelGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
         hasShownTrust = certificate != nil
-        eventLoop = channel.eventLoop
-        peer = channel.remoteAddress?.host ?? ""
+        eventLoop = accepted.channel.eventLoop
+        peer = accepted.peer
         response = ProviderResponse(
             environment: gateway.provider.environment, hasDetail: gateway.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()

@@ -1,7 +1,6 @@
-import Connections
+package import Connections
 import Delivery
 package import HTTP2
-package import NIOCore
 import Notifications
 package import Trust
 
@@ -28,8 +27,8 @@ package final class ChannelGateway: HTTP2Service {
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
 
-    package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
-        ChannelConnection(gateway: self, certificate: peer, channel: channel)
+    package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
+        ChannelConnection(gateway: self, certificate: peer, accepted: accepted)
     }
 }
 

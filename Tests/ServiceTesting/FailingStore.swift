@@ -145,3 +145,8 @@ extension FailingStore: Feedback {
         try await inner.confirm(list, through: mark)
     }
 }
+
+extension FailingStore: AttemptNumbers {
+    func attemptMark() async throws(StoreError) -> AttemptMark? { try await inner.attemptMark() }
+    func keep(_ mark: AttemptMark) async throws(StoreError) { try await inner.keep(mark) }
+}
