@@ -24,13 +24,15 @@ package final class Listener: Sendable {
         tls: (@Sendable () -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
+        proxies: [AddressRange] = [],
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
         var tlsFor: (@Sendable (ClientHello?) -> NIOSSLContext)?
         if let tls { tlsFor = { @Sendable (_: ClientHello?) in tls() } }
         return try await bind(
-            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, group: group, logger: logger)
+            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, proxies: proxies, group: group,
+            logger: logger)
     }
 
     /// Begins to listen, and returns when connections are accepted.
@@ -39,6 +41,8 @@ package final class Listener: Sendable {
     ///   - tlsFor: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS. It
     ///     gets the client's first message, nil if that cannot be read.
     ///   - connects: limits the connections of each address; nil for no limit.
+    ///   - proxies: the addresses of load balancers. A connection from there must begin with a PROXY header, which says
+    ///     who the client is. No other connection may.
     ///   - logger: logs connections that end unexpectedly, at info or below.
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
@@ -46,6 +50,7 @@ package final class Listener: Sendable {
         tlsFor tls: (@Sendable (ClientHello?) -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
+        proxies: [AddressRange] = [],
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
@@ -62,10 +67,23 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    let accepted = try AcceptedConnection(channel, guardedBy: connects, among: untrusted, log: log)
-                    try ConnectionHandler<Service>(
-                        accepted, registry: registry.value, timeout: limits.handshakeTimeout
-                    ).install(choice, tls: tls)
+                    func install(_ client: SocketAddress?, isDirect: Bool) throws {
+                        let accepted = try AcceptedConnection(
+                            channel, of: client, isDirect: isDirect, guardedBy: connects, among: untrusted, log: log)
+                        try ConnectionHandler<Service>(
+                            accepted, registry: registry.value, timeout: limits.handshakeTimeout
+                        ).install(choice, tls: tls)
+                    }
+                    let remote = channel.remoteAddress
+                    guard let remote, proxies.contains(where: { $0.contains(remote) }) else {
+                        return try install(remote, isDirect: true)
+                    }
+                    let handler = ProxyHeaderHandler(timeout: limits.handshakeTimeout) { cause in
+                        log.report("A load balancer's connection was refused", peer: remote, cause: { cause })
+                    } setUp: { client in
+                        try install(client, isDirect: false)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
         if let allocator = Service.buffers.recvAllocator {

@@ -33,6 +33,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil for a store without broadcast channels.
     var broadcasts: Broadcasts?
+    /// Nil if no other service uses the store.
+    var sharedSwitchboard: SharedSwitchboard?
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
@@ -160,7 +162,7 @@ private struct ServiceBuilder {
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
-        let switchboard = LocalSwitchboard(
+        let local = LocalSwitchboard(
             mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let broadcasts = store.broadcastChannels.map {
@@ -168,6 +170,8 @@ private struct ServiceBuilder {
                 channels: $0, accounts: store, log: log, limits: settings.channels,
                 limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
         }
+        let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
+        let switchboard: any Switchboard = shared ?? local
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
@@ -246,7 +250,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, delivery, state, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -258,7 +262,7 @@ private struct ServiceBuilder {
         return ServiceParts(
             description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: switchboard, broadcasts: broadcasts, providerTokens: tokens,
+            switchboard: local, broadcasts: broadcasts, sharedSwitchboard: shared, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state, logger: logger)
@@ -266,7 +270,8 @@ private struct ServiceBuilder {
 
     private func managementParts(
         _ secrets: SharedSecrets,
-        _ switchboard: LocalSwitchboard,
+        _ switchboard: any Switchboard,
+        _ local: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
         _ development: DevelopmentParts?,
@@ -283,7 +288,7 @@ private struct ServiceBuilder {
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
-                metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+                metrics.sample(connectedDevices: local.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
             unreadiness: { await state.unreadiness() }, clock: clock,
@@ -294,7 +299,7 @@ private struct ServiceBuilder {
                 let time = try clock.advance(by: duration)
                 // Before anything new is written, because a file's age counts from its last event.
                 await deliveryLog.removeOld()
-                switchboard.tick()
+                local.tick()
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time

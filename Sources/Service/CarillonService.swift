@@ -28,6 +28,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let broadcasts: Broadcasts?
+    private let sharedSwitchboard: SharedSwitchboard?
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -50,6 +51,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         broadcasts = parts.broadcasts
+        sharedSwitchboard = parts.sharedSwitchboard
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
         courierListeners = parts.courierListeners
@@ -68,6 +70,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.broadcasts?.run() }
+            group.addTask { await self.sharedSwitchboard?.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -107,7 +110,11 @@ package final class CarillonService: Sendable {
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
         await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
-        switchboard.disconnectAll(because: .shutdown)
+        if let sharedSwitchboard {
+            sharedSwitchboard.disconnectAll(because: .shutdown)
+        } else {
+            switchboard.disconnectAll(because: .shutdown)
+        }
         await delivery.drain()
         await broadcasts?.settle()
         management.endStreams()
