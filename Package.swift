@@ -288,7 +288,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioPosix, nioSSL, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging],
             swiftSettings: settings,
         ),
         .testTarget(
