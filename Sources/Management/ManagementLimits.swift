@@ -51,6 +51,9 @@ package enum ManagementLimits {
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 
+    /// How often a sampled stream writes: it looks live to a person, and costs little.
+    static let samplePace = Duration.milliseconds(250)
+
     /// How often a stream of server-sent events that has nothing to say sends a comment, so that a proxy does not close it.
     static let keepAlive = Duration.seconds(15)
 }

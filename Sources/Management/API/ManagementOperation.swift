@@ -67,7 +67,7 @@ struct ManagementOperation: Sendable {
 extension ManagementOperation {
     /// Every operation. docs/administration.md has the same list, which a test compares.
     static let all: [ManagementOperation] =
-        system + teams + apps + keys + certificates + devices + virtualDevices + administrators
+        system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
         + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
     /// The parameters of every list: how many at most, and the name after which it goes on.
