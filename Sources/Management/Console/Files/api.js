@@ -29,6 +29,26 @@ export async function json(method, path, body) {
   return (await ask(method, path, body)).json();
 }
 
+/** How many items a page of a list has. */
+const PAGE = 1000;
+
+/**
+ * The items of a list, page after page.
+ * @param {number} maximum how many at most
+ * @param onPage called with what is there so far, after each page
+ */
+export async function list(path, maximum = Infinity, onPage = () => {}) {
+  const items = [];
+  let next = `${path}?limit=${Math.min(PAGE, maximum)}`;
+  while (next !== null && items.length < maximum) {
+    const response = await ask("GET", next);
+    items.push(...await response.json());
+    next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
+    onPage(items);
+  }
+  return items;
+}
+
 /** The objects of an answer that has one on each line. */
 export async function lines(path) {
   const text = await (await ask("GET", path)).text();
