@@ -54,6 +54,12 @@ package enum ManagementLimits {
     /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)
 
+    /// How many new notifications a sample of the delivery log shows in that time: a person reads fewer.
+    static let sampledEntries = 50
+
+    /// How many notifications a sample knows, to show their later entries: those that a person can still scroll to.
+    static let sampleMemory = 10_000
+
     /// How often a stream of server-sent events that has nothing to say sends a comment, so that a proxy does not close it.
     static let keepAlive = Duration.seconds(15)
 }

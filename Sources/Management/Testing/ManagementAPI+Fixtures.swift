@@ -171,7 +171,7 @@ extension ManagementAPI {
 
     /// Says what a provider would be answered, and sends nothing.
     func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        guard let check = await try testing("Sending without a provider").check(notification) else {
+        guard let check = try await testing("Sending without a provider").check(notification) else {
             throw Problem(503, "The service is starting.")
         }
         var message = ManagementMessages.NotificationSent(status: 200)

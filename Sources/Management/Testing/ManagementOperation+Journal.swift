@@ -127,26 +127,27 @@ extension ManagementAPI {
         if call.query("sample") == "true", call.query("changes") == "true" {
             let stream = SampledRequestStream(
                 journal: journal, match: match, form: LogStream.Form(call.request), whenOver: { call.whenOver($0) })
-            return streamed(stream.form) { writer in
-                defer { withExtendedLifetime(permit) {} }
-                try await stream.write(to: &writer)
-            }
+            return streamed(
+                stream.form,
+                ResponseBody { writer in
+                    defer { withExtendedLifetime(permit) {} }
+                    try await stream.write(to: &writer)
+                })
         }
         let entries = journal.follow(match, changes: call.query("changes") == "true") { call.whenOver($0) }
         let stream = RequestStream(entries: entries, form: LogStream.Form(call.request), limit: limit ?? .max)
-        return streamed(stream.form) { writer in
-            defer { withExtendedLifetime(permit) {} }
-            try await stream.write(to: &writer)
-        }
+        return streamed(
+            stream.form,
+            ResponseBody { writer in
+                defer { withExtendedLifetime(permit) {} }
+                try await stream.write(to: &writer)
+            })
     }
 
-    private func streamed(
-        _ form: LogStream.Form,
-        _ write: @Sendable @escaping (inout any ResponseBodyWriter) async throws -> Void,
-    ) -> Response {
+    private func streamed(_ form: LogStream.Form, _ body: ResponseBody) -> Response {
         var headers = HTTPFields()
         headers[.contentType] = form.mediaType
-        return Response(status: .ok, headers: headers, body: ResponseBody(write))
+        return Response(status: .ok, headers: headers, body: body)
     }
 
     private func page(_ entries: [JournalEntry], _ limit: Int?, _ call: ManagementCall) -> Response {

@@ -45,8 +45,6 @@ struct SampledRequestStream: Sendable {
     private func text(_ batch: JournalSample.Batch) -> String {
         var text = ""
         for entry in batch.entries { text += RequestStream.line(entry, form) }
-        guard batch.leftOut > 0 else { return text }
-        let json = #"{"leftOut":\#(batch.leftOut)}"#
-        return text + (form == .events ? "data: \(json)\n\n" : "\(json)\n")
+        return batch.leftOut > 0 ? text + LogStream.line(leftOut: batch.leftOut, form) : text
     }
 }

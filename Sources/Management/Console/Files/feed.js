@@ -106,7 +106,7 @@ export class Feed {
     this.model.clear();
     const source = await this.#source();
     const address = source === "journal"
-      ? "/v1/requests?follow=true&changes=true&sample=true" : `/v1/log?follow=true&after=${Date.now() - LOG_WINDOW}`;
+      ? "/v1/requests?follow=true&changes=true&sample=true" : `/v1/log?follow=true&sample=true&after=${Date.now() - LOG_WINDOW}`;
     const stream = new EventSource(address);
     this.#stream = stream;
     stream.onopen = () => this.#opened(stream, source).catch((error) => this.#onFailure(error));
@@ -171,6 +171,11 @@ export class Feed {
       // The service leaves out the last ones of a batch, so everything before is here.
       this.#complete ??= this.#lastNumber;
       clearTimeout(this.#quiet);
+      // The delivery log is not read again: what was left out of it stays out.
+      if (source !== "journal") {
+        this.#setLeftOut(this.leftOut + data.leftOut);
+        return;
+      }
       this.#quiet = setTimeout(() => this.#catchUp().catch((error) => this.#onFailure(error)), QUIET);
       this.#setLeftOut(this.leftOut + data.leftOut);
       return;
