@@ -1,9 +1,11 @@
 // The management API, as curl asks it: the session's cookie takes the place of the key.
 
 export class APIError extends Error {
-  constructor(status, detail) {
+  constructor(status, detail, pointer) {
     super(detail);
     this.status = status;
+    /** Where a document is at fault; undefined if none is. */
+    this.pointer = pointer;
   }
 }
 
@@ -21,7 +23,7 @@ async function ask(method, path, body) {
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`);
+  throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`, problem.pointer);
 }
 
 /** The JSON of an answer. */

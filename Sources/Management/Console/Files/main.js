@@ -41,8 +41,8 @@ async function start() {
     devices: () => new Devices(feed),
     device: () => new Phone(feed),
     send: () => new Send(feed),
-    accounts: () => new Accounts(),
-    rehearsals: () => new Rehearsals(feed),
+    accounts: () => new Accounts(feed),
+    rehearsals: () => new Rehearsals(),
     service: () => new Service(),
   };
   signOut.hidden = false;
