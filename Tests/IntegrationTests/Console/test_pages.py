@@ -179,6 +179,7 @@ class DeviceTests(ConsoleCase):
 class AccountTests(ConsoleCase):
     def test_a_revoked_key_is_refused_at_the_next_request(self):
         self.send("Before")
+        self.console.wait_for_title("Before")
         self.console.show("#/accounts", "Accounts")
         self.console.wait(lambda: self.driver.find_element(
             "css selector", f"[aria-label='Revoke {self.provider.account.key_id}']")).click()
