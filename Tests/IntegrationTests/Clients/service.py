@@ -62,10 +62,10 @@ class Service:
 class Account:
     """A team with an app, a phone, a key and a certificate, and the files in which clients want them."""
 
-    def __init__(self, service, folder, port=None):
+    def __init__(self, service, folder, port=None, bundle_id=None):
         self.service = service
         self.port = port or service.port()
-        self.bundle_id = "com.example.shop" + secrets.token_hex(4)
+        self.bundle_id = bundle_id or "com.example.shop" + secrets.token_hex(4)
         team = service.manage("POST", "/v1/fixtures", {"teams": [{
             "name": "Shop", "apps": [self.bundle_id], "devices": [{"name": "phone"}],
             "certificates": [{"bundleID": self.bundle_id, "environment": "development"}],

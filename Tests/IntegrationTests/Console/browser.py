@@ -56,9 +56,9 @@ def wait(driver, condition, message=""):
 class Provider:
     """Sends as a provider does: HTTP/2 with curl, and a token of its own key."""
 
-    def __init__(self, service, folder):
+    def __init__(self, service, folder, bundle_id=None):
         self.service = service
-        self.account = Account(service, folder)
+        self.account = Account(service, folder, bundle_id=bundle_id)
         self.token = self.account.device_token
 
     def authorization(self):
@@ -217,6 +217,9 @@ class ConsoleCase(unittest.TestCase):
                 self.assertLessEqual(
                     self.driver.execute_script("return document.documentElement.scrollWidth"), width,
                     f"{self.driver.title}, {scheme} at {width}")
+                # The page scrolls below the bar, and nothing else does.
+                self.assertLessEqual(self.driver.execute_script(
+                    "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{self.driver.title}, {scheme} at {width}")
         show_as(self.driver)
 

@@ -285,7 +285,7 @@ class ServiceTests(ConsoleCase):
         self.console.wait_for_text("Ready", ".state")
         self.send("Counted")
         # The first numbers come after ten seconds.
-        self.console.wait(lambda: self.console.one(".graph .graph-now").text.startswith("accepted"))
+        self.console.wait(lambda: self.console.one(".graph .graph-now").text.endswith("rejected"))
         text = self.console.text()
         for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
             self.assertIn(part, text)

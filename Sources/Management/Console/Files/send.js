@@ -14,7 +14,7 @@ const PAUSE = 250;
 /** What the select has for a device token that is none of the list. */
 const PASTED = "pasted";
 
-const expirations = { "": "As long as the service keeps it", 0: "Try once, do not store", 3600: "One hour", 86400: "One day", 2592000: "30 days" };
+const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
 
 export class Send {
   title = "Send";
@@ -98,7 +98,7 @@ export class Send {
     return section("To", element("div", { class: "grid2" },
       field("App", app), field("Device", device), pasted,
       field("Push type", type), field("Priority", this.#select("priority", [["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"], ["", "Not given"]])),
-      field("Expiration", this.#select("expiration", Object.entries(expirations).sort(([a], [b]) => Number(a) - Number(b)))),
+      field("Expiration", this.#select("expiration", expirations)),
       field("Collapse identifier", this.#input("collapseID", "at most 64 bytes"))));
   }
 
