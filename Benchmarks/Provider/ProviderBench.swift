@@ -1,8 +1,8 @@
 import APNSProvider
 import Foundation
 
-/// Sends many notifications through one client, and prints what it took:
-/// `ProviderBench URL CA KEY-FILE KEY-ID TEAM-ID TOKEN TOPIC COUNT IN-FLIGHT`
+/// Sends many notifications through one client, and prints the time and memory that this took: `ProviderBench URL CA
+/// KEY-FILE KEY-ID TEAM-ID TOKEN TOPIC COUNT IN-FLIGHT`
 @main
 struct ProviderBench {
     static func main() async throws {
@@ -12,7 +12,7 @@ struct ProviderBench {
         else { throw Usage() }
         var configuration = ProviderClient.Configuration()
         configuration.maximumInFlight = inFlight
-        // As the others do it: one connection.
+        // One connection, like the other clients.
         configuration.maximumConnections = 1
         let notification = try PushNotification(
             topic: arguments[7], APS(alert: "Hello", badge: 1), expiration: .immediately, priority: .immediate)
@@ -44,7 +44,7 @@ struct ProviderBench {
                 + #""cpuMicrosecondsEach":\#(cpu / Double(count) * 1e6),"residentKilobytes":\#(sizes)}"#)
     }
 
-    /// As the kernel counts it, on Linux; 0 elsewhere.
+    /// The resident memory by the kernel's count, on Linux; 0 elsewhere.
     private static func residentKilobytes() -> Int {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
             let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) })

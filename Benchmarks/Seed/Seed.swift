@@ -17,9 +17,10 @@ import Trust
 /// of 200 bytes stored, and a certificate is made for the first devices alone.
 @main
 struct Seed {
-    /// How many registrations wait for the store at once; it refuses more than some thousands.
+    /// How many registrations wait for the store at the same time. The store refuses more than some thousands.
     private static let batch = 2000
-    /// Making a certificate for each of a million devices would take minutes, and a few of them connect.
+    /// Only this many devices get a certificate, because making one for each of a million devices would take minutes,
+    /// and only a few of them connect.
     private static let certifiedWithMailboxes = 200
 
     static func main() async throws {

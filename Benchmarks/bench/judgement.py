@@ -1,7 +1,7 @@
 """Whether a ratio is so far off that noise cannot be the reason: what the short form fails for."""
 
-# How often a row is measured at most, as long as it looks far off. A machine that is busy with something else for half
-# a minute makes a ratio wrong once; what the code does, it does each time.
+# How often a row is measured at most while it looks far off. A busy machine makes a ratio wrong for half a minute; a
+# fault in the code makes it wrong each time.
 ATTEMPTS = 3
 
 

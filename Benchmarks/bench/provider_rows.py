@@ -10,7 +10,7 @@ from processes import run
 from results import Result
 from service import Service
 
-# What nghttpd serves: one path for all, since it would otherwise be measured opening files.
+# nghttpd serves one path for all requests: with many paths it would spend its time opening files.
 PEER_PATH = "/3/device/" + "0" * 64
 
 NEVER_STORED, STORED = "0", "2000000000"
@@ -33,7 +33,7 @@ def validated(bench):
     indexed = Load(bench.requests, 8, 100, indexed=True)
     service = bench.offline_service()
     token = service.provider_token()
-    # Go is for information.
+    # The numbers of Go are for information.
     other = nullcontext() if bench.is_short else peers.go_server(bench.tools, bench.work)
     with service.serve(event_loops=1) as ours, peers.nghttpd(bench.tools, bench.work) as theirs, other as gopher:
         ask_ours = lambda load: load.run(bench.work, ours.port, service.paths, token, NEVER_STORED)

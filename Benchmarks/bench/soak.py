@@ -9,8 +9,9 @@ from service import Service
 FLEET = device_rows.FLEET
 PUSHES = 5000
 
-# What the last third of the rounds may hold more than the first, by their medians. Memory has noise, and threads of the
-# pools that Swift and Dispatch keep come with work and go some seconds after it: one round has five more than another.
+# How much the median of the last third of the rounds may exceed that of the first. Memory has noise, and the thread
+# pools of Swift and Dispatch start threads for work and end them some seconds later, so one round may have five more
+# than another.
 MEMORY_GROWTH = 1.25
 FILES, THREADS = 5, 6
 
@@ -36,7 +37,7 @@ def round_of_life(sides, server):
     with sides.fleet("carillon", server, FLEET) as fleet:
         # The newest notification of each mailbox, at least.
         device_rows.settle(fleet, FLEET * 0.99)
-    # Until the memory of the connections has been given back.
+    # Wait until the memory of the connections is returned to the system.
     time.sleep(4)
     return Reading(server)
 

@@ -51,7 +51,7 @@ func main() {
 		response.Body.Close()
 		return response.StatusCode == 200 && response.Header.Get("apns-id") != ""
 	}
-	// The first shows that the token is good; until then the service allows one stream.
+	// The first answer shows that the token is valid. Until then the service allows one stream.
 	send()
 	var left, failed atomic.Int64
 	left.Store(int64(count))

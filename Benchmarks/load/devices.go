@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// runDevices connects devices, says so, and then obeys standard input: "report" prints and forgets what was received,
-// "end" closes all connections.
+// runDevices connects devices, reports that, and then obeys standard input: "report" prints the received notifications
+// and resets the counts, "end" closes all connections.
 func runDevices(o options) error {
 	protocols := map[string][]string{"carillon": {"h2"}}
 	trusted, err := loadIdentities(o, protocols[o.kind]...)
@@ -83,7 +83,7 @@ func (f *fleet) connect() error {
 
 // open connects one device and waits until it would get notifications.
 func (f *fleet) open(number int) error {
-	// Several addresses, so that one does not run out of ports.
+	// Use several addresses, because one address has too few ports.
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+number%8))}
 	dialer := tls.Dialer{NetDialer: &net.Dialer{LocalAddr: from, Timeout: 30 * time.Second}, Config: f.trusted.of(number)}
 	connection, err := dialer.Dial("tcp", f.options.address)
@@ -116,7 +116,7 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 		return err
 	}
 	var buffer, line []byte
-	// One request for all acknowledgements. They are so short, and so soon read, that the window never closes.
+	// One request for all acknowledgements. They are short and the server reads them at once, so the window never closes.
 	acknowledgements := uint32(0)
 	var sendings []byte
 	for {
@@ -198,7 +198,7 @@ func (f *fleet) listenMQTT(number int, connection net.Conn, ready chan<- error) 
 	}
 }
 
-// note takes down how long a payload was under way: it says when it was sent.
+// note records how long a payload was under way: the payload contains the time when it was sent.
 func (f *fleet) note(text []byte) {
 	sent, err := strconv.ParseInt(numberAfter(text, `"sent":`), 10, 64)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	flagEndHeaders = 4
 )
 
-// bigWindow is given once for the connection and each stream, so that no more of them need be sent.
+// bigWindow is announced once for the connection and for each stream, so that no further WINDOW_UPDATE is needed.
 const bigWindow = 1 << 30
 
 type frame struct {
@@ -44,7 +44,7 @@ func preface() []byte {
 	return appendFrame(out, frameWindowUpdate, 0, 0, []byte{(bigWindow - 65536) >> 24 & 0xff, 0xff, 0, 0})
 }
 
-// readFrame reads one frame; its payload is good until the next call with the same buffer.
+// readFrame reads one frame. Its payload is valid until the next call with the same buffer.
 func readFrame(in *bufio.Reader, buffer *[]byte) (frame, error) {
 	var head [9]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -66,7 +66,7 @@ const (
 	schemeHTTPS = 0x87
 	status200   = 0x88
 
-	// Where names stand in the static table.
+	// The indices of names in the static table.
 	indexPath          = 4
 	indexAuthorization = 23
 	staticEntries      = 61
@@ -91,10 +91,10 @@ func appendRequest(to []byte, method byte, path string) []byte {
 	return appendText(append(to, 0x01), "localhost")
 }
 
-// headerTable knows what is in the dynamic table (RFC 7541, 2.3.2), which is never so full that something leaves it.
+// headerTable knows the dynamic table (RFC 7541, 2.3.2), which never gets so full that an entry is removed.
 type headerTable struct{ names []string }
 
-// index is where a name stands, in one table behind the other; 0 for one that is not there yet.
+// index returns the index of a name, counted through both tables; 0 if the name is not there yet.
 func (t *headerTable) index(name string) byte {
 	for i, known := range t.names {
 		if known == name {
@@ -126,7 +126,7 @@ func (t *headerTable) appendNamed(to []byte, name, value string) []byte {
 	return t.enter(to, name, value)
 }
 
-// housekeeping answers what the connection itself asks; what it returns is to be written.
+// housekeeping answers frames of the connection itself. The result has to be written.
 func housekeeping(f frame) ([]byte, error) {
 	switch {
 	case f.kind == frameSettings && f.flags&flagAck == 0:

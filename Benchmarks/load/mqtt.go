@@ -35,7 +35,7 @@ func appendString(to []byte, text string) []byte {
 
 func mqttTopic(device int) string { return fmt.Sprintf("devices/%d", device) }
 
-// mqttOpen connects, and subscribes where a topic is named.
+// mqttOpen connects, and subscribes if a topic is given.
 func mqttOpen(name, topic string) []byte {
 	body := appendString(nil, "MQTT")
 	body = append(body, 4, mqttCleanStart, mqttKeepAlive>>8, mqttKeepAlive&0xff)
@@ -46,7 +46,7 @@ func mqttOpen(name, topic string) []byte {
 	return out
 }
 
-// readPacket reads one packet; its body is good until the next call with the same buffer.
+// readPacket reads one packet. Its body is valid until the next call with the same buffer.
 func readPacket(in *bufio.Reader, buffer *[]byte) (kind byte, body []byte, err error) {
 	if kind, err = in.ReadByte(); err != nil {
 		return
@@ -71,7 +71,7 @@ func readPacket(in *bufio.Reader, buffer *[]byte) (kind byte, body []byte, err e
 	return
 }
 
-// mqttMessage takes a PUBLISH apart.
+// mqttMessage parses a PUBLISH.
 func mqttMessage(body []byte) (identifier uint16, payload []byte) {
 	topic := int(binary.BigEndian.Uint16(body))
 	return binary.BigEndian.Uint16(body[2+topic:]), body[4+topic:]

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// runPush sends notifications over several connections, each to its own share of the devices in turn, and says how
+// runPush sends notifications over several connections, each to its own share of the devices in turn, and prints how
 // long it took until all were answered.
 func runPush(o options) error {
 	protocols := map[string][]string{"carillon": {"h2"}}
@@ -53,14 +53,14 @@ func runPush(o options) error {
 	})
 }
 
-// sender is one connection of a provider: it has so many notifications under way and no more.
+// sender is one connection of a provider. It limits the number of notifications under way.
 type sender struct {
 	options    options
 	connection net.Conn
 	in         *bufio.Reader
 	tickets    chan struct{}
 	answered   chan error
-	// How many bytes of bodies the server takes (RFC 9113, 5.2).
+	// How many body bytes the server accepts now (RFC 9113, 5.2).
 	room       int
 	roomMutex  sync.Mutex
 	roomGrown  *sync.Cond
@@ -118,7 +118,7 @@ func (s *sender) run(paths []string, number int) error {
 		}
 		device := (sent*s.options.connections + number) % len(paths)
 		out = s.appendNotification(out, paths[device], device, sent)
-		// The first goes alone: until a provider token is good, one stream is allowed (Guide, 2.3.3).
+		// The first request is sent alone: until a provider token was valid, the service allows one stream (Guide, 2.3.3).
 		if sent == 0 || len(out) > 8192 {
 			if err := s.flush(&out); err != nil {
 				return err
@@ -218,14 +218,14 @@ func (s *sender) readMQTT(count int) error {
 	return nil
 }
 
-// appendHeaders encodes a request as the Guide tells providers to (2.3.4.1, HPACK): path and authorization as literals that
-// enter no table, the name of apns-id and apns-expiration in the table, everything else in the table whole.
+// appendHeaders encodes a request as the Guide requires (2.3.4.1, HPACK): path and authorization as literals that enter
+// no table, the names of apns-id and apns-expiration in the table, and all other fields completely in the table.
 func (s *sender) appendHeaders(to []byte, path, id string) []byte {
 	table := &s.table
 	to = append(to, methodPost, schemeHTTPS)
 	to = appendText(append(to, indexPath), path)
 	to = table.appendKnown(to, ":authority", "localhost")
-	// The literal's index is more than four bits hold.
+	// The literal's index does not fit into four bits.
 	to = appendText(append(to, 0x0f, indexAuthorization-0x0f), "bearer "+s.options.token)
 	to = table.appendKnown(to, "apns-topic", "com.example.app")
 	to = table.appendNamed(to, "apns-id", id)

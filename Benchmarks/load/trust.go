@@ -54,7 +54,7 @@ func loadIdentities(o options, protocols ...string) (*identities, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A chain begins with a certificate that is no authority's, or is one by itself.
+		// A chain begins with a certificate that is not an authority's, or that is self-signed.
 		if !certificate.IsCA || certificate.Subject.String() == certificate.Issuer.String() {
 			if err := add(); err != nil {
 				return nil, err

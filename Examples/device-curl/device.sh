@@ -12,16 +12,16 @@ ca=$2
 app=$3
 folder=${4:-device}
 
-# How many identifiers are kept, so that nothing is shown twice.
+# How many identifiers are kept, so that no notification is shown twice.
 remembered=1000
-# In seconds: the delay before connecting again doubles up to this.
+# The longest delay before connecting again, in seconds. The delay doubles up to this.
 longest_delay=30
 
 call() { curl -q -sS --fail-with-body --http2 --cacert "$ca" "$@"; }
 as_device() { call --cert "$folder/device.crt" --key "$folder/device.key" "$@"; }
 
-# Once in a device's life: a key that stays here, and a certificate for it. Where the service asks for an activation
-# code, it is in CODE.
+# Done once in a device's life: makes a key, which stays here, and gets a certificate for it. If the service needs an
+# activation code, CODE has it.
 activate() {
     (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/device.key") 2>/dev/null
     openssl req -new -key "$folder/device.key" -subj / -out "$folder/device.csr"
@@ -34,7 +34,7 @@ activate() {
 take() {
     sending=$(printf '%s' "$1" | sed -n 's/^{"sending":\([0-9]*\),.*/\1/p')
     id=$(printf '%s' "$1" | sed -n 's/^{"sending":[0-9]*,"id":"\([0-9a-f-]*\)".*/\1/p')
-    # A line of another kind is of a later version.
+    # A line without `sending` is of another kind, perhaps of a later version.
     [ -n "$sending" ] || return 0
     if ! grep -qx -e "$id" "$folder/seen"; then
         printf '%s\n' "$1"
@@ -47,9 +47,9 @@ take() {
     as_device -o "$folder/answer" -d "{\"sendings\":[$sending]}" "$courier/1/acknowledgements"
 }
 
-# Has the stream of notifications open until it ends.
+# Keeps the stream of notifications open until it ends.
 listen() {
-    # Not by way of the functions above: what is ended later is curl itself.
+    # Call curl directly and not through the functions above, because curl itself is ended later.
     curl -q -sS --fail-with-body --http2 -N --cacert "$ca" --cert "$folder/device.crt" --key "$folder/device.key" \
         "$courier/1/notifications" >"$folder/lines" &
     stream=$!

@@ -208,7 +208,7 @@ def main(url, ca, app, folder="device"):
             print(f"Disconnected: {error}", file=sys.stderr)
         except Refused as error:
             sys.exit(str(error))
-        # A delay that doubles, and that chance shortens, so that a fleet does not come back in one moment.
+        # The delay doubles and has a random part, so that the devices of a fleet do not come back at the same moment.
         delay = 0.5 if time.monotonic() - began > 5 else min(delay * 2, LONGEST_DELAY)
         time.sleep(delay * random.uniform(0.5, 1))
 

@@ -10,7 +10,7 @@ enum OwnFile {
             rename(temporary, path) == 0
         else {
             let reason = String(cString: strerror(errno))
-            try? manager.removeItem(atPath: temporary)  // The error to tell is the first one.
+            try? manager.removeItem(atPath: temporary)  // The first error is the one to report.
             throw DeviceError(.storage, "\(path) cannot be written: \(reason)")
         }
     }

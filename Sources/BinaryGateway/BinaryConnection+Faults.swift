@@ -5,7 +5,7 @@ import NIOCore
 
 // The faults that a rehearsal causes on a connection of the binary API.
 extension BinaryConnection {
-    /// Does with a good notification what a rehearsal says.
+    /// Carries out a fault on a notification that was accepted.
     /// - Throws: the fault that ends the connection with an error packet.
     func carryOut(
         _ fault: RequestFault,

@@ -23,6 +23,6 @@ extension Trait where Self == APNsTrait {
     /// A push notification service for the test.
     public static var apns: Self { APNsTrait(configuration: TestAPNs.Configuration()) }
 
-    /// The same, configured.
+    /// A push notification service for the test, with this configuration.
     public static func apns(_ configuration: TestAPNs.Configuration) -> Self { APNsTrait(configuration: configuration) }
 }

@@ -1,19 +1,20 @@
-/// Something that a client did and the documents advise against.
+/// Something that a client did although the Guide or Apple's documentation advises against it. The identifiers are
+/// listed in docs/testing.md.
 public struct ClientFinding: Sendable, Decodable, CustomStringConvertible {
-    /// How grave it is.
+    /// How serious the finding is.
     public enum Severity: String, Sendable, Decodable {
         case error, warning, note
     }
 
-    /// What it is, as `provider-token-churn`.
+    /// The kind of finding, for example `provider-token-churn`.
     public let id: String
     public let severity: Severity
-    /// The section of the Guide.
+    /// The section of the Guide that gives the advice, for example `2.3.1`.
     public let section: String
     public let text: String
-    /// What to change.
+    /// What to change in the client.
     public let advice: String
-    /// The numbers of the requests that show it.
+    /// The journal's numbers of the requests that show it.
     public let requests: [Int]
 
     public var description: String { "\(severity.rawValue): \(text) \(advice) (Guide, \(section))" }

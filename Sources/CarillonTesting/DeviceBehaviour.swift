@@ -2,18 +2,18 @@ import Matching
 
 /// What a virtual device does with notifications.
 public enum DeviceBehaviour: Sendable, Hashable, Encodable {
-    /// Connected: acknowledges each at once.
+    /// The device is connected and acknowledges each notification at once.
     case online
-    /// Connected: acknowledges each after a delay.
+    /// The device is connected and acknowledges each notification after a delay.
     case slow(Duration)
-    /// Not connected: the service stores the newest notification of each app.
+    /// The device is not connected: the service stores the newest notification of each app.
     case offline
-    /// Connected, and never acknowledges.
+    /// The device is connected and never acknowledges.
     case silent
-    /// The app was removed from it: 410 `Unregistered`.
-    /// - Parameter since: in milliseconds since 1970; nil for now.
+    /// The app was removed from the device: a push gets 410 `Unregistered`.
+    /// - Parameter since: when it was removed, in milliseconds since 1970; nil means now.
     case removed(since: Int64? = nil)
-    /// Its device token has expired: 410 `ExpiredToken`.
+    /// The device token has expired: a push gets 410 `ExpiredToken`.
     case expired
 
     private enum Keys: String, CodingKey {

@@ -4,15 +4,15 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 
-/// Asks the management API of a service in this process.
+/// Sends requests to the management API of a service in this process.
 struct ManagementCalls: Sendable {
     let url: String
     let key: String
 
-    /// In bytes. A journal's 10,000 requests with payloads of 4 KB are 50 MB.
+    /// The longest answer that is read, in bytes. A journal of 10,000 requests with payloads of 4 KB has 50 MB.
     private static let maximumAnswerBytes = 64 << 20
 
-    /// - Throws: ``TestAPNsError/Code/refused`` with the service's own words, or ``TestAPNsError/Code/timedOut``.
+    /// - Throws: ``TestAPNsError/Code/refused`` with the service's explanation, or ``TestAPNsError/Code/timedOut``.
     func ask<Answer: Decodable>(
         _ method: String,
         _ path: String,
@@ -32,7 +32,7 @@ struct ManagementCalls: Sendable {
         do {
             return try JSONDecoder().decode(Answer.self, from: body)
         } catch {
-            throw TestAPNsError(.refused, "The service answered what this library does not know: \(error)")
+            throw TestAPNsError(.refused, "The service's answer cannot be read: \(error)")
         }
     }
 

@@ -1,7 +1,7 @@
 import APNSProvider
 import Matching
 
-/// What goes wrong, and for which requests.
+/// A rule of a rehearsal: which requests it matches, and what goes wrong with them.
 public struct RehearsalRule: Sendable, Encodable {
     /// What happens to a request.
     public struct Fault: Sendable, Encodable {
@@ -9,8 +9,8 @@ public struct RehearsalRule: Sendable, Encodable {
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-        /// The service refuses with a reason; nothing is delivered.
-        /// - Parameter retryAfter: in seconds: the header `retry-after`.
+        /// The service answers with this reason and delivers nothing.
+        /// - Parameter retryAfter: the value of the header `retry-after`, in seconds; nil for no header.
         public static func answer(reason: String, retryAfter: Int? = nil) -> Fault {
             var answer: [String: JSONValue] = ["reason": .string(reason)]
             if let retryAfter { answer["retryAfter"] = .integer(retryAfter) }
@@ -27,46 +27,47 @@ public struct RehearsalRule: Sendable, Encodable {
             Fault(value: ["reset": .string(error)])
         }
 
-        /// The service closes the connection, with or without a TCP reset.
+        /// The service closes the connection.
+        /// - Parameter reset: whether the peer sees a TCP reset instead of an orderly end.
         public static func close(reset: Bool = false) -> Fault { Fault(value: ["close": reset ? "rst" : "fin"]) }
 
-        /// No answer ever comes.
+        /// The request never gets an answer.
         public static let hang = Fault(value: ["hang": true])
 
-        /// The answer comes late, and otherwise as usual.
+        /// The answer comes late, and is otherwise as usual.
         public static func delay(_ time: Duration) -> Fault { Fault(value: ["delay": .string(time.iso8601)]) }
 
         /// The answer is 200, and the notification is never delivered.
         public static let lose = Fault(value: ["lose": true])
 
-        /// It is delivered so many times in all.
+        /// The notification is delivered this many times in all.
         public static func duplicate(_ times: Int) -> Fault { Fault(value: ["duplicate": .integer(times)]) }
 
-        /// The connection may have so many streams from now on.
+        /// From now on the connection may have only this many streams at a time.
         public static func maximumConcurrentStreams(_ streams: Int) -> Fault {
             Fault(value: ["settings": ["maxConcurrentStreams": .integer(streams)]])
         }
     }
 
-    /// For which of the requests that match.
+    /// For which of the matching requests the rule fires.
     public struct Condition: Sendable, Encodable {
         let value: [String: JSONValue]
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-        /// A share of them, from 0 to 1.
+        /// A share of the matching requests, from 0 to 1, chosen at random from the rehearsal's seed.
         public static func share(_ share: Double) -> Condition { Condition(value: ["share": .number(share)]) }
-        /// The first ones.
+        /// The first `count` matching requests.
         public static func first(_ count: Int) -> Condition { Condition(value: ["first": .integer(count)]) }
-        /// Each one whose number can be divided by this.
+        /// Every `count`-th matching request.
         public static func every(_ count: Int) -> Condition { Condition(value: ["every": .integer(count)]) }
-        /// All after the first ones.
+        /// All matching requests after the first `count`.
         public static func after(_ count: Int) -> Condition { Condition(value: ["after": .integer(count)]) }
     }
 
     public var name: String?
     public var match: RequestPattern
-    /// Nil for all.
+    /// For which of the matching requests the rule fires; nil means all of them.
     public var when: Condition?
     public var fault: Fault
 

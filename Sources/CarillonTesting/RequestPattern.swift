@@ -1,30 +1,31 @@
 public import APNSProvider
 
-/// Which requests are meant: those that have every value that is given here.
+/// Matches requests that have every value that is given here. Values that are nil match everything.
 public struct RequestPattern: Sendable, Hashable, Encodable {
-    /// What became of a notification.
+    /// What happened to a notification.
     public enum Outcome: String, Sendable, Hashable, Codable {
         case pending, delivered, stored, replaced, expired, dropped, rejected, lost
     }
 
     var team: String?
     public var topic: String?
-    /// The device token, hexadecimal in either case.
+    /// The device token in hexadecimal digits, in upper or lower case.
     public var token: String?
-    /// The device's identifier.
+    /// The device's identifier: 16 hexadecimal digits.
     public var device: String?
-    /// `alert`, `background`, …
+    /// The value of `apns-push-type`: `alert`, `background` and so on.
     public var pushType: String?
     public var apnsID: String?
     public var collapseID: String?
-    /// The status of the answer.
+    /// The HTTP status of the answer.
     public var status: Int?
-    /// The reason of the answer.
+    /// The reason in the answer, for example `BadDeviceToken`.
     public var reason: String?
-    /// What it has to contain: dictionaries match by key, everything else as a whole.
+    /// What the payload has to contain. Dictionaries match by key and may have more keys; other values have to be
+    /// equal.
     public var payload: JSONValue?
     public var outcome: Outcome?
-    /// A request's number: only later ones.
+    /// Matches only requests with a greater number than this.
     public var after: Int?
 
     public init(

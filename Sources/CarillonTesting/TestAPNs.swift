@@ -22,13 +22,13 @@ import Service
 /// }
 /// ```
 public final class TestAPNs: Sendable {
-    /// How the service works. The defaults suit most tests.
+    /// The settings of a test service. The defaults suit most tests.
     public struct Configuration: Sendable {
-        /// Whether the service refuses what the documents forbid and Apple's service lets pass.
+        /// Whether the service refuses requests that break the documents' rules and that Apple's service accepts.
         public var isStrict = false
-        /// Whether ``TestAPNs/advance(by:)`` can advance the service's time.
+        /// Whether ``TestAPNs/advance(by:)`` may advance the service's clock.
         public var hasVirtualClock = false
-        /// More names for the server's certificate, for a client that insists on Apple's host names.
+        /// More names for the server's certificate. A client that insists on Apple's host names needs them.
         public var hostnames: [String] = []
 
         /// The defaults.
@@ -41,12 +41,12 @@ public final class TestAPNs: Sendable {
     public let port: Int
     /// The port of the legacy binary API, development environment.
     public let binaryPort: Int
-    /// The certificate that the server's certificate comes from, PEM.
+    /// The root certificate that the server's certificate leads to, in PEM.
     public let authorityPEM: String
     let management: ManagementCalls
     private let serving: Task<Void, Never>
 
-    /// Starts a service. It ends with ``shutDown()``; ``run(_:_:)`` does both.
+    /// Starts a service. ``shutDown()`` ends it; ``run(_:_:)`` does both.
     /// - Throws: ``TestAPNsError/Code/notStarted`` if it cannot start.
     public init(_ configuration: Configuration = Configuration()) async throws(TestAPNsError) {
         var settings = Settings()
@@ -85,14 +85,14 @@ public final class TestAPNs: Sendable {
         return (String(address[..<colon]), port)
     }
 
-    /// Ends the service: connections are closed, and nothing is left of it.
+    /// Closes all connections, ends the service and removes its files.
     public func shutDown() async {
         serving.cancel()
         await serving.value
     }
 
-    /// Runs a service for as long as `body` takes.
-    /// - Throws: What `body` throws, or ``TestAPNsError/Code/notStarted``.
+    /// Runs a service until `body` returns.
+    /// - Throws: the error of `body`, or ``TestAPNsError/Code/notStarted``.
     public static func run<Result>(
         _ configuration: Configuration = Configuration(),
         _ body: (TestAPNs) async throws -> Result,
@@ -108,7 +108,7 @@ public final class TestAPNs: Sendable {
         }
     }
 
-    /// The service of the test that runs now, if the test has the trait ``Testing/Trait/apns``.
+    /// The service of the running test, if the test or its suite has the trait ``Testing/Trait/apns``.
     public static var current: TestAPNs {
         get throws(TestAPNsError) {
             guard let apns = running else {
@@ -125,11 +125,12 @@ public final class TestAPNs: Sendable {
         get throws { try .custom(url: "https://\(host):\(port)", authority: .pem(authorityPEM)) }
     }
 
-    /// Makes a team with an app, a signing key and devices.
+    /// Makes a team with apps, a signing key and devices.
     /// - Parameters:
-    ///   - bundleIDs: of its apps, each on each device. A bundle ID belongs to one team; nil for one that no other team has.
-    ///   - devices: what they do with notifications, one device each.
-    /// - Throws: ``TestAPNsError/Code/refused`` if such a bundle ID exists.
+    ///   - bundleIDs: the team's apps; each device has all of them. A bundle ID belongs to one team. nil means one app,
+    ///     with a bundle ID that no other team has.
+    ///   - devices: the behaviour of each device.
+    /// - Throws: ``TestAPNsError/Code/refused`` if a bundle ID belongs to another team.
     public func makeTeam(
         name: String = "Test",
         bundleIDs: [String]? = nil,
@@ -155,23 +156,23 @@ public final class TestAPNs: Sendable {
         let team = Document.Team(name: name, apps: apps, devices: phones)
         let made: Made = try await management.ask("POST", "/v1/fixtures", Document(teams: [team]))
         guard let description = made.teams.first else {
-            throw TestAPNsError(.refused, "The service answered with no team.")
+            throw TestAPNsError(.refused, "The service's answer contains no team.")
         }
         return TestTeam(description, in: self)
     }
 
-    /// Advances the service's time. What is due by then has happened when this returns: tokens are old, notifications have
-    /// expired, and what was held back is sent.
-    /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or the duration is negative.
+    /// Advances the service's clock. When this returns, everything that became due has happened: provider tokens are
+    /// old, notifications have expired, and those that were held back are sent.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or if the duration is negative.
     public func advance(by duration: Duration) async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
     }
 
-    /// Ends every rehearsal.
+    /// Ends all rehearsals.
     public func endRehearsals() async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals")
     }
 }
 
-/// An answer that says nothing more.
+/// The answer's content does not matter.
 struct Ignored: Decodable {}

@@ -1,19 +1,19 @@
-/// What a test service, or a question to it, failed with.
+/// The error of a test service, or of a request to it.
 public struct TestAPNsError: Error, CustomStringConvertible {
     /// What kind of failure it is.
     public enum Code: Sendable, Hashable {
         /// The service did not start.
         case notStarted
-        /// The service refused the request, and says why.
+        /// The service refused the request. ``TestAPNsError/cause`` says why.
         case refused
-        /// What was waited for did not come in time; ``TestAPNsError/cause`` names the nearest misses.
+        /// The expected requests did not come in time. ``TestAPNsError/cause`` names the requests that differ least.
         case timedOut
-        /// No service runs for this test.
+        /// The test has no service: the trait is missing.
         case noCurrent
     }
 
     public let code: Code
-    /// A sentence that says what to do.
+    /// A sentence that says what is wrong and what to do.
     public let cause: String
 
     init(_ code: Code, _ cause: String) {

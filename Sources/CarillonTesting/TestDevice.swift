@@ -1,12 +1,12 @@
 /// A virtual device of a ``TestTeam``.
 public struct TestDevice: Sendable {
-    /// 16 hexadecimal digits.
+    /// The device's identifier: 16 hexadecimal digits.
     public let id: String
-    /// Its device tokens by bundle ID, hexadecimal.
+    /// The device tokens of its apps in hexadecimal digits, by bundle ID.
     public let tokens: [String: String]
     let management: ManagementCalls
 
-    /// The device token of an app on it.
+    /// The device token of one of its apps.
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app.
     public func token(for bundleID: String) throws(TestAPNsError) -> String {
         guard let token = tokens[bundleID] else {
@@ -15,7 +15,8 @@ public struct TestDevice: Sendable {
         return token
     }
 
-    /// Changes what it does from now on.
+    /// Gives the device another behaviour.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the service does not know the device.
     public func behave(_ behaviour: DeviceBehaviour) async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["behaviour": behaviour])
     }

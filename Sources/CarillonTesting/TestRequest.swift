@@ -1,26 +1,26 @@
 public import APNSProvider
 
-/// A provider's request as the service saw it.
+/// A request of a provider, as the journal keeps it.
 public struct TestRequest: Sendable, Decodable {
-    /// Counts the requests of the service.
+    /// The request's number in the journal, from 1.
     public let number: Int
-    /// In milliseconds since 1970.
+    /// When the service decided about it, in milliseconds since 1970.
     public let time: Int64
-    /// Which connection it came on.
+    /// The name of its connection, for example `c2`.
     public let connection: String
-    /// Names in lower case; `authorization` has no signature.
+    /// The header fields, with names in lower case. `authorization` is without its signature.
     public let headers: [String: String]?
-    /// The device token, hexadecimal.
+    /// The device token in hexadecimal digits.
     public let token: String?
     public let device: String?
     public let topic: String?
     public let payload: JSONValue?
-    /// The status of the answer; nil if it had none.
+    /// The HTTP status of the answer; nil if there is none yet.
     public let status: Int?
-    /// The reason of the answer.
+    /// The reason in the answer.
     public let reason: String?
     public let apnsID: String?
     public let outcome: RequestPattern.Outcome?
-    /// The rule of a rehearsal that fired, by its name.
+    /// The name of the rehearsal's rule that fired.
     public let rule: String?
 }

@@ -1,16 +1,16 @@
 public import APNSProvider
 import Matching
 
-/// A team of a ``TestAPNs``: its identifiers, its signing key, its apps and its devices. Tests that make a team each do not
+/// A team of a ``TestAPNs``, with its signing key, apps and devices. Tests that each make a team of their own do not
 /// disturb each other.
 public struct TestTeam: Sendable {
-    /// Ten capital letters and digits.
+    /// The team's ID: ten capital letters and digits.
     public let id: String
-    /// Ten capital letters and digits.
+    /// The ID of its signing key: ten capital letters and digits.
     public let keyID: String
-    /// The signing key of provider tokens: the contents of a `.p8` file, PEM.
+    /// The signing key of provider tokens in PEM, as a `.p8` file has it.
     public let privateKeyPEM: String
-    /// The first app's bundle ID: the topic.
+    /// The first app's bundle ID, which is also its topic.
     public let bundleID: String
     /// The bundle IDs of all apps.
     public let bundleIDs: [String]
@@ -49,11 +49,11 @@ public struct TestTeam: Sendable {
         get throws { try ProviderCredentials(key: privateKeyPEM, keyID: keyID, teamID: id) }
     }
 
-    /// The requests of this team that match, as soon as there are `count` of them; sooner ones count too.
+    /// Waits until `count` of this team's requests match. Requests from before the call count too.
     /// - Parameters:
-    ///   - count: 0 waits to the end, and succeeds if nothing matched.
-    ///   - timeout: how long to wait for them at most.
-    /// - Throws: ``TestAPNsError/Code/timedOut``, with the nearest misses and what differs in them.
+    ///   - count: 0 waits until the timeout, and succeeds if nothing matched.
+    ///   - timeout: the longest time to wait.
+    /// - Throws: ``TestAPNsError/Code/timedOut``, which names the requests that differ least and what differs.
     @discardableResult
     public func wait(
         for pattern: RequestPattern = RequestPattern(),
@@ -71,9 +71,9 @@ public struct TestTeam: Sendable {
         return seen.requests
     }
 
-    /// Has faults happen to this team's requests, and to nobody else's.
-    /// - Parameter seed: decides which requests a share hits; the same seed hits the same.
-    /// - Throws: ``TestAPNsError/Code/refused`` if the service refuses a rule.
+    /// Makes faults happen to this team's requests, and to those of no other team.
+    /// - Parameter seed: decides which requests a share selects. The same seed selects the same requests.
+    /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
     public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
         struct Document: Encodable, Sendable {
             let seed: UInt64
@@ -87,14 +87,14 @@ public struct TestTeam: Sendable {
         let _: Ignored = try await apns.management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: own))
     }
 
-    /// What this team's clients did that the documents advise against. A good client has none.
+    /// What the team's clients did although the documents advise against it. A good client has no findings.
     public func findings() async throws(TestAPNsError) -> [ClientFinding] {
         struct Report: Decodable { let findings: [ClientFinding] }
         let report: Report = try await apns.management.ask("GET", "/v1/reports?team=\(id)")
         return report.findings
     }
 
-    /// Removes the team and everything of it, on live connections too.
+    /// Deletes the team with its apps, key and devices, on live connections too.
     public func remove() async throws(TestAPNsError) {
         let _: Ignored = try await apns.management.ask("DELETE", "/v1/teams/\(id)")
     }

@@ -19,8 +19,8 @@ package enum AfterBatch {
 
     private static let followings = ThreadSpecificVariable<Following>()
 
-    /// Hands on a batch, and then does the work that was given to ``perform(on:_:)`` meanwhile. On an event loop. A
-    /// batch within a batch is a part of it.
+    /// Passes on a batch, and then does the work that was added by ``perform(on:_:)`` meanwhile. Call it on an event
+    /// loop. A batch within a batch is part of the outer one.
     package static func handOn(_ batch: () -> Void) {
         let following = followings.currentValue ?? Following()
         if followings.currentValue == nil { followings.currentValue = following }
@@ -36,8 +36,8 @@ package enum AfterBatch {
         if following.work.isEmpty { swap(&work, &following.work) }
     }
 
-    /// Does something on an event loop: right after the current batch if the caller is part of one there, and otherwise
-    /// with the loop's next tasks.
+    /// Does work on an event loop. If the caller is inside a batch there, the work follows that batch; otherwise it is
+    /// one of the loop's next tasks.
     package static func perform(on eventLoop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
         guard eventLoop.inEventLoop, let following = followings.currentValue, following.isGathering else {
             return eventLoop.execute(work)

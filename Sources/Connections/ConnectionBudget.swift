@@ -6,13 +6,14 @@ package final class ConnectionBudget: Sendable {
     private let limit: Int
     private let open = Atomic(0)
 
-    /// - Parameter limit: the files that the system allows, less those that the process needs otherwise.
+    /// - Parameter limit: the number of files that the system allows, without those that the process needs for other
+    ///   things.
     package init(limit: Int) { self.limit = limit }
 
     /// The number of open connections.
     package var openConnections: Int { open.load(ordering: .relaxed) }
 
-    /// Takes one; false if none is left.
+    /// Takes one connection from the budget; false if none is left.
     func take() -> Bool {
         guard open.add(1, ordering: .relaxed).newValue <= limit else {
             open.subtract(1, ordering: .relaxed)
@@ -21,6 +22,6 @@ package final class ConnectionBudget: Sendable {
         return true
     }
 
-    /// Returns one.
+    /// Returns one connection to the budget.
     func giveBack() { open.subtract(1, ordering: .relaxed) }
 }

@@ -11,8 +11,8 @@ package struct ConnectionBuffers: Sendable, Hashable {
     /// For few connections with much traffic.
     package static let busy = ConnectionBuffers(readBytes: nil, releaseWhenIdle: false)
 
-    /// For many connections that are nearly always idle: an acknowledgement has 100 bytes, most notifications have a few
-    /// hundred. Longer ones take another read.
+    /// For many connections that are mostly idle. An acknowledgement has 100 bytes, and most notifications a few
+    /// hundred; longer ones need another read.
     package static let idle = ConnectionBuffers(readBytes: 512, releaseWhenIdle: true)
 
     /// The channel's option; nil to keep the channel's own allocator.

@@ -150,7 +150,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         guard served?.hasBegun == true || began + timeout >= now else {
             accepted.limitExceeded(.handshakeTimeout)
             accepted.report(
-                served == nil ? "A TLS handshake took too long" : "A client connected and said nothing",
+                served == nil ? "A TLS handshake took too long" : "A client connected and sent nothing",
                 "\(timeout.nanoseconds / 1_000_000_000) s")
             return close()
         }

@@ -15,7 +15,7 @@ package protocol ConnectionService: AnyObject, Sendable {
     /// - Parameter chain: DER, the client's own certificate first, none of it verified.
     func admit(_ chain: [[UInt8]]) throws -> Peer
 
-    /// Makes what answers a connection whose handshake is done.
+    /// Makes the handlers for a connection after its handshake.
     /// - Parameter peer: nil if the client presented no certificate.
     /// - Returns: nil to close the connection.
     func open(_ accepted: AcceptedConnection, from peer: Peer?) -> (any ServedConnection)?
@@ -57,8 +57,9 @@ package protocol ServedConnection: RegisteredConnection {
     /// Whether the client has authenticated in another way than by a certificate.
     var hasShownTrust: Bool { get }
 
-    /// The channel is closed.
-    /// - Returns: when nothing is left to do, which a listener that goes down waits for; nil for now.
+    /// Called when the channel is closed.
+    /// - Returns: a future that completes when all remaining work is done; nil if there is none. A listener that shuts
+    ///   down waits for it.
     func ended() -> EventLoopFuture<Void>?
 }
 

@@ -14,9 +14,9 @@ package struct GrowingDelay: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - failures: how many attempts failed in a row, 1 for the first new attempt.
+    ///   - failures: the number of attempts that failed in a row: 1 before the first new attempt.
     ///   - random: from 0 to 1.
-    /// - Returns: Between half of what it has grown to and all of it.
+    /// - Returns: a delay between half of the grown value and all of it.
     package func delay(afterFailures failures: Int, random: Double) -> TimeAmount {
         let doublings = min(max(failures - 1, 0), 20)
         let (grown, overflow) = first.nanoseconds.multipliedReportingOverflow(by: 1 << Int64(doublings))

@@ -1,7 +1,7 @@
 import Rates
 
-/// Limits how often each kind of line is logged: the first few times, and then once in a while with the number of lines
-/// that were left out. Otherwise strangers could fill the log.
+/// Limits how often each kind of line is logged: the first few times, and then at intervals, with the number of omitted
+/// lines. Otherwise strangers could fill the log.
 struct LineRates<Kind: Hashable & Sendable>: Sendable {
     private struct State {
         var bucket = RateBucket()
@@ -14,7 +14,7 @@ struct LineRates<Kind: Hashable & Sendable>: Sendable {
     private var states: [Kind: State] = [:]
 
     /// - Parameter now: in nanoseconds.
-    /// - Returns: how many lines were left out before this one; nil if this one is left out too.
+    /// - Returns: the number of lines omitted before this one; nil if this one is omitted too.
     mutating func admit(_ kind: Kind, at now: UInt64) -> Int? {
         var state = states[kind] ?? State()
         let isLogged = state.bucket.admits(Self.rate, at: now)

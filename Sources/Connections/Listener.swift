@@ -3,9 +3,9 @@ package import NIOCore
 import NIOPosix
 package import NIOSSL
 
-/// Listens on an address, counts what connects, and hands each connection to a service, over TLS or without.
+/// Listens on an address, limits the connections, and passes each to a service, with TLS or without.
 ///
-/// There is one clock for all connections of an event loop, not one each: see ``ConnectionRegistry``.
+/// One timer serves all connections of an event loop: see ``ConnectionRegistry``.
 package final class Listener: Sendable {
     private let channel: any Channel
     private let registries: [NIOLoopBound<ConnectionRegistry>]
@@ -17,12 +17,12 @@ package final class Listener: Sendable {
         case unix(path: String)
     }
 
-    /// Listens; returns once connections are accepted.
+    /// Begins to listen, and returns when connections are accepted.
     /// - Parameters:
-    ///   - choice: the service behind a connection.
-    ///   - tls: the context of each new connection, so that a certificate can be renewed; nil for no TLS.
-    ///   - connects: counts the connections of each address; nil for no limit.
-    ///   - logger: told, at info or below, of connections that end otherwise than they should.
+    ///   - choice: selects the service for a connection.
+    ///   - tls: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS.
+    ///   - connects: limits the connections of each address; nil for no limit.
+    ///   - logger: logs connections that end unexpectedly, at info or below.
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
         to address: Address,
@@ -70,12 +70,12 @@ package final class Listener: Sendable {
         self.registries = registries
     }
 
-    /// The address that it listens on, with the port that the system chose.
+    /// The address of the listener, with the port that the system chose.
     package var localAddress: SocketAddress? { channel.localAddress }
 
     /// Accepts no more connections, lets the open ones finish, and closes those that are left after `limit`.
     package func shutDown(within limit: TimeAmount) async {
-        // It may have been closed already.
+        // This fails if the listener was closed already.
         try? await channel.close()
         await withDiscardingTaskGroup { group in
             for registry in registries {

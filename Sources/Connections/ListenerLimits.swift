@@ -13,7 +13,7 @@ package struct ListenerLimits: Sendable, Hashable {
     /// or a provider token. Each may hold up to 0.6 MB of sent bytes that its client does not read, so this is 1.2 GB.
     package var untrustedConnections = 2000
 
-    /// The time that each of them has before a new connection may replace it: a handshake on a machine under full load.
+    /// The time after which a new connection may replace one of them: enough for a handshake on a fully loaded machine.
     package var untrustedGrace = TimeAmount.seconds(2)
 
     package init() {}

@@ -2,7 +2,7 @@
 package enum ServiceChoice<Service: Sendable>: Sendable {
     /// The same service for all connections.
     case always(Service)
-    /// By the server name in the TLS handshake (RFC 6066, 3), nil if there is none.
+    /// Selected by the server name in the TLS handshake (RFC 6066, 3), which is nil if there is none.
     case byServerName(@Sendable (String?) -> Service)
 
     func service(named name: String?) -> Service {

@@ -29,7 +29,7 @@ package final class TLSBuffers {
     private static let alive = Mutex(Alive())
 
     private struct Alive {
-        /// By address.
+        /// The number of each buffer, by its address.
         var pieces: [UInt: UInt64] = [:]
         var last: UInt64 = 0
     }

@@ -1,15 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// The connections of one listener whose clients have not shown yet who they are: neither with a certificate nor with a
-/// provider token. Together they may use only so much memory; beyond it the oldest has to go.
+/// The connections of one listener whose clients have shown neither a certificate nor a provider token yet. Their
+/// number is limited, because of the memory that they use. Beyond the limit the oldest is closed.
 ///
-/// A limit for each address does not bound that, since there are many addresses, and one network may have all of them.
+/// Limits for each address do not suffice: there are many addresses, and one network may own all of them.
 final class UntrustedConnections: Sendable {
     private struct State {
-        /// Oldest first; some of them are not open any more.
+        /// The oldest first. Some of them have ended already.
         var order = CircularBuffer<(number: UInt64, since: NIODeadline)>()
-        /// How to end those that are open.
+        /// How to close those that are open.
         var open: [UInt64: @Sendable () -> Void] = [:]
         var last: UInt64 = 0
     }
@@ -20,7 +20,7 @@ final class UntrustedConnections: Sendable {
 
     /// - Parameters:
     ///   - limit: how many there may be.
-    ///   - grace: how long each has before it may be ended in another one's favour.
+    ///   - grace: the time after which one may be closed to make room for another.
     init(limit: Int, grace: TimeAmount) {
         self.limit = limit
         self.grace = grace
@@ -28,11 +28,11 @@ final class UntrustedConnections: Sendable {
 
     var count: Int { state.withLock { $0.open.count } }
 
-    /// Takes a place for a new connection, the oldest one's if there is no other.
+    /// Takes a place for a new connection. If there is none, takes that of the oldest.
     ///
-    /// If even the oldest has only just come, all of them may be clients in the middle of their handshakes, as when a fleet
-    /// comes back. To end those that are nearly done in favour of others would let none of them through, so the new one goes.
-    /// - Parameter end: called on any thread, when its place is needed.
+    /// If even the oldest is very young, all of them may be clients in the middle of their handshakes, as when a fleet
+    /// comes back. If these were closed, no client would succeed, so the new connection is refused.
+    /// - Parameter end: called on any thread when the place is needed.
     /// - Returns: the connection's number; nil if there is no place.
     func admit(at now: NIODeadline, end: @escaping @Sendable () -> Void) -> UInt64? {
         let (number, oldest) = state.withLock { state -> (UInt64?, (@Sendable () -> Void)?) in
@@ -53,10 +53,10 @@ final class UntrustedConnections: Sendable {
         return number
     }
 
-    /// The connection has ended, or needs no place any more. A number that is not known is no harm.
+    /// Called when the connection has ended or its client has shown trust. An unknown number does no harm.
     func remove(_ number: UInt64) { state.withLock { _ = $0.open.removeValue(forKey: number) } }
 
-    /// Forgets those that ended behind one that stays, now and then.
+    /// Now and then removes connections from the order that have ended behind one that stays.
     private static func tidy(_ state: inout State) {
         guard state.order.count > 2 * state.open.count + 64 else { return }
         let open = state.open

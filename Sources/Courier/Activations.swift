@@ -58,7 +58,7 @@ package final class Activations: Sendable {
             guard rates.withLock({ $0.wrong.admits(Self.wrong, at: moment.nanoseconds) }) else {
                 throw Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
             }
-            throw Rejection(.forbidden, detail: "The activation code is unknown, used, or out of date.")
+            throw Rejection(.forbidden, detail: "The activation code is unknown, used or expired.")
         }
     }
 

@@ -66,6 +66,7 @@ extension DeviceConnection {
         answer(stream) {
             do throws(StoreError) {
                 let ended = try await courier.registrations.end(destination, at: courier.clock.time)
+                courier.switchboard.removed(destination)
                 guard let ended else { return DeviceAnswer(status: 204) }
                 return await courier.answer(ended, at: destination)
             } catch {

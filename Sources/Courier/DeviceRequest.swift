@@ -62,7 +62,7 @@ struct DeviceRequest {
             switch method {
             case "PUT": return .register(bundleID: bundleID)
             case "DELETE": return .unregister(bundleID: bundleID)
-            default: throw Rejection(.methodNotAllowed, detail: "An app takes PUT and DELETE.")
+            default: throw Rejection(.methodNotAllowed, detail: "This path takes PUT and DELETE.")
             }
         default:
             throw Rejection(.badPath, detail: "The device protocol has no path \(route.prefix(100)).")

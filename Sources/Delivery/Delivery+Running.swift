@@ -29,19 +29,19 @@ extension Delivery {
         }
     }
 
-    /// Does at once what the clock demands now: for a clock that was advanced.
+    /// Does at once everything that is due. Called after the clock was advanced.
     package func catchUp() async {
         tick()
         await sweep()
     }
 
-    /// Stores what was not acknowledged in time.
+    /// Stores notifications that were not acknowledged in time.
     private func tick() {
         let now = clock.moment
         for shard in shards { advance(shard, now) { $0.tick(now: now.uptime) } }
     }
 
-    /// Removes what has expired.
+    /// Removes expired notifications.
     private func sweep() async {
         do {
             while try await mailboxes.removeExpired(before: clock.time, limit: limits.sweepBatch)

@@ -13,17 +13,17 @@ package struct DeliveryLogReader {
     private let folder: LogFolder
     private var place: Place?
 
-    /// Up to where it has read.
+    /// The position up to which the log was read.
     private struct Place {
         var segment: LogFolder.Segment
         var offset = 0
-        /// How many records of the block at the offset have been read already.
+        /// How many records of the block at the offset were passed on already.
         var skipped = 0
     }
 
     /// - Parameters:
-    ///   - folder: the log's folder, which need not be there yet.
-    ///   - position: the record after which to begin; nil to begin with the oldest.
+    ///   - folder: the log's folder. It may be missing.
+    ///   - position: begins after this record; nil begins with the oldest.
     package init(folder: String, after position: LogPosition? = nil) {
         self.folder = LogFolder(path: folder)
         place = position.map {
@@ -31,9 +31,9 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// Passes on everything that was written since the last call, or all that there is.
+    /// Passes on every record that was written since the last call, or every record at the first call.
     ///
-    /// What a crash has cut off at the end of a file is skipped, and so is the rest of a file that is damaged.
+    /// The reader skips an incomplete block at the end of a file, which a crash leaves, and the rest of a damaged file.
     package mutating func read(_ body: (LogRecord) throws -> Void) throws {
         while true {
             let records = try next()
@@ -42,7 +42,7 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// The next records: as many as one read of a file returns, none if there is nothing new.
+    /// The records that one read of a file returns; empty if there is nothing new.
     package mutating func next() throws -> [(position: LogPosition, record: LogRecord)] {
         for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
             if segment != place?.segment { place = Place(segment: segment) }
@@ -52,14 +52,14 @@ package struct DeliveryLogReader {
         return []
     }
 
-    /// How much is read at a time, in bytes. A block is longer only after a burst.
+    /// How much is read at a time, in bytes. Only a burst makes longer blocks.
     private static let chunk = 256 * 1024
 
     private mutating func nextInSegment() throws -> [(position: LogPosition, record: LogRecord)] {
         guard var place else { return [] }
         let descriptor = open(folder.path(of: place.segment), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // The service may have removed it a moment ago.
+            // The service may have removed the file just now.
             if errno == ENOENT { return [] }
             throw DeliveryLogError("read", folder.path(of: place.segment))
         }

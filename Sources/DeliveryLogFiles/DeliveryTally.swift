@@ -1,18 +1,18 @@
 package import Delivery
 package import Notifications
 
-/// How often each step happened, and how long storing and acknowledging took: what metrics are made of.
+/// Counts events, and collects how long storing and acknowledging took. The metrics are made of these values.
 package struct DeliveryTally: Sendable {
-    /// All steps.
+    /// The number of all events.
     package private(set) var count = 0
-    /// By the kinds' numbers.
+    /// The number of events of each kind, by the kind's number.
     private var counts = [Int](repeating: 0, count: Self.kindsEnd)
     private static let kindsEnd = 1 + Int(DeliveryStep.Kind.allCases.map(\.rawValue).max() ?? 0)
-    /// Among them the rejections, by reason.
+    /// The number of rejections, by reason.
     package private(set) var rejections: [Rejection.Reason: Int] = [:]
-    /// From acceptance to disk, in microseconds, each.
+    /// The times from acceptance until the notification was on disk, in microseconds.
     package private(set) var storing: [UInt32] = []
-    /// From sending to acknowledgement, in microseconds, each.
+    /// The times from sending to acknowledgement, in microseconds.
     package private(set) var acknowledging: [UInt32] = []
 
     package subscript(kind: DeliveryStep.Kind) -> Int { counts[Int(kind.rawValue)] }

@@ -3,20 +3,21 @@ import Dispatch
 package import Notifications
 import Synchronization
 
-/// The delivery log in append-only files: events are written into a block in memory as they come, and a thread of its
-/// own puts the block into the file.
+/// The delivery log in append-only files. Events are written into a block in memory at once, and a separate thread
+/// appends the block to the file.
 ///
-/// An event takes some 30 bytes there and no reference to anything: cheaper to write at once than to keep for later.
+/// An event takes some 30 bytes of the block and holds no references. Keeping it for later would cost more than writing
+/// it at once.
 package final class FileDeliveryLog: DeliveryLog {
-    /// What has happened, for whoever counts it.
+    /// What one write to the file contained, for metrics.
     package struct Report: Sendable {
         package let tally: DeliveryTally
-        /// How many events found no room.
+        /// How many events were lost because the block was full.
         package let overflow: UInt64
-        /// Why these events were not written; nil where they were.
+        /// Why these events could not be written; nil if they were written.
         package let failure: DeliveryLogError?
 
-        /// How many events the files do not have.
+        /// How many events are missing from the files.
         package var losses: UInt64 { overflow + (failure == nil ? 0 : UInt64(tally.count)) }
     }
 
@@ -27,28 +28,28 @@ package final class FileDeliveryLog: DeliveryLog {
     private let file: Mutex<File>
     private let thread = DispatchQueue(label: "DeliveryLog")
 
-    /// What has happened and is not in the file.
+    /// The events that are not in the file yet.
     fileprivate struct Waiting: ~Copyable {
         var block = RecordBuffer()
         var tally = DeliveryTally()
         var overflow: UInt64 = 0
         var registrations: (any KnownRegistrations)?
-        /// Whether ``writeWaiting()`` will run.
+        /// Whether a call of ``writeWaiting()`` is scheduled.
         var isScheduled = false
     }
 
     private struct File: ~Copyable {
         var writer: SegmentWriter
-        /// Takes turns with the one that waits; empty in between.
+        /// The second block, exchanged with the waiting one at each write. It is empty between writes.
         var block = RecordBuffer()
-        /// Losses that the files do not show yet.
+        /// How many lost events the files do not record yet.
         var lost: UInt64 = 0
     }
 
-    /// Opens the log in a folder, which is made where there is none.
+    /// Opens the log in a folder, and creates the folder if it is missing.
     /// - Parameters:
-    ///   - clock: tells the time, in milliseconds since 1970.
-    ///   - report: told of all events, after they were written, on the log's own thread.
+    ///   - clock: returns the time, in milliseconds since 1970.
+    ///   - report: called on the log's own thread after events were written.
     package init(
         folder: String,
         limits: DeliveryLogLimits = DeliveryLogLimits(),
@@ -64,7 +65,7 @@ package final class FileDeliveryLog: DeliveryLog {
         file = Mutex(File(writer: SegmentWriter(folder, limits)))
     }
 
-    /// Where the log finds the device token that a destination has now.
+    /// Sets where the log looks up the present device token of a destination.
     package func findTokens(in registrations: any KnownRegistrations) {
         waiting.withLock { $0.registrations = registrations }
     }
@@ -85,7 +86,7 @@ package final class FileDeliveryLog: DeliveryLog {
     private static let gathering = DispatchTimeInterval.milliseconds(
         Int(DeliveryLogLimits.gathering.components.attoseconds / 1_000_000_000_000_000))
 
-    /// Returns once everything that was recorded before has been written.
+    /// Returns after all events recorded before the call are written.
     package func flush() async {
         await withCheckedContinuation { continuation in
             thread.async {
@@ -95,8 +96,8 @@ package final class FileDeliveryLog: DeliveryLog {
         }
     }
 
-    /// Removes the files that are too old by the clock, and writes what waits: for a clock that was advanced. Otherwise they are removed when a
-    /// new file begins.
+    /// Writes waiting events and removes files that are too old. Needed after the clock was advanced, because otherwise
+    /// old files are only removed when a new file begins.
     package func removeOld() async {
         await withCheckedContinuation { continuation in
             thread.async {
@@ -123,7 +124,7 @@ package final class FileDeliveryLog: DeliveryLog {
         if report.tally.count > 0 || report.overflow > 0 { self.report(report) }
     }
 
-    /// Exchanges the block that waits for an empty one.
+    /// Exchanges the waiting block for an empty one.
     private func take(into block: inout RecordBuffer) -> (DeliveryTally, overflow: UInt64) {
         waiting.withLock { waiting in
             swap(&waiting.block, &block)

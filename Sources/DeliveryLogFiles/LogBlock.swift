@@ -1,18 +1,19 @@
-/// Records that were written together, with what shows whether they are whole: what a crash cut off is left out.
+/// Records that were written together, with their length and a checksum. The reader uses these to skip a block that a
+/// crash cut off.
 enum LogBlock {
-    /// "CDL1" as it stands in the file: a delivery log, the first form of it.
+    /// "CDL1" in the file: version 1 of the delivery log's format.
     static let mark: UInt32 = 0x314c_4443
-    /// In bytes: the mark, the length of the records, their checksum.
+    /// The size of the header, in bytes: the mark, the length of the records, and their checksum.
     static let headerBytes = 16
-    /// In bytes, of records: what is longer is no block. Room for twice the events that may wait as a rule; memory is
-    /// taken as a block fills.
+    /// The most bytes of records in one block. A longer one is treated as damaged. This is twice what the waiting
+    /// events usually take; memory is allocated as the block fills.
     static let maximumBytes = 4 << 20
 
-    /// What is found at the beginning of some bytes.
+    /// The result of reading the beginning of some bytes.
     enum Reading: Equatable {
-        /// A block, and how many bytes it takes.
+        /// A whole block, and its length in bytes.
         case whole(ArraySlice<UInt8>, count: Int)
-        /// Perhaps the beginning of one; so many bytes would be all of it.
+        /// Possibly the beginning of a block that has this many bytes.
         case partial(needed: Int)
         case damaged
     }
@@ -28,8 +29,8 @@ enum LogBlock {
         return .whole(records, count: headerBytes + length)
     }
 
-    /// FNV-1a over words of 8 bytes, the last one filled up with zeros: it finds what was cut off or never written, and
-    /// costs nothing.
+    /// FNV-1a over words of 8 bytes, with zeros added to the last one. It is fast, and detects blocks that were cut off
+    /// or never written.
     static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
         var index = 0

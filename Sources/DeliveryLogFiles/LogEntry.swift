@@ -1,17 +1,17 @@
 package import Delivery
 package import Notifications
 
-/// One record of the delivery log as users see it: `carillon log` prints entries, the management API answers with them.
+/// A record of the delivery log as users see it, in `carillon log` and in the management API.
 package struct LogEntry: Sendable, Hashable {
     package let time: Timestamp
-    /// The name of the step, or "lost".
+    /// The name of the event, or "lost".
     package let event: String
     package let notification: NotificationID?
-    /// In hexadecimal digits; nil if the device token is not known.
+    /// The device token in hexadecimal digits; nil if it is not known.
     package let token: String?
     /// Empty if the topic is not known.
     package let topic: String
-    /// What the step says besides: the reason of a rejection, the notification that replaced this one.
+    /// More about the event: the reason of a rejection, or the notification that replaced this one.
     package let detail: Detail?
     /// How many events the log did not write. Only the record of a loss has it.
     package let lost: UInt64?
@@ -21,8 +21,8 @@ package struct LogEntry: Sendable, Hashable {
         package let value: String
     }
 
-    /// - Parameter token: names the device token of an address, in hexadecimal digits. A record holds what the token means
-    ///   and which key sealed it (0 if that is not known), not the token itself.
+    /// - Parameter token: returns the device token of an address in hexadecimal digits. A record has no device token,
+    ///   but what the token names and the number of the key that sealed it (0 if that is not known).
     package init(_ record: LogRecord, token: (NotificationSubject.Address, _ key: UInt32) -> String?) {
         switch record {
         case .lost(let count, let time):

@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// The folder of the log's files. Their names are the time at which they were begun, in milliseconds since 1970.
+/// The folder of the log's files. The name of a file is the time when it was begun, in milliseconds since 1970.
 struct LogFolder: Sendable {
     /// One file of the log.
     struct Segment: Hashable, Comparable {
@@ -19,7 +19,7 @@ struct LogFolder: Sendable {
 
         init(began: UInt64) { self.began = began }
 
-        /// - Returns: nil for a file that is none of the log's.
+        /// - Returns: nil if the name is not that of a log file.
         init?(name: String) {
             guard name.hasSuffix(Self.suffix), name.utf8.count == Self.digits + Self.suffix.utf8.count,
                 let began = UInt64(name.dropLast(Self.suffix.count))
@@ -37,12 +37,12 @@ struct LogFolder: Sendable {
 
     func path(of segment: Segment) -> String { path + "/" + segment.name }
 
-    /// Creates the folder, for its owner only, if it is missing.
+    /// Creates the folder if it is missing. Only its owner can use it.
     func make() throws(DeliveryLogError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DeliveryLogError("make", path) }
     }
 
-    /// The log's files, oldest first; none where there is no folder.
+    /// The log's files, oldest first; empty if the folder is missing.
     func segments() throws(DeliveryLogError) -> [Segment] {
         guard let folder = opendir(path) else {
             if errno == ENOENT { return [] }
@@ -51,7 +51,8 @@ struct LogFolder: Sendable {
         defer { closedir(folder) }
         var segments: [Segment] = []
         while let entry = readdir(folder) {
-            // Read where it lies: an entry is only as long as its name, and a copy of the whole type would go beyond it.
+            // Read the name at its offset: an entry ends after its name, so a copy of the whole type would read beyond
+            // it.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let name = String(
                 cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
@@ -60,7 +61,7 @@ struct LogFolder: Sendable {
         return segments.sorted()
     }
 
-    /// In bytes; 0 for a file that is gone.
+    /// The file's size in bytes; 0 if the file is gone.
     func size(of segment: Segment) -> Int {
         var status = stat()
         return stat(path(of: segment), &status) == 0 ? Int(status.st_size) : 0
@@ -73,7 +74,7 @@ struct LogFolder: Sendable {
 package struct DeliveryLogError: Error, CustomStringConvertible {
     package let description: String
 
-    /// Of the system's last error.
+    /// Makes an error from `errno`.
     init(_ action: String, _ path: String) {
         description = "Cannot \(action) \(path): \(String(cString: strerror(errno)))."
     }

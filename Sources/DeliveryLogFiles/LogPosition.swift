@@ -1,10 +1,10 @@
-/// Where a record is in the log's files: good for as long as its file is kept.
+/// The position of a record in the log's files. It is valid while its file is kept.
 package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
-    /// When the file was begun, in milliseconds since 1970: its name.
+    /// The file's name: when it was begun, in milliseconds since 1970.
     let file: UInt64
-    /// Where the record's block begins in the file, in bytes.
+    /// The offset of the record's block in the file, in bytes.
     let block: Int
-    /// How many records of the block stand before it.
+    /// How many records come before it in the block.
     let index: Int
 
     init(file: UInt64, block: Int, index: Int) {
@@ -13,7 +13,7 @@ package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
         self.index = index
     }
 
-    /// - Parameter text: as ``description`` has it.
+    /// - Parameter text: in the form of ``description``.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let file = UInt64(parts[0]), let block = Int(parts[1]), let index = Int(parts[2]),

@@ -3,7 +3,7 @@ import Notifications
 
 extension LogRecord {
     /// Reads the records of a block.
-    /// - Returns: nil where the bytes are none that a log of this version writes.
+    /// - Returns: nil if the bytes are not records of this format.
     static func read(_ bytes: ArraySlice<UInt8>) -> [LogRecord]? {
         var reader = ByteReader(bytes)
         var records: [LogRecord] = []
@@ -92,7 +92,7 @@ extension DeliveryStep {
     }
 }
 
-/// Reads values from bytes, and nothing beyond their end.
+/// Reads values from bytes, and never beyond their end.
 struct ByteReader {
     private var bytes: ArraySlice<UInt8>
 
@@ -114,7 +114,7 @@ struct ByteReader {
         return taken.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// An integer in LEB128: seven bits in each byte, the lowest first.
     mutating func short() -> UInt64? {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 70, by: 7) {

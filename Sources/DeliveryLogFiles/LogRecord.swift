@@ -1,21 +1,21 @@
 package import Delivery
 package import Notifications
 
-/// What stands in the log's files: docs/delivery-log.md has the format.
+/// A record of the log's files. docs/delivery-log.md describes the format.
 package enum LogRecord: Sendable, Hashable {
-    /// - Parameter tokenKey: which key sealed the device token of the event's destination; 0 where that is not known.
+    /// - Parameter tokenKey: the number of the key that sealed the destination's device token; 0 if it is not known.
     case event(DeliveryEvent, tokenKey: UInt32)
-    /// So many events were not written, because more came than the disk takes or because it took none.
+    /// This many events were not written, because they came too fast or the disk failed.
     case lost(UInt64, at: Timestamp)
 }
 
 // MARK: - Writing
 
 extension LogRecord {
-    /// In bytes: no record is longer. Five texts of 255 bytes would fit.
+    /// The most bytes of one record: five texts of 255 bytes fit.
     static let maximumBytes = 2048
 
-    /// The first byte of a record of losses; that of an event is its kind's.
+    /// The first byte of a record of lost events. The first byte of an event is the number of its kind.
     static let lostCode: UInt8 = 12
 
     func write(to buffer: inout RecordBuffer) {
@@ -33,7 +33,7 @@ extension LogRecord {
         }
     }
 
-    /// - Parameter generation: in the place of the event's own, where it has none.
+    /// - Parameter generation: written in place of the event's own generation; nil writes its own.
     static func write(
         _ event: borrowing DeliveryEvent,
         generation: UInt32? = nil,
@@ -78,9 +78,9 @@ enum AddressCode: UInt8 {
     case production = 2
     case deviceToken = 3
 
-    /// Added where the topic is that of the record before, and not written again.
+    /// This bit is set if the topic is that of the record before. The topic is then not written again.
     static let repeatsTopic: UInt8 = 0x10
-    /// Added where the request's identifier had capital letters: which ones follows it.
+    /// This bit is set if the request's identifier had capital letters. A bit mask of them follows the identifier.
     static let hasCapitals: UInt8 = 0x20
 
     init(_ address: NotificationSubject.Address) {

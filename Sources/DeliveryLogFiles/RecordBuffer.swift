@@ -1,23 +1,23 @@
 import Notifications
 
-/// A block as it is put together: room for its header, and records one after the other, in one allocation that stays.
+/// A block in one allocation that is kept: room for the header, then the records.
 ///
-/// `@unchecked Sendable`: nobody else has its memory, and it cannot be copied.
+/// `@unchecked Sendable`: only this value has the memory, and it cannot be copied.
 struct RecordBuffer: ~Copyable, @unchecked Sendable {
     private let bytes = UnsafeMutableRawBufferPointer.allocate(
         byteCount: LogBlock.headerBytes + LogBlock.maximumBytes, alignment: 8)
     private var end = LogBlock.headerBytes
-    /// From which the times of the block's records are counted.
+    /// Times in the block are counted from this one.
     private var base = Timestamp(milliseconds: 0)
-    /// The last record's.
+    /// The topic of the last record.
     private var topic = ""
 
     deinit { bytes.deallocate() }
 
-    /// In bytes, of the records.
+    /// The size of the records, in bytes.
     var count: Int { end - LogBlock.headerBytes }
     var isEmpty: Bool { count == 0 }
-    /// Whether a record of any length fits, and one more that tells of losses.
+    /// Whether another record of any length fits, and after it a record of lost events.
     var hasRoom: Bool { bytes.count - end >= 2 * LogRecord.maximumBytes }
 
     mutating func removeAll() {
@@ -25,21 +25,21 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         topic = ""
     }
 
-    /// Begins a record: the first one of a block says from when times are counted.
+    /// Begins a record. The times of a block are counted from the time of its first record.
     mutating func begin(at time: Timestamp) {
         guard isEmpty else { return }
         base = time
         append(integer: time.milliseconds)
     }
 
-    /// Whether the topic is the last record's; it is from now on.
+    /// Whether the last record had the same topic; remembers the topic.
     mutating func repeats(_ topic: String) -> Bool {
         if topic == self.topic { return true }
         self.topic = topic
         return false
     }
 
-    /// The whole block.
+    /// Passes on the whole block.
     mutating func withBlock<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result,
     ) throws(Failure) -> Result {
@@ -53,7 +53,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(rebasing: bytes[..<all]))
     }
 
-    // What does not fit is left out: no record is as long as ``hasRoom`` has found room for.
+    // These functions leave out bytes that do not fit. With ``hasRoom`` no record is that long.
 
     /// Least significant byte first.
     mutating func append(integer: some FixedWidthInteger & BitwiseCopyable) {
@@ -63,7 +63,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         end += size
     }
 
-    /// Seven bits a byte, the lowest first, and one bit that says whether more follow (LEB128).
+    /// LEB128: seven bits in each byte, the lowest first, and one bit that says whether more bytes follow.
     mutating func append(short number: UInt64) {
         guard bytes.count - end >= 10 else { return }
         var rest = number
@@ -76,7 +76,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         end += 1
     }
 
-    /// Since the beginning of the block; an even number forward, an odd one back.
+    /// Twice the difference from the block's first time, and one more if the time is before it.
     mutating func append(_ time: Timestamp) {
         let isBack = time < base
         let distance = isBack ? base.milliseconds - time.milliseconds : time.milliseconds - base.milliseconds
@@ -88,7 +88,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         append(integer: id.low)
     }
 
-    /// As many as a byte can count.
+    /// A text of at most 255 bytes, after one byte with its length.
     mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(counted: UnsafeRawBufferPointer($0)) }

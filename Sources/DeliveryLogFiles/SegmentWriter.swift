@@ -8,7 +8,7 @@ import Notifications
     import Glibc
 #endif
 
-/// Writes blocks to the newest file of the log, begins another one where that is full, and removes the oldest.
+/// Writes blocks to the newest file of the log, begins a new file when it is full, and removes the oldest files.
 struct SegmentWriter: ~Copyable {
     private let folder: LogFolder
     private let limits: DeliveryLogLimits
@@ -19,7 +19,7 @@ struct SegmentWriter: ~Copyable {
     private struct OpenFile {
         let descriptor: CInt
         let segment: LogFolder.Segment
-        /// Up to where it holds whole blocks.
+        /// How many bytes of the file are whole blocks.
         var bytes = 0
     }
 
@@ -40,7 +40,7 @@ struct SegmentWriter: ~Copyable {
         do throws(DeliveryLogError) {
             try write(block, to: open)
         } catch {
-            // Half a block at the end would hide what comes after it.
+            // Remove an incomplete block at the end, because it would hide the blocks after it.
             if ftruncate(open.descriptor, off_t(open.bytes)) != 0 { end() }
             throw error
         }
@@ -55,7 +55,7 @@ struct SegmentWriter: ~Copyable {
     private mutating func begin(_ now: Timestamp) throws(DeliveryLogError) -> OpenFile {
         let segments = try folder.segments()
         removeOld(segments, now)
-        // A crash may have left half a block at the end of the last one, so each start begins its own.
+        // A crash may have left an incomplete block at the end of the last file, so each start begins a new file.
         let after = segments.last.map { $0.began + 1 } ?? 0
         let segment = LogFolder.Segment(began: max(now.milliseconds, after))
         let path = folder.path(of: segment)
@@ -71,10 +71,10 @@ struct SegmentWriter: ~Copyable {
         file = nil
     }
 
-    /// Removes the files that hold nothing young enough. The file being written ends if it is one of them.
+    /// Removes the files whose events are all too old. If the current file is one of them, it is closed first.
     mutating func removeOld(now: Timestamp) {
         if let file, isOld(file, now) { end() }
-        // Without the list nothing is removed; the next file that begins tries again.
+        // If the files cannot be listed, none is removed. The beginning of the next file tries again.
         guard let segments = try? folder.segments() else { return }
         if let lastWritten, lastWritten.advanced(by: limits.retention) <= now {
             for segment in segments { folder.remove(segment) }
@@ -83,12 +83,12 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Removes files until there is room for one more, and those that hold nothing young enough.
+    /// Removes the files whose events are all too old, and more until there is room for a new file.
     private func removeOld(_ segments: [LogFolder.Segment], _ now: Timestamp) {
         var bytes = segments.reduce(0) { $0 + folder.size(of: $1) }
         let oldest = now.advanced(by: .zero - limits.retention).milliseconds
         for (index, segment) in segments.enumerated() {
-            // Its newest event is older than the beginning of the next one.
+            // The newest event of a file is older than the beginning of the next file.
             let isOver = index + 1 < segments.count && segments[index + 1].began <= oldest
             guard isOver || bytes > limits.totalBytes - limits.segmentBytes else { return }
             bytes -= folder.size(of: segment)
@@ -107,6 +107,6 @@ struct SegmentWriter: ~Copyable {
     }
 }
 
-// The members above have the names of these.
+// These functions have the same names as the members above.
 
 private func systemWrite(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

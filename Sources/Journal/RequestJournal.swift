@@ -10,7 +10,7 @@ import Synchronization
 package final class RequestJournal: Sendable {
     private let state = Mutex(JournalState())
     private let connections = Atomic<UInt64>(0)
-    /// Whether there is anything to look at for the delivery log.
+    /// Whether the delivery log's events are needed.
     private let isOn = Atomic(false)
 
     package init() {}
@@ -18,20 +18,20 @@ package final class RequestJournal: Sendable {
     /// How many requests are kept; 0 if the journal is off.
     package var keep: Int { state.withLock { $0.keep } }
 
-    /// Switches the journal on or off. What is there beyond the new number is forgotten, the oldest first.
+    /// Sets how many requests are kept; 0 switches the journal off. If there are more, the oldest are removed.
     package func setKeep(_ keep: Int) {
         let keep = min(max(0, keep), JournalLimits.requests)
         state.withLock { $0.setKeep(keep) }
         isOn.store(keep > 0, ordering: .relaxed)
     }
 
-    /// The requests that a match means, oldest first.
+    /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         state.withLock { $0.entries(match, limit: limit) }
     }
 
-    /// Forgets the requests that a match means.
-    /// - Returns: how many that were.
+    /// Removes the requests that match.
+    /// - Returns: the number of removed requests.
     package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
 }
 
@@ -41,7 +41,7 @@ extension RequestJournal {
     /// Gives a new connection its number.
     package func nextConnection() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
 
-    /// Takes a request that the gateway has decided about.
+    /// Adds a request that the gateway has decided about.
     /// - Returns: its number.
     package func append(_ facts: RequestFacts) -> UInt64 {
         state.withLock { state in
@@ -61,7 +61,7 @@ extension RequestJournal {
         }
     }
 
-    /// No answer comes.
+    /// Notes that a request gets no answer.
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
         state.withLock { state in
             state.update(number) { entry in
@@ -82,12 +82,12 @@ extension RequestJournal {
         }
     }
 
-    /// A request ends otherwise than the delivery log can say.
+    /// Sets an outcome that the delivery log does not have, for example that a rehearsal lost the notification.
     package func end(_ number: UInt64, as outcome: RequestOutcome) {
         state.withLock { $0.update(number) { $0.become(outcome) } }
     }
 
-    /// Learns what became of a notification.
+    /// Sets the outcome of a notification by an event of the delivery log.
     package func note(_ event: DeliveryEvent) {
         guard isOn.load(ordering: .relaxed), let outcome = RequestOutcome(event.step),
             case .destination(let destination, _) = event.subject.address, destination.environment == .development
@@ -98,7 +98,7 @@ extension RequestJournal {
 }
 
 extension RequestOutcome {
-    /// Nil for a step that says nothing of the outcome.
+    /// Nil if the step does not change the outcome.
     fileprivate init?(_ step: DeliveryStep) {
         switch step {
         case .accepted, .sent, .duplicate: return nil
@@ -114,23 +114,23 @@ extension RequestOutcome {
 
 // MARK: - Waiting
 
-/// What a wait ends with.
+/// The result of a wait.
 package enum WaitResult: Sendable {
     /// Enough requests matched. With `count` 0: none matched until the timeout.
     case done([JournalEntry])
     /// - Parameters:
-    ///   - matched: how many there are.
-    ///   - nearest: those that differ least from what was wanted, and by which keys.
+    ///   - matched: the number of requests that matched.
+    ///   - nearest: the requests that differ least, and the keys in which they differ.
     case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])])
 }
 
 extension RequestJournal {
-    /// Waits until there are at least so many requests.
+    /// Waits until at least `count` requests match.
     /// - Parameters:
-    ///   - count: 0 waits to the end, and is content if nothing matches then.
-    ///   - limit: how many requests at most the result has, unless more were asked for.
+    ///   - count: 0 waits until the timeout, and succeeds if nothing matches then.
+    ///   - limit: the most requests in the result, unless `count` is greater.
     ///   - timeout: machine time.
-    ///   - watch: given what ends the wait before its time.
+    ///   - watch: receives a closure that ends the wait early.
     package func wait(
         for match: RequestMatch,
         count: Int,
@@ -160,11 +160,11 @@ extension RequestJournal {
         }
     }
 
-    /// The requests that a match means, those that are there and those to come, each once it is settled. The stream ends
-    /// when its reader falls behind.
+    /// The requests that match: those that are there and those to come, each once it is settled. If its reader is too
+    /// slow, the stream ends.
     /// - Parameters:
-    ///   - changes: leaves out those that are there, and shows a request again whenever it changes.
-    ///   - watch: given what ends the stream.
+    ///   - changes: leaves out the requests that are there, and sends a request again each time it changes.
+    ///   - watch: receives a closure that ends the stream.
     package func follow(
         _ match: RequestMatch,
         changes: Bool = false,
@@ -183,7 +183,7 @@ extension RequestJournal {
                     match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish))
         }
         continuation.onTermination = { [weak self] _ in
-            // In a task of its own: the stream may end under the journal's lock.
+            // Run this in a task, because the stream may end while the journal's lock is held.
             Task { self?.remove(name) }
         }
         return stream
@@ -207,6 +207,6 @@ extension RequestJournal {
 
     private func remove(_ watcher: UInt64) { state.withLock { $0.removeWatcher(watcher) } }
 
-    /// Ends everybody's waiting, now and from now on: the service goes down.
+    /// Ends all waits and streams, and those that begin later: the service is shutting down.
     package func end() { state.withLock { $0.end() } }
 }

@@ -3,8 +3,8 @@ import Journal
 import Notifications
 import Trust
 
-/// What the management API is about: the accounts (the local stand-in for the developer account), the state of the service,
-/// its metrics and its delivery log.
+/// The management API's operations: accounts (which replace Apple's developer account), the state of the service,
+/// metrics and the delivery log.
 package final class ManagementAPI: Sendable {
     let parts: ManagementParts
     let streams = StreamBudget()
@@ -14,10 +14,10 @@ package final class ManagementAPI: Sendable {
 
     var accounts: any Accounts { parts.accounts }
     var authority: CertificateAuthority { parts.authority }
-    /// By the machine's clock, as certificates and clients count it.
+    /// The machine's time, which certificates and clients use.
     var now: Timestamp { parts.clock.machineTime }
 
-    /// Ends the answers that have no end of their own; none begins from now on.
+    /// Ends all answers that have no end of their own. Later ones end at once.
     func endStreams() {
         parts.log.signal.end()
         parts.testing?.journal.end()

@@ -3,7 +3,7 @@ package import Notifications
 package import Rehearsals
 package import Trust
 
-/// What the API needs of the service. It knows ports, and nothing of how things are stored.
+/// What the API needs from the service. It uses ports, and does not know how things are stored.
 package struct ManagementParts: Sendable {
     package let accounts: any Accounts
     package let invitations: any Invitations
@@ -12,9 +12,9 @@ package struct ManagementParts: Sendable {
     package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
     package let log: DeliveryLogSource
-    /// Makes a new key for device tokens; the answer is its number.
+    /// Makes a new key for device tokens, and returns its number.
     package let rotateTokenKey: @Sendable () async throws -> UInt32
-    /// The provider certificates that were revoked, as other software reads them.
+    /// The list of revoked provider certificates, for other software.
     package let revocationList: @Sendable () throws -> RevocationList
     /// The metrics in Prometheus' text format.
     package let metrics: @Sendable () -> String
@@ -27,7 +27,7 @@ package struct ManagementParts: Sendable {
     package let clock: ServiceClock
     /// Nil if the service does not serve the development environment.
     package let rehearsals: RehearsalDirector?
-    /// Advances the clock, and does everything that is due then.
+    /// Advances the clock, and does everything that becomes due.
     package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?

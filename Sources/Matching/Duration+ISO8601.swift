@@ -1,10 +1,11 @@
 // Durations in the documents of the management API: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
 extension Duration {
-    /// No test waits longer, and no virtual clock is advanced further at a time.
+    /// The longest duration in a document: more than any test needs.
     package static let longestInDocuments = Duration.seconds(366 * 86_400)
 
-    /// Reads a duration of ISO 8601: days, hours, minutes and seconds, the seconds with up to nine decimal places.
-    /// - Returns: nil for anything else, years, months and weeks among it, and for more than ``longestInDocuments``.
+    /// Reads a duration of ISO 8601 with days, hours, minutes and seconds. The seconds may have up to nine decimal
+    /// places.
+    /// - Returns: nil for anything else, including years, months and weeks, and for more than ``longestInDocuments``.
     package init?(iso8601 text: String) {
         guard text.utf8.first == UInt8(ascii: "P") else { return nil }
         let parts = text.dropFirst().split(separator: "T", maxSplits: 1, omittingEmptySubsequences: false)
@@ -20,7 +21,7 @@ extension Duration {
         self = sum
     }
 
-    /// In seconds: `PT90S`, `PT0.5S`. A negative one has a sign, which no reader takes.
+    /// The duration in seconds: `PT90S`, `PT0.5S`. A negative one gets a sign, which no reader accepts.
     package var iso8601: String {
         let (seconds, attoseconds) = components
         let nanoseconds = attoseconds / 1_000_000_000
@@ -32,7 +33,7 @@ extension Duration {
         return "PT\(sign)\(seconds.magnitude).\(digits)S"
     }
 
-    /// Numbers with their units, each at most once and in this order.
+    /// Adds numbers with units, each unit at most once and in this order.
     private static func seconds(
         _ text: Substring,
         units: [(unit: Character, seconds: Int64)],
@@ -49,7 +50,7 @@ extension Duration {
         return rest.isEmpty ? (sum, !text.isEmpty) : nil
     }
 
-    /// At most nine digits on each side, so that nothing overflows; a fraction of seconds alone.
+    /// At most nine digits on each side, so nothing overflows. Only seconds may have a fraction.
     private static func amount(_ digits: Substring, _ seconds: Int64) -> Duration? {
         let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = number(parts[0]) else { return nil }

@@ -13,40 +13,40 @@ package struct RequestFault: Sendable, Hashable {
     }
 
     package enum Kind: Sendable, Hashable {
-        /// Another answer.
+        /// The provider gets another answer.
         case answer(Rejection, retryAfter: Int?)
-        /// GOAWAY with a reason, once so many more requests of the connection are answered.
+        /// The connection gets GOAWAY with a reason, after this many more of its requests are answered.
         case goAway(Rejection.Reason, after: Int)
-        /// RST_STREAM with an error code (RFC 9113, 7).
+        /// The stream is reset with an error code (RFC 9113, 7).
         case reset(UInt32)
         case close(CloseKind)
-        /// No answer at all.
+        /// The request gets no answer.
         case hang
-        /// Answered late.
+        /// The answer comes late.
         case delay(Duration)
-        /// 200, and never delivered.
+        /// The answer is 200, and the notification is never delivered.
         case lose
-        /// Delivered so many times in all.
+        /// The notification is delivered this many times in all.
         case duplicate(Int)
-        /// Another number of streams for the connection.
+        /// The connection gets another number of streams.
         case settings(maxConcurrentStreams: Int)
-        /// The binary API's error packet with a status (Guide, Table A-4).
+        /// The connection gets an error packet of the binary API, with a status of the Guide's Table A-4.
         case errorPacket(UInt8)
     }
 
-    /// How a connection ends.
+    /// How a fault closes a connection.
     package enum CloseKind: String, Sendable, Hashable, CaseIterable {
-        /// In good order.
+        /// An orderly end.
         case fin
-        /// At once, as when a machine is gone.
+        /// A TCP reset, as if the machine had failed.
         case rst
     }
 
-    /// How long an answer may be late at most. A request that hangs gets its stream reset after it: longer than any client
-    /// waits.
+    /// The longest delay of an answer. A request that hangs has its stream reset after this time, which is longer than
+    /// any client waits.
     package static let longest = Duration.seconds(600)
 
-    /// Whether what the gateway decided is not carried out: nothing is handed to `Delivery`.
+    /// Whether the fault replaces the gateway's decision: the notification does not reach `Delivery`.
     package var actsBeforeAcceptance: Bool {
         switch kind {
         case .answer, .reset, .close, .hang, .errorPacket: !isAccepted

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A match that cannot be read.
+/// The error of a match that is not valid.
 package struct MatchError: Error, Sendable, Hashable {
     /// The place of the fault in the document (RFC 6901).
     package var pointer: String
@@ -14,9 +14,9 @@ package struct MatchError: Error, Sendable, Hashable {
 }
 
 extension RequestMatch {
-    /// Reads the document of docs/testing.md.
-    /// - Parameter pointer: where the document stands in a larger one.
-    /// - Throws: for a key that there is not, and a value that no request can have.
+    /// Reads the document that docs/testing.md describes.
+    /// - Parameter pointer: the place of the document in a larger one.
+    /// - Throws: if a key is unknown, or if no request can have the value.
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
         guard case .object(let members) = value else {
             throw MatchError(pointer, "The value is of the type \(value.typeName); it has to be an object.")
@@ -43,7 +43,7 @@ extension RequestMatch {
         payload = try reader.object(.payload)
     }
 
-    /// A part of a JSON pointer (RFC 6901, 3).
+    /// The key escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {
         var text = ""
         for character in name {
@@ -62,7 +62,7 @@ extension RequestMatch {
     }
 }
 
-/// Reads the members of a match, each by its rule.
+/// Reads the keys of a match, each with its own rule.
 private struct MatchReader {
     let members: [String: JSONValue]
     let pointer: String

@@ -1,8 +1,8 @@
 package import Notifications
 
-/// Which requests a test means. The same document everywhere: in the journal, in a wait and in a rehearsal's rule.
+/// Selects requests. The journal, waits and rehearsals use the same document.
 ///
-/// Everything that the document names has to be so; a document without keys matches every request.
+/// A request matches if it has every value that the document names. An empty document matches every request.
 package struct RequestMatch: Sendable {
     package var team: TeamID?
     package var topic: String?
@@ -16,7 +16,7 @@ package struct RequestMatch: Sendable {
     package var collapseID: String?
     package var status: Int?
     package var reason: String?
-    /// Matches by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
+    /// Dictionaries match by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
     package var payload: JSONValue?
     package var outcome: RequestOutcome?
     /// Only requests with a greater number.
@@ -25,7 +25,7 @@ package struct RequestMatch: Sendable {
     /// Matches every request.
     package init() {}
 
-    /// Whether a request is meant.
+    /// Whether a request matches.
     package func matches(_ facts: RequestFacts) -> Bool {
         // The cheap comparisons come first, because a payload is parsed for each request that reaches its comparison.
         if let team, facts.team != team { return false }
@@ -44,7 +44,7 @@ package struct RequestMatch: Sendable {
         return matchesPayload(of: facts)
     }
 
-    /// The keys of the document that keep a request from being meant; none if it is meant.
+    /// The keys of the document that the request does not match; empty if it matches.
     package func differences(from facts: RequestFacts) -> [String] {
         var keys: [String] = []
         func compare(_ key: Key, _ isDifferent: Bool) {

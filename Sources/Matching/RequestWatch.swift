@@ -1,30 +1,30 @@
 package import Notifications
 import Synchronization
 
-/// Sees the requests of providers between the gateway's decision and its answer: the journal and rehearsals. There is one in
-/// the development environment only.
+/// Sees the requests of providers between the gateway's decision and the answer: the journal and rehearsals. It exists
+/// in the development environment only.
 package protocol RequestObserver: Sendable {
-    /// A provider's connection has passed its handshake, and has no number yet.
-    /// - Returns: whether a rehearsal refuses it: it is closed.
+    /// Called after a provider's connection has passed its handshake, before it has a number.
+    /// - Returns: whether a rehearsal refuses the connection, which is then closed.
     func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
 
-    /// A provider's connection has passed its handshake.
-    /// - Returns: its number.
+    /// Called after a provider's connection has passed its handshake.
+    /// - Returns: the connection's number.
     func connectionOpened() -> UInt64
 
-    /// The gateway has decided about a request: it is rejected, or good and about to be handed to `Delivery`. Called on
-    /// the connection's event loop, before anything is answered.
+    /// Called when the gateway has decided to reject a request or to pass it to `Delivery`, before it does so. Runs on
+    /// the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
 
-    /// A rehearsal's rule fires for a request.
+    /// Called when a rehearsal's rule fires for a request.
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault)
 
-    /// The answer of a request was written.
+    /// Called when the answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
 
-    /// No answer comes: the client is gone, or a rehearsal wants it so.
-    /// - Parameter isDiscarded: whether the notification counts for nothing, because one before it on a connection of the
-    ///   binary API was faulty (Guide, 3.1.2).
+    /// Called when a request gets no answer, because the client is gone or because of a rehearsal.
+    /// - Parameter isDiscarded: whether the notification is discarded, because an earlier one on the same connection of
+    ///   the binary API was faulty (Guide, 3.1.2).
     func unanswered(_ number: UInt64, isDiscarded: Bool)
 }
 
@@ -35,10 +35,10 @@ extension RequestObserver {
 
 /// What to do with a request after the gateway's decision.
 package enum RequestDecision: Sendable {
-    /// The gateway carries out its own decision.
-    /// - Parameter number: the request's.
+    /// Carry out the gateway's own decision.
+    /// - Parameter number: the request's number.
     case proceed(number: UInt64)
-    /// A rehearsal's fault is carried out.
+    /// Carry out a rehearsal's fault.
     case misbehave(number: UInt64, RequestFault)
 
     package var number: UInt64 {
@@ -64,13 +64,12 @@ package struct RequestAnswer: Sendable, Hashable {
     }
 }
 
-/// The gateways' side of the observer. While nobody observes, a request costs one load and one branch, and nothing of it
-/// is kept.
+/// Connects the gateways to the observer. While nothing observes, a request costs one load and one branch.
 package final class RequestWatch: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)
 
-    /// The observers of requests.
+    /// The reasons to observe requests.
     package enum Need: UInt8, Sendable {
         case journal = 1
         case rehearsals = 2
@@ -81,7 +80,7 @@ package final class RequestWatch: Sendable {
     /// Whether requests are observed now.
     package var isActive: Bool { needs.load(ordering: .relaxed) != 0 }
 
-    /// From the next request of each connection on.
+    /// Takes effect with the next request of each connection.
     package func set(_ need: Need, _ isActive: Bool) {
         if isActive {
             needs.bitwiseOr(need.rawValue, ordering: .relaxed)

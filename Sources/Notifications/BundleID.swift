@@ -1,13 +1,13 @@
 /// The bundle ID of an app, from which its topics follow.
 package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// In bytes. Bundle IDs in use stay well below; with the longest suffix a topic still fits the 255 bytes that
-    /// names of all kinds get elsewhere.
+    /// In bytes. Real bundle IDs are far shorter, and with the longest suffix a topic still has less than 255 bytes,
+    /// the limit for names elsewhere.
     package static let maximumBytes = 200
 
     package let rawValue: String
 
-    /// - Returns: nil unless `rawValue` is 1 to ``maximumBytes`` bytes of letters, digits, hyphens and periods, which
-    ///   is what a bundle ID may hold, and neither begins nor ends with a period.
+    /// - Returns: nil unless `rawValue` has 1 to ``maximumBytes`` letters, digits, hyphens and periods, and neither
+    ///   begins nor ends with a period.
     package init?(rawValue: String) {
         let bytes = rawValue.utf8
         guard (1...Self.maximumBytes).contains(bytes.count), bytes.allSatisfy(Self.allows),
@@ -19,10 +19,10 @@ package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConve
     /// The topic of this app for notifications of the given kind.
     package func topic(_ kind: TopicKind) -> String { rawValue + kind.suffix }
 
-    /// In bytes: the longest bundle ID with the longest suffix.
+    /// The length of the longest bundle ID with the longest suffix, in bytes.
     package static let maximumTopicBytes = maximumBytes + (TopicKind.allCases.map(\.suffix.utf8.count).max() ?? 0)
 
-    /// Whether a topic can have this name: a bundle ID, or one with a suffix.
+    /// Whether a topic can have this name: a bundle ID, or a bundle ID and a suffix.
     package static func isTopic(_ name: String) -> Bool {
         BundleID(rawValue: name) != nil
             || TopicKind.allCases.contains { kind in

@@ -1,4 +1,4 @@
-/// Names one certificate of the service's authority: what a revocation refers to.
+/// The serial number of a certificate of the service's authority. Revocations name certificates by it.
 package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
     /// In bytes. RFC 5280, 4.1.2.2, allows up to 20.
     package static let byteCount = 16
@@ -6,7 +6,8 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// A new one: 126 random bits under a first byte of 0x40 to 0x7f, so that it is positive and always 16 bytes.
+    /// A new serial number of 126 random bits. The first byte is 0x40 to 0x7f, so that the number is positive and
+    /// always has 16 bytes.
     package static func random(using generator: inout some RandomNumberGenerator) -> CertificateSerial {
         CertificateSerial(high: generator.next() & ~(0b11 << 62) | 0b01 << 62, low: generator.next())
     }
@@ -16,15 +17,16 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
         self.low = low
     }
 
-    /// - Parameter bytes: as they stand in a certificate, the highest first.
-    /// - Returns: nil unless they are a serial that the authority could have given.
+    /// - Parameter bytes: as the certificate has them, the highest first.
+    /// - Returns: nil unless the authority could have given out this number.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount, let first = bytes.first, first & 0xc0 == 0x40 else { return nil }
         let word = { (bytes: any Sequence<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
         self.init(high: word(bytes.prefix(8)), low: word(bytes.suffix(8)))
     }
 
-    /// - Parameter text: 32 hexadecimal digits in either case, with or without the colons that other tools write.
+    /// - Parameter text: 32 hexadecimal digits in upper or lower case, with or without colons, as other tools print
+    ///   them.
     package init?(_ text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }
         guard digits.count == Self.byteCount * 2, digits.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {

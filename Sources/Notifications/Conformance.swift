@@ -1,7 +1,7 @@
-/// How the service reads what its documents leave open or clients get wrong.
+/// How the service treats requests that the documents do not allow, or leave open.
 package enum Conformance: String, Sendable, Hashable, CaseIterable {
-    /// As the real service is seen to behave: what widely used clients send is taken.
+    /// As Apple's service has been seen to do: requests of widely used clients are accepted.
     case apple
-    /// By the letter of the documents, to find a client's faults.
+    /// By the letter of the documents, to find faults of a client.
     case strict
 }

@@ -1,14 +1,14 @@
-/// Names a device within its environment. Made at activation, at random; means nothing outside the service.
+/// Names a device within its environment. The service chooses it at random when the device activates.
 package struct DeviceID: RawRepresentable, Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    // As with `AppID`.
+    // Written by hand for the reason in `AppID`.
     package static func == (left: DeviceID, right: DeviceID) -> Bool { left.rawValue == right.rawValue }
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
-    /// The order of lists, which is that of the hexadecimal digits too. It has no other meaning.
+    /// The order of lists: the same as that of the hexadecimal digits.
     package static func < (left: DeviceID, right: DeviceID) -> Bool { left.rawValue < right.rawValue }
 
     /// - Parameter text: 16 hexadecimal digits.

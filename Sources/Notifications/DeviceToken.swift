@@ -1,18 +1,19 @@
 /// Opaque bytes that name one app on one device in one environment; only the service can read them (Guide, 2.1.4).
 ///
-/// Here it is just the bytes. What they mean is `Trust`'s to know.
+/// This type has the bytes only. `Trust` knows what they mean.
 package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
-    /// In bytes, of most device tokens. The binary API has room for exactly so many (Guide, Table A-3).
+    /// The length of most device tokens, in bytes. The binary API's format has room for exactly this many (Guide, Table
+    ///
     package static let byteCount = 32
 
-    /// In bytes. The HTTP/2 API leaves the length open, and "Do not hard-code their size" (Guide, 2.1.4.4); tokens
-    /// of 80 bytes have been seen.
+    /// The lengths that a device token may have, in bytes. The Guide says "Do not hard-code their size" (2.1.4.4), and
+    /// tokens of 80 bytes have been seen.
     package static let lengths = 32...100
 
-    /// The first bytes as they lie in memory. A vector would be aligned to its own 32 bytes, and with it everything that holds
-    /// a device token: memory so aligned is found by `malloc` at several times the cost.
+    /// The first 32 bytes. They are not stored as a vector: a vector is aligned to 32 bytes, and so is every type that
+    /// contains it. `malloc` takes several times as long for memory with that alignment.
     private let words: Words
-    /// Those after them; none, and no memory, as a rule.
+    /// The bytes after the first 32. Empty, without an allocation, for most tokens.
     private let rest: [UInt8]
 
     private struct Words: Hashable {
@@ -29,7 +30,7 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     /// The first ``byteCount`` bytes.
     package var bytes: SIMD32<UInt8> { unsafeBitCast(words, to: SIMD32<UInt8>.self) }
 
-    /// In bytes, of this one.
+    /// The length of this token, in bytes.
     package var count: Int { Self.byteCount + rest.count }
 
     /// - Returns: nil unless the number of bytes is one of ``lengths``.
@@ -39,7 +40,7 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
             SIMD32(collection.prefix(Self.byteCount)), rest: Array(collection.dropFirst(Self.byteCount)))
     }
 
-    /// - Parameter digits: hexadecimal digits in either case, two a byte (Guide, Table 8-1).
+    /// - Parameter digits: hexadecimal digits in upper or lower case, two for each byte (Guide, Table 8-1).
     /// - Returns: nil unless their number is twice one of ``lengths``.
     package init?(hexadecimal digits: Span<UInt8>) {
         guard digits.count.isMultiple(of: 2), Self.lengths.contains(digits.count / 2) else { return nil }
@@ -63,6 +64,6 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     /// The bytes in order.
     package var array: [UInt8] { (0..<Self.byteCount).map { bytes[$0] } + rest }
 
-    /// Two lower-case hexadecimal digits a byte.
+    /// Lower-case hexadecimal digits, two for each byte.
     package var description: String { Hexadecimal.string(array) }
 }

@@ -1,5 +1,5 @@
-/// One of the two worlds of the service, which share nothing: a token or a certificate made for one is refused by the
-/// other (Guide, 2.3.3, 3.1.2).
+/// Development or production. A token or a certificate of one environment is refused by the other (Guide, 2.3.3,
+/// 3.1.2).
 package enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
@@ -12,7 +12,8 @@ package enum Environment: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-// It is part of every key that a push looks up, and the compiler would compare and hash the names (Swift 6.3).
+// Written by hand: the compiler's version compares and hashes the names (Swift 6.3), and every look-up of a push has an
+// environment in its key.
 extension Environment {
     package static func == (lhs: Environment, rhs: Environment) -> Bool { lhs.isProduction == rhs.isProduction }
 

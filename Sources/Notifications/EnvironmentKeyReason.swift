@@ -1,6 +1,6 @@
-/// How the service spells the reason for a key of the other environment.
+/// How the service spells the reason if a key is for the other environment.
 ///
-/// Apple's page has one spelling, and the real service has been seen to send the other (APNSwift's pull request 229,
+/// Apple's page has one spelling, and Apple's service has been seen to send the other (APNSwift's pull request 229,
 /// October 2025). A client has to know both.
 package enum EnvironmentKeyReason: String, Sendable, Hashable, CaseIterable {
     case documented = "BadEnvironmentKeyIdInToken"

@@ -2,7 +2,7 @@
 package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The value of one digit in either case; nil for any other byte.
+    /// The value of one digit in upper or lower case; nil for any other byte.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit &- 0x30
@@ -12,9 +12,11 @@ package enum Hexadecimal {
         }
     }
 
-    /// Reads two digits a byte, as many as the target holds; false where there are too few digits or others.
+    /// Reads two digits for each byte of the target. Returns false if there are too few digits, or if a byte is not a
+    /// digit.
     ///
-    /// Without a branch for each digit: those of a device token are random, so that every second would be guessed wrong.
+    /// There is no branch for each digit: the digits of a device token are random, so the processor would guess every
+    /// second branch wrong.
     static func read(_ digits: UnsafeBufferPointer<UInt8>, into target: UnsafeMutableRawBufferPointer) -> Bool {
         guard digits.count >= target.count * 2 else { return false }
         var others: UInt8 = 0
@@ -26,10 +28,10 @@ package enum Hexadecimal {
         return others == 0
     }
 
-    /// The value of a digit: the letters begin at 1 in their lower half, and are told by their upper one.
+    /// The value of a digit. The low half of a letter's byte counts from 1, and only letters have the bit 0x40.
     private static func bits(of digit: UInt8) -> UInt8 { (digit & 0xf) &+ (digit >> 6) &* 9 }
 
-    /// 1 for what is no digit.
+    /// 1 if the byte is not a digit, otherwise 0.
     private static func isOther(_ digit: UInt8) -> UInt8 {
         let isNumber: UInt8 = digit &- 0x30 < 10 ? 1 : 0
         let isLetter: UInt8 = (digit | 0x20) &- 0x61 < 6 ? 1 : 0
@@ -38,8 +40,8 @@ package enum Hexadecimal {
 
     /// The eight lower-case digits of a number, the first one in the highest byte.
     ///
-    /// All at once: each digit's value is brought into a byte of its own, and those above 9 are told by what 6 more carries
-    /// over.
+    /// All digits are computed at once: each gets a byte of its own, and adding 6 sets the next bit only for values
+    /// above 9.
     static func digits(_ number: UInt32) -> UInt64 {
         var values = UInt64(number)
         values = (values << 16 | values) & 0x0000_ffff_0000_ffff
@@ -49,7 +51,7 @@ package enum Hexadecimal {
         return values &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }
 
-    /// The bytes of a text; nil if it is anything else than pairs of digits.
+    /// The bytes that a text of hexadecimal digits means; nil unless it consists of pairs of digits.
     package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -62,7 +64,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// Two lower-case digits a byte.
+    /// Lower-case digits, two for each byte.
     package static func string(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.underestimatedCount * 2)

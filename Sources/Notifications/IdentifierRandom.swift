@@ -1,7 +1,7 @@
-/// A source of randomness for identifiers, which have to be unique and need not be secret: xoshiro256** by Blackman and
+/// A random number generator for identifiers, which have to be unique but not secret: xoshiro256** by Blackman and
 /// Vigna, seeded by the system.
 ///
-/// The system's own generator is a system call for every eight bytes, which was a twentieth of what a request costs.
+/// The system's generator needs a system call for every eight bytes. That was a twentieth of the cost of a request.
 package struct IdentifierRandom: RandomNumberGenerator, Sendable {
     private var state: SIMD4<UInt64>
 

@@ -1,21 +1,21 @@
-/// The outermost level of a JSON dictionary: each key with its value as it stands in the text, so that what is only
-/// passed on is passed on unchanged.
+/// The outermost level of a JSON dictionary: each key with the text of its value. Values that are only passed on stay
+/// unchanged.
 ///
-/// A text that has a key twice is refused, however it writes the key: other readers keep one of the two values (RFC 8259, 4),
-/// and nobody can know which.
+/// A dictionary that has a key twice is refused, also if the two are escaped differently: other readers keep one of the
+/// two values (RFC 8259, 4), and it is not defined which.
 package struct JSONObject {
     private let text: [UInt8]
     private let values: [String: Range<Int>]
 
-    /// How many keys are taken note of; lines of the protocols here have about ten.
+    /// The most keys that a dictionary may have. Lines of our protocols have about ten.
     package static let maximumKeys = 100
 
-    /// A payload may be the value of a key.
+    /// One more than a payload may have, because a payload can be the value of a key.
     private static let maximumDepth = Payload.maximumDepth + 1
 
     /// - Returns: nil if the text is not a dictionary of at most ``maximumKeys`` different keys.
     package init?(_ text: [UInt8]) {
-        // It is read twice: once whole, by the one reader that checks everything, and once for the keys.
+        // Scans the text twice: first to check all of it, then to find the keys.
         var scanner = PayloadScanner(maximumDepth: Self.maximumDepth)
         guard scanner.scan(text.span) == nil, let values = Self.members(of: text) else { return nil }
         self.text = text
@@ -38,7 +38,8 @@ package struct JSONObject {
     /// Any number; nil if the value is anything else.
     package subscript(double key: String) -> Double? { self[raw: key].flatMap(Self.number) }
 
-    /// Text, with its escapes resolved; nil if the value is anything else, or half a character (RFC 8259, 8.2).
+    /// A text with its escapes resolved; nil if the value is anything else, or has an unpaired surrogate (RFC 8259,
+    /// 8.2).
     package subscript(text key: String) -> String? {
         guard let value = values[key], text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return JSONText.unescaped(text.span, (value.lowerBound + 1)..<(value.upperBound - 1))
@@ -47,7 +48,7 @@ package struct JSONObject {
     /// A dictionary; nil if the value is anything else.
     package subscript(object key: String) -> JSONObject? { self[raw: key].flatMap { JSONObject($0) } }
 
-    /// The JSON number (RFC 8259, 6) that makes up all of a text; nil for anything else.
+    /// The value of a text that is exactly one JSON number (RFC 8259, 6); nil for anything else.
     package static func number(_ text: [UInt8]) -> Double? {
         var index = 0
         guard JSONText.skipNumber(text.span, &index), index == text.count else { return nil }
@@ -71,7 +72,7 @@ package struct JSONObject {
         }
     }
 
-    /// Moves past a value of a text that has been checked: brackets are counted, strings are skipped.
+    /// Moves past a value of a text that was checked before, by counting brackets and skipping strings.
     private static func skipValue(_ span: Span<UInt8>, _ index: inout Int) -> Bool {
         var depth = 0
         while index < span.count {

@@ -1,6 +1,6 @@
-/// Text as a JSON string.
+/// Writes a text as a JSON string.
 package enum JSONString {
-    /// The text between quotation marks, with what JSON does not allow inside them escaped (RFC 8259, 7).
+    /// The text in quotation marks, with escapes for the characters that JSON does not allow there (RFC 8259, 7).
     package static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

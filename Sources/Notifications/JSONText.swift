@@ -1,11 +1,11 @@
 /// The lexical grammar of JSON (RFC 8259, sections 2, 3, 6 and 7) over bytes. Each function moves `index` past what it
-/// recognised, or leaves it where the text is wrong.
+/// recognises. If it recognises nothing, `index` is at the fault.
 enum JSONText {
-    /// What may stand between tokens.
+    /// White space, which may be between tokens.
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
 
     /// A string that begins at `index`.
-    /// - Returns: Where its characters are, without the quotation marks; nil where it is not a string.
+    /// - Returns: the range of its characters, without the quotation marks; nil if it is not a string.
     static func skipString(_ text: Span<UInt8>, _ index: inout Int) -> Range<Int>? {
         index += 1
         let start = index
@@ -30,13 +30,13 @@ enum JSONText {
         return nil
     }
 
-    /// How many of the next eight bytes are characters of a string that stand for themselves, up to the first that does
-    /// not; 0 near the end. Most of a payload is text for people, and eight at a time take hardly longer than one.
+    /// How many of the next eight bytes are plain characters of a string, before the first that is not; 0 near the end
+    /// of the text. Most of a payload is such text, and checking eight bytes takes hardly longer than one.
     private static func plainBytes(_ text: Span<UInt8>, _ index: Int) -> Int {
         guard text.count - index >= 8 else { return 0 }
         let word = UInt64(littleEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
         let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        // Each sets the top bit of the first byte that it looks for, and perhaps of others behind it.
+        // Each of these sets the top bit of the first byte that it looks for. It may also set bits behind that byte.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         let controls = (word &- ones &* 0x20) & ~word & tops
         let quotationMarks = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
@@ -45,7 +45,7 @@ enum JSONText {
         return marks.trailingZeroBitCount / 8
     }
 
-    /// A number: an integer part without leading zeros, then perhaps a fraction and an exponent.
+    /// A number: an integer without leading zeros, an optional fraction and an optional exponent.
     static func skipNumber(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
         if byte(text, index) == UInt8(ascii: "-") { index += 1 }
         if byte(text, index) == UInt8(ascii: "0") {
@@ -85,7 +85,7 @@ enum JSONText {
         return true
     }
 
-    /// One character of a string's inside, unescaped; nil where it is not ASCII.
+    /// One character of a string, unescaped; nil if it is not ASCII.
     static func asciiCharacter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8? {
         let first = text[index]
         guard first == UInt8(ascii: "\\") else {
@@ -97,8 +97,8 @@ enum JSONText {
         return value < 0x80 ? UInt8(value) : nil
     }
 
-    /// A string's characters with their escapes resolved, of a text that has been checked; nil if one of them is half a
-    /// character (RFC 8259, 8.2).
+    /// The characters of a string with escapes resolved; nil if it has an unpaired surrogate (RFC 8259, 8.2). The text
+    /// was checked before.
     static func unescaped(_ text: Span<UInt8>, _ characters: Range<Int>) -> String? {
         let inside = text.extracting(characters)
         guard inside.firstIndex(of: UInt8(ascii: "\\")) != nil else { return inside.text }
@@ -175,8 +175,8 @@ enum JSONText {
         }
     }
 
-    /// One character of two to four bytes, well-formed as The Unicode Standard's table 3-7 has it: no overlong form,
-    /// no surrogate, nothing above U+10FFFF.
+    /// One well-formed character of two to four bytes, by The Unicode Standard's table 3-7: no overlong form, no
+    /// surrogate, nothing above U+10FFFF.
     private static func skipMultibyte(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xbf

@@ -1,12 +1,12 @@
 extension JSONValue {
     /// Reads a JSON text (RFC 8259) whose outermost value is a dictionary.
     ///
-    /// Of a key that stands twice, the last value counts, as with most readers. A number that neither 64 bits nor a
-    /// `Double` can hold makes the text unreadable.
+    /// If a key is there twice, the last value counts, as with most readers. A number that fits neither into 64 bits
+    /// nor into a `Double` makes the text unreadable.
     /// - Parameter maximumDepth: how many levels of dictionaries and arrays there may be. The reader recurses.
     /// - Returns: nil if the text is anything else.
     package init?(_ text: [UInt8], maximumDepth: Int = Payload.maximumDepth) {
-        // The one reader that checks everything comes first, so that the rest can rely on the grammar and the depth.
+        // The scanner checks everything first. The rest relies on the grammar and the depth.
         var scanner = PayloadScanner(maximumDepth: maximumDepth)
         guard scanner.scan(text.span) == nil else { return nil }
         var reader = Reader(text: text)
@@ -14,7 +14,7 @@ extension JSONValue {
         self = value
     }
 
-    /// Reads a text that has been checked.
+    /// Reads a text that was checked before.
     private struct Reader {
         let text: [UInt8]
         private var index = 0
@@ -33,7 +33,7 @@ extension JSONValue {
             }
         }
 
-        /// Moves past what a function of the grammar recognises.
+        /// Moves past what a function of ``JSONText`` recognises.
         private mutating func scan<Result>(_ recognise: (Span<UInt8>, inout Int) -> Result) -> Result {
             var position = index
             defer { index = position }
@@ -44,7 +44,7 @@ extension JSONValue {
             while index < text.count, JSONText.isSpace(text[index]) { index += 1 }
         }
 
-        /// Moves past spaces and one byte that is expected; false if another stands there.
+        /// Moves past white space and the expected byte; false if another byte is there.
         private mutating func take(_ byte: Character) -> Bool {
             skipSpace()
             guard index < text.count, text[index] == byte.asciiValue else { return false }
@@ -103,8 +103,8 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Whether a value has all that this one asks for: a dictionary matches by its keys, recursively, and may have more of
-    /// them; everything else has to be equal. 1 and 1.0 are the same number.
+    /// Whether a value contains what this one asks for. Dictionaries match by their keys, recursively, and may have
+    /// more keys. Other values have to be equal; 1 and 1.0 are the same number.
     package func matches(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.object(let wanted), .object(let present)):
@@ -116,7 +116,7 @@ extension JSONValue {
         }
     }
 
-    /// Equality as JSON has it: a number is the same however it is written.
+    /// Equality by JSON's rules: 1 and 1.0 are the same number.
     private func isEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
         case (.integer(let one), .number(let two)), (.number(let two), .integer(let one)): return Double(one) == two
@@ -129,8 +129,8 @@ extension JSONValue {
         }
     }
 
-    /// The text of the value without white space, the keys in the order of the alphabet. A number that JSON cannot write is
-    /// null.
+    /// The value as text, without white space and with the keys in alphabetical order. A number that JSON cannot write
+    /// becomes null.
     package var text: String {
         switch self {
         case .null: "null"

@@ -1,5 +1,5 @@
-/// Any JSON value: the body of a management request before its schema is checked, a document that a test sends, a payload
-/// that is compared with what a test expects.
+/// Any JSON value, for example the body of a management request before its schema is checked, or a payload that a test
+/// compares.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -26,7 +26,7 @@ package enum JSONValue: Sendable, Hashable {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A Bool is tried first: no number decodes as one.
+        // Bool comes first: numbers do not decode as Bool.
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {

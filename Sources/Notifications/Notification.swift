@@ -1,10 +1,10 @@
-/// What a provider hands over for one app on one device.
+/// A notification that a provider sends to one app on one device.
 ///
-/// One reference, whatever is in it: between the request and the device it is handed on a dozen times.
+/// It is one reference, because it is passed on a dozen times between the request and the device.
 package struct Notification: Sendable, Hashable {
     private var box: Box
 
-    /// What never changes once somebody has it.
+    /// The fields. They never change after the notification was made.
     private final class Box: Sendable {
         let fields: Fields
         init(_ fields: Fields) { self.fields = fields }
@@ -12,9 +12,9 @@ package struct Notification: Sendable, Hashable {
 
     package struct Fields: Sendable, Hashable {
         package var id: NotificationID
-        /// What it is addressed to: a bundle ID, or one with a suffix.
+        /// The topic: a bundle ID, or a bundle ID and a suffix.
         package var topic: String
-        /// Nil where the provider did not say.
+        /// Nil if the provider gave none.
         package var pushType: PushType?
         package var priority: Priority
         package var expiration: Expiration
@@ -45,7 +45,7 @@ package struct Notification: Sendable, Hashable {
 }
 
 extension Notification {
-    /// All of it, where something is to be changed.
+    /// All fields, for a copy with changes.
     package var fields: Fields {
         get { box.fields }
         set { box = Box(newValue) }

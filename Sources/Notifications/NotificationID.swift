@@ -1,13 +1,14 @@
 /// The `apns-id` of a notification: a canonical UUID.
 ///
-/// Its value is the number. How its text was written is remembered beside that: the answer gives it back (Guide, Table 8-3).
+/// The value is the number. It also remembers which digits were capital letters, because the answer gives the text back
+/// as it came (Guide, Table 8-3).
 package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
-    /// 8-4-4-4-12 digits and four hyphens.
+    /// The length of the text: 32 digits and four hyphens.
     package static let textLength = 36
 
     package let high: UInt64
     package let low: UInt64
-    /// Which of its 32 digits were capital letters in the text that it was read from; the first digit is the lowest bit.
+    /// Which of the 32 digits were capital letters in the provider's text. The lowest bit is the first digit.
     package let capitals: UInt32
 
     package init(high: UInt64, low: UInt64, capitals: UInt32 = 0) {
@@ -35,8 +36,8 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
         )
     }
 
-    /// Reads 32 hexadecimal digits in five groups, 8-4-4-4-12. The guide's canonical form has lower-case digits
-    /// (Table 8-2); widely used clients send upper-case ones, so both are read.
+    /// Reads 32 hexadecimal digits in groups of 8-4-4-4-12. The Guide's canonical form has lower-case digits (Table
+    /// 8-2). Widely used clients send upper-case ones, so both are accepted.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.textLength else { return nil }
         var digits = InlineArray<32, UInt8>(repeating: 0)
@@ -48,7 +49,8 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
             } else {
                 let digit = text[index]
                 digits[count] = digit
-                // Capital letters have this bit set, and the next one not; lower-case ones have both, numbers the next one.
+                // Selects the capital letters: bit 6 is set in letters only, and bit 5 in digits and lower-case
+                // letters.
                 capitals |= UInt32(digit >> 6 & ~(digit >> 5) & 1) << UInt32(truncatingIfNeeded: count)
                 count &+= 1
             }
@@ -67,8 +69,8 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
 
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 
-    /// The lower-case canonical form, where a text of its own would be too much: it stands in every answer and on every
-    /// line.
+    /// The lower-case canonical form. It is an array without allocation, because every answer and every line contains
+    /// it.
     package var text: InlineArray<36, UInt8> {
         let digits = (
             Hexadecimal.digits(UInt32(truncatingIfNeeded: high >> 32)),
@@ -88,7 +90,7 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// As it was written where it was read: with its capital letters.
+    /// The text as it was read, with its capital letters.
     package var textAsSent: InlineArray<36, UInt8> {
         guard capitals != 0 else { return text }
         var text = text

@@ -1,27 +1,27 @@
 extension Payload {
-    /// How deep dictionaries and arrays may lie within each other. The guide sets no limit; real payloads stay below
-    /// ten, and a bound keeps readers that recurse, on devices, safe from a hostile provider.
+    /// How many levels of dictionaries and arrays a payload may have. The Guide sets no limit. Real payloads have fewer
+    /// than ten, and the limit protects devices whose readers recurse from hostile providers.
     package static let maximumDepth = 64
 
     /// Reads a body in one pass: checks that it is one JSON dictionary (RFC 8259) in valid UTF-8, notes what its `aps`
-    /// dictionary holds and leaves out the white space between tokens, so that it fits on a line.
+    /// dictionary contains, and removes the white space between tokens, so that it fits on a line.
     ///
-    /// The size is the caller's to check, because it depends on the topic.
+    /// The caller checks the size, which depends on the topic.
     package init(reading body: Span<UInt8>) throws(PayloadError) {
         let scanner = try Self.scanned(body)
         self.init(stored: Self.copy(body, without: scanner.space), contents: scanner.contents)
     }
 
-    /// Reads a body held in an array, and keeps the array where nothing is to be left out; see ``init(reading:)``.
+    /// Reads a body in an array, and keeps the array if it has no white space to remove; see ``init(reading:)``.
     package init(_ body: [UInt8]) throws(PayloadError) {
         let scanner = try Self.scanned(body.span)
-        // A payload may wait for a while: not with the room that a body had to grow in.
+        // A payload may wait for a long time, so copy it if the array has much unused capacity.
         let isWhole = scanner.space == 0 && body.capacity - body.count <= Self.spareBytes
         self.init(
             stored: isWhole ? body : Self.copy(body.span, without: scanner.space), contents: scanner.contents)
     }
 
-    /// In bytes: as much as an array has over anyhow.
+    /// The unused capacity that is accepted, in bytes. Most arrays have this much.
     private static let spareBytes = 64
 
     private static func scanned(_ body: Span<UInt8>) throws(PayloadError) -> PayloadScanner {
@@ -30,7 +30,8 @@ extension Payload {
         return scanner
     }
 
-    /// A JSON text without the white space between its tokens, which has so many bytes.
+    /// Copies a JSON text without the white space between its tokens.
+    /// - Parameter space: the number of bytes of white space.
     private static func copy(_ body: Span<UInt8>, without space: Int) -> [UInt8] {
         guard space > 0 else { return body.array }
         return [UInt8](capacity: body.count - space) { output in
@@ -54,7 +55,7 @@ extension Payload {
 /// Why a body is not a payload.
 package enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
     case empty
-    /// The body is not JSON from this byte on, counted from 0.
+    /// The body is not JSON. The offset of the first wrong byte counts from 0.
     case malformed(offset: Int)
     /// The body is JSON, but not a dictionary.
     case notADictionary

@@ -1,4 +1,4 @@
-/// A notification's payload: a JSON dictionary on one line, and what was seen in its `aps` dictionary.
+/// A notification's payload: a JSON dictionary on one line, and what its `aps` dictionary contains.
 package struct Payload: Sendable, Hashable {
     /// In bytes (Guide, 2.2): 4,096 for the HTTP/2 API.
     package static let maximumBytes = 4096
@@ -9,7 +9,7 @@ package struct Payload: Sendable, Hashable {
     package let json: [UInt8]
     package let contents: Contents
 
-    /// What the `aps` dictionary holds (Guide, Table 9-1).
+    /// What the `aps` dictionary contains (Guide, Table 9-1).
     package struct Contents: OptionSet, Sendable, Hashable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -23,13 +23,13 @@ package struct Payload: Sendable, Hashable {
         package static let contentAvailable = Contents(rawValue: 1 << 4)
     }
 
-    /// Takes what was read before: ``init(reading:)`` is the way in for anything from outside.
+    /// Takes a payload that was checked before. For bytes from outside use ``init(reading:)``.
     package init(stored json: [UInt8], contents: Contents) {
         self.json = json
         self.contents = contents
     }
 
-    /// Whether it asks for the app to be woken and for nothing to be shown or heard (Guide, 2.2.2).
+    /// Whether the payload is for a silent notification: it wakes the app and shows or plays nothing (Guide, 2.2.2).
     package var isSilent: Bool {
         contents.contains(.contentAvailable) && contents.isDisjoint(with: [.alert, .badge, .sound])
     }

@@ -1,7 +1,7 @@
-/// The one pass over a body: a JSON recogniser (RFC 8259) without recursion.
+/// Reads a body in one pass: recognises JSON (RFC 8259) without recursion.
 struct PayloadScanner {
     private(set) var contents: Payload.Contents = []
-    /// In bytes: the white space between tokens.
+    /// The bytes of white space between tokens.
     private(set) var space = 0
 
     private var next = Expected.value
@@ -9,7 +9,7 @@ struct PayloadScanner {
     private var levels: UInt128 = 0
     private var depth = 0
     private let maximumDepth: Int
-    /// The key of the outermost dictionary whose value is being read is `aps`.
+    /// Whether the value being read belongs to the outermost key `aps`.
     private var isInAPS = false
     private var key = Key.other
 
@@ -21,7 +21,7 @@ struct PayloadScanner {
     /// - Parameter maximumDepth: how many levels there may be; 128 at most.
     init(maximumDepth: Int = Payload.maximumDepth) { self.maximumDepth = maximumDepth }
 
-    /// - Returns: nil when `body` is a JSON dictionary.
+    /// - Returns: nil if `body` is a JSON dictionary, otherwise what is wrong.
     mutating func scan(_ body: Span<UInt8>) -> PayloadError? {
         guard !body.isEmpty else { return .empty }
         var index = 0
@@ -112,7 +112,7 @@ struct PayloadScanner {
         return nil
     }
 
-    /// Notes the value that begins now, at the present depth.
+    /// Notes the value that begins here, at the present depth.
     private mutating func noteValue(isOne: Bool, isNull: Bool, isDictionary: Bool) {
         guard self.isDictionary else { return }
         if depth == 1 {
@@ -138,7 +138,7 @@ struct PayloadScanner {
         return .other
     }
 
-    /// Compares a key with a word of ASCII; the key may be written with escapes.
+    /// Compares a key with an ASCII word. The key may have escapes.
     private static func matches(_ body: Span<UInt8>, _ text: Range<Int>, _ word: StaticString) -> Bool {
         let count = word.utf8CodeUnitCount
         guard text.count > count else { return text.count == count && body.extracting(text).isEqual(to: word) }

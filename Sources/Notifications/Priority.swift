@@ -2,7 +2,7 @@
 package enum Priority: UInt8, Sendable, Hashable, CaseIterable {
     /// Sent immediately; must trigger an alert, sound or badge.
     case immediate = 10
-    /// Sent with regard to the device's power: grouped, in bursts, throttled.
+    /// Sent when the device's power allows it: grouped, in bursts, throttled.
     case considerate = 5
     /// Never wakes the device.
     case low = 1

@@ -16,7 +16,7 @@ package struct PushType: Sendable, Hashable {
     package static let widgets = PushType("widgets", .widgets)
     package static let mdm = PushType("mdm", nil)
 
-    /// Those that providers may use.
+    /// All push types that providers may use.
     package static let all = [
         alert, background, voip, complication, fileProvider, location, liveActivity, pushToTalk, controls, widgets, mdm,
     ]
@@ -26,16 +26,17 @@ package struct PushType: Sendable, Hashable {
         self.topicKind = topicKind
     }
 
-    /// Nil for what is none of ``all``.
+    /// Nil if the text is not one of ``all``.
     package init?(rawValue: String) {
         guard let known = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = known
     }
 
-    /// In bytes; the longest has 12.
+    /// In bytes. The longest push type has 12.
     private static let maximumBytes = 64
 
-    /// A type that was accepted before, by a later release perhaps: after a rollback to this one it is kept and passed on.
+    /// Reads a push type that was accepted and stored before. It may come from a later release: after a rollback it is
+    /// kept and passed on.
     /// - Returns: nil for text that no release writes.
     package init?(stored text: String) {
         if let known = PushType(rawValue: text) {

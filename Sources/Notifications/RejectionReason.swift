@@ -70,27 +70,27 @@ extension Rejection.Reason {
         case .badCollapseID:
             Row(400, "The collapse identifier is longer than 64 bytes or not UTF-8.", .fixRequest)
         case .badDeviceToken:
-            Row(400, "The device token is not one of this environment.", .forgetDeviceToken)
+            Row(400, "The device token does not belong to this environment.", .forgetDeviceToken)
         case .badExpirationDate:
             Row(400, "The apns-expiration value is not a date in whole seconds.", .fixRequest)
         case .badMessageID:
             Row(400, "The apns-id value is not a canonical UUID.", .fixRequest)
         case .badPriority:
-            Row(400, "The apns-priority value is none of 10, 5 and 1, or does not suit the payload.", .fixRequest)
+            Row(400, "The apns-priority value is not 10, 5 or 1, or is not allowed for this payload.", .fixRequest)
         case .badTopic:
             Row(400, "The apns-topic value is not a topic.", .fixRequest)
         case .deviceTokenNotForTopic:
-            Row(400, "The device token belongs to another app than the topic.", .forgetDeviceToken)
+            Row(400, "The device token belongs to a different app than the topic.", .forgetDeviceToken)
         case .duplicateHeaders:
-            Row(400, "A header of the provider API stands in the request more than once.", .fixRequest)
+            Row(400, "The request has a header of the provider API more than once.", .fixRequest)
         case .idleTimeout:
             Row(400, "The connection or the request was idle for too long.", .reconnect)
         case .invalidPushType:
             Row(400, "The apns-push-type value is not a push type.", .fixRequest)
         case .missingDeviceToken:
-            Row(400, "The path holds no device token.", .fixRequest)
+            Row(400, "The path contains no device token.", .fixRequest)
         case .missingTopic:
-            Row(400, "The apns-topic header is missing and required.", .fixRequest)
+            Row(400, "The apns-topic header is missing, and it is required.", .fixRequest)
         case .payloadEmpty:
             Row(400, "The body is not a JSON dictionary.", .fixRequest)
         case .topicDisallowed:
@@ -124,7 +124,7 @@ extension Rejection.Reason {
         case .expiredToken:
             Row(410, "The device token has expired.", .forgetDeviceToken)
         case .payloadTooLarge:
-            Row(413, "The payload is larger than its kind allows.", .fixRequest)
+            Row(413, "The payload is larger than its topic allows.", .fixRequest)
         case .tooManyProviderTokenUpdates:
             Row(429, "The provider token changes too often on this connection.", .retryLater)
         case .tooManyRequests:
@@ -132,7 +132,7 @@ extension Rejection.Reason {
         case .internalServerError:
             Row(500, "The service failed.", .retryLater)
         case .serviceUnavailable:
-            Row(503, "The service cannot take the notification now.", .retryLater)
+            Row(503, "The service cannot accept the notification now.", .retryLater)
         case .shutdown:
             Row(503, "The service is shutting down.", .reconnect)
         }

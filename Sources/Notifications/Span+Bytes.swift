@@ -1,4 +1,4 @@
-// Bytes that are only lent: compared where they lie, and copied when they are kept. The pointers stay in this file.
+// Operations on borrowed bytes: comparing without a copy, and copying. Unsafe pointers are used in this file only.
 extension Span<UInt8> {
     package func firstIndex(of byte: UInt8) -> Int? {
         for index in 0..<count where self[index] == byte { return index }
@@ -8,13 +8,13 @@ extension Span<UInt8> {
     /// A copy of the bytes.
     package var array: [UInt8] { withUnsafeBufferPointer { Array($0) } }
 
-    /// The bytes as text; what is not UTF-8 is replaced.
+    /// The bytes as text. Invalid UTF-8 is replaced.
     package var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
 
     /// The bytes as text; nil if they are not UTF-8.
     package var validText: String? { withUnsafeBufferPointer { String(validating: $0, as: UTF8.self) } }
 
-    /// Compares with a word of ASCII.
+    /// Compares with an ASCII word.
     package func isEqual(to word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { letters in
@@ -30,8 +30,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Eight bytes at a time: a provider token of 250 bytes is compared with every request. Of what is left, the last
-    /// eight bytes or four are looked at, some of them once more.
+    /// Compares eight bytes at a time, because each request's provider token of 250 bytes is compared. The last bytes
+    /// are compared as one overlapping group of eight or four.
     private static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         func areEqual<Word: FixedWidthInteger & BitwiseCopyable>(at index: Int, _: Word.Type) -> Bool {
             one.loadUnaligned(fromByteOffset: index, as: Word.self)

@@ -1,12 +1,12 @@
-/// An identifier of ten capital letters and digits, as the developer account gives them out (Guide, 2.3.1).
+/// An identifier of ten capital letters and digits, as the developer account assigns them (Guide, 2.3.1).
 package protocol TenCharacterID: RawRepresentable, Sendable, Hashable, CustomStringConvertible
 where RawValue == String {
-    /// Takes a text that has been checked.
+    /// Takes a text that was checked before.
     init(checked: String)
 }
 
 extension TenCharacterID {
-    /// - Returns: nil unless `rawValue` is exactly ten characters out of A–Z and 0–9.
+    /// - Returns: nil unless `rawValue` has exactly ten characters of A–Z and 0–9.
     package init?(rawValue: String) {
         guard rawValue.utf8.count == TenCharacters.count, rawValue.utf8.allSatisfy(TenCharacters.allows) else {
             return nil
@@ -14,7 +14,7 @@ extension TenCharacterID {
         self.init(checked: rawValue)
     }
 
-    /// Makes a new identifier from the given source of randomness.
+    /// Makes a new random identifier.
     package static func random(using generator: inout some RandomNumberGenerator) -> Self {
         let digits = (0..<TenCharacters.count).map { _ in
             TenCharacters.alphabet[Int.random(in: 0..<TenCharacters.alphabet.count, using: &generator)]

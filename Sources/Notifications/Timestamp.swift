@@ -1,17 +1,18 @@
-/// A moment, in milliseconds since 1970 (UTC), which is how the provider API writes it in a 410 (Guide, Table 8-5).
+/// A moment, in milliseconds since 1970 (UTC), as the provider API writes it in a 410 (Guide, Table 8-5).
 package struct Timestamp: Sendable, Hashable, Comparable {
     package var milliseconds: UInt64
 
     package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
 
-    /// Whole seconds, as headers and the binary API write them. A number that no clock will reach counts as the last
-    /// moment there is.
+    /// Takes whole seconds, as headers and the binary API write them. Too large a number becomes the last possible
+    /// moment.
     package init(seconds: UInt64) {
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         milliseconds = overflow ? .max : product
     }
 
-    /// As rates count it; saturated, some five centuries from now.
+    /// In nanoseconds, as rates use it. Values that are too large become the greatest one, some five centuries from
+    /// now.
     package var nanoseconds: UInt64 {
         let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? .max : product
@@ -20,7 +21,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     /// Whole seconds since 1970, rounded down.
     package var seconds: UInt64 { milliseconds / 1000 }
 
-    /// The moment `duration` later; the last moment there is where the sum does not fit, and 1970 at the earliest.
+    /// The moment `duration` later. It is limited to the last possible moment, and to 1970.
     package func advanced(by duration: Duration) -> Timestamp {
         let sum = Int128(milliseconds) + duration.attoseconds / 1_000_000_000_000_000
         return Timestamp(milliseconds: UInt64(clamping: sum))

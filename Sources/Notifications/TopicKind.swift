@@ -1,4 +1,4 @@
-/// What a topic reaches: the app itself, or a service of it whose topic is the bundle ID and a suffix.
+/// What a topic reaches: the app itself, or a service of the app, whose topic is the bundle ID and a suffix.
 package enum TopicKind: Sendable, Hashable, CaseIterable {
     case app
     case voip
@@ -10,7 +10,7 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
     case controls
     case widgets
 
-    /// What follows the bundle ID in the topic.
+    /// The suffix after the bundle ID.
     package var suffix: String {
         switch self {
         case .app: ""
@@ -25,7 +25,8 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether a topic looks like one of an app's services. Only the accounts know an app whose bundle ID ends like that.
+    /// Whether a topic ends like that of a service. It may still be the bundle ID of an app; only the accounts know
+    /// that.
     package static func isOfService(_ topic: String) -> Bool {
         allCases.contains { $0 != .app && topic.hasSuffix($0.suffix) }
     }

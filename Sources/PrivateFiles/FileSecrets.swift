@@ -9,23 +9,23 @@ import Dispatch
     import Glibc
 #endif
 
-/// Secrets in a folder, a file for each, readable by its owner alone.
+/// Secrets in a folder, one in each file. Only their owner can read them.
 package final class FileSecrets: Secrets {
-    /// In bytes. A certificate authority with its keys and certificates takes a few thousand; a larger file is none of
-    /// ours.
+    /// The largest size of a secret, in bytes. A certificate authority with its keys and certificates has a few
+    /// thousand.
     package static let maximumBytes = 1 << 20
 
     private let path: String
     private let known: SecretNames
-    /// Reads and writes block, which must not happen on the threads that tasks run on.
+    /// Reading and writing block, and must not block the threads of tasks.
     private let queue = DispatchQueue(label: "FileSecrets")
 
-    /// - Parameter path: the folder's, which is created where it is not there.
+    /// - Parameter path: the path of the folder, which is created if it is missing.
     package init(folder path: String) throws(StoreError) {
         self.path = path
         try Files.makeFolder(path)
         let folder = try Files.open(path, O_RDONLY | O_DIRECTORY)
-        // Where it is right nothing is changed: a folder that is only read may be on a disk that cannot be written.
+        // Change the permissions only if needed: a folder that is only read may be on a read-only disk.
         var status = stat()
         let isPrivate = fstat(folder.number, &status) == 0 && status.st_mode & 0o7777 == Files.privateFolder
         guard isPrivate || fchmod(folder.number, Files.privateFolder) == 0 else {
@@ -36,14 +36,14 @@ package final class FileSecrets: Secrets {
 
     package func names() -> AsyncStream<SecretName> { known.stream() }
 
-    /// The folder is one process's.
+    /// Only one process uses the folder.
     package var isShared: Bool { false }
 
     package func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? {
         try await blocking { () throws(StoreError) in try self.read(name) }
     }
 
-    /// The secret of that name, read at once: for a program that has nothing else to do meanwhile.
+    /// Reads the secret at once, for programs that have nothing else to do meanwhile.
     package func secretNow(_ name: SecretName) throws(StoreError) -> [UInt8]? { try read(name) }
 
     package func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
@@ -53,7 +53,7 @@ package final class FileSecrets: Secrets {
         return try await blocking { () throws(StoreError) in
             defer { self.known.insert(name) }
             if let present = try self.read(name) { return present }
-            // The first one stays.
+            // If the secret exists already, it stays.
             return try Files.make(self.file(name), value, replacing: false) ? value : self.read(name) ?? value
         }
     }

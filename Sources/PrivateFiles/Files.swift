@@ -8,14 +8,14 @@ package import Delivery
     package import Glibc
 #endif
 
-/// An open file or folder, closed when it is let go.
+/// An open file or folder. Releasing the last reference closes it.
 package final class Descriptor: Sendable {
     package let number: CInt
     init(_ number: CInt) { self.number = number }
     deinit { close(number) }
 }
 
-/// Which file it is, whatever it is called.
+/// Identifies a file independently of its name.
 package struct FileIdentity: Sendable, Hashable {
     private let device: dev_t
     private let number: ino_t
@@ -39,19 +39,19 @@ package struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// The system's calls on files, with errors that say what to do.
+/// The system's calls for files, with errors that say what to do.
 package enum Files {
-    /// For the owner alone.
+    /// Only the owner may read and write.
     package static let privateFile: mode_t = 0o600
-    /// For everybody to read.
+    /// Everybody may read.
     package static let publicFile: mode_t = 0o644
     package static let privateFolder: mode_t = 0o700
 
-    /// Makes a file, whole or not at all: nobody ever reads half of it, nor before it has its permissions.
+    /// Makes a file completely or not at all. Nobody can read half of it, or read it before it has its permissions.
     ///
-    /// It is written under a name that nobody has, and then given its own in one step.
-    /// - Parameter replacing: whether a file of that name gives way.
-    /// - Returns: Whether this is now the file of that name; false where there is one that does not give way.
+    /// The file is written under a temporary name and then renamed.
+    /// - Parameter replacing: whether it may replace a file with this name.
+    /// - Returns: false if there is already a file that must not be replaced.
     package static func make(
         _ path: String,
         _ bytes: [UInt8],
@@ -74,7 +74,7 @@ package enum Files {
                 try remove(draft)
             }
         } catch {
-            // Thrown away: why the file could not be made matters more.
+            // Ignore this error: the reason why the file could not be made matters more.
             try? remove(draft)
             throw error
         }
@@ -82,7 +82,7 @@ package enum Files {
         return isMade
     }
 
-    /// The folder of a path, and the name in it.
+    /// Splits a path into the folder and the name in it.
     private static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         let folder = String(path[..<slash])
@@ -102,13 +102,13 @@ package enum Files {
         return false
     }
 
-    /// How large a file is; nil if that cannot be seen.
+    /// The size of a file; nil if it cannot be read.
     package static func byteCount(of path: String) -> Int? {
         var status = stat()
         return systemStatus(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// The names of what is in a folder.
+    /// The names of the files in a folder.
     package static func names(in path: String) throws(StoreError) -> [String] {
         guard let folder = opendir(path) else { throw error("read", path) }
         defer { closedir(folder) }
@@ -121,7 +121,7 @@ package enum Files {
         return names.filter { $0 != "." && $0 != ".." }
     }
 
-    /// Makes a folder for its owner alone where there is none.
+    /// Makes a folder if it is missing. Only its owner can use it.
     package static func makeFolder(_ path: String) throws(StoreError) {
         guard mkdir(path, privateFolder) == 0 || errno == EEXIST else { throw error("create", path) }
     }
@@ -134,15 +134,15 @@ package enum Files {
         guard systemRename(path, newPath) == 0 else { throw error("create", newPath) }
     }
 
-    /// Gives the file a second name unless there is a file of that name.
-    /// - Returns: Whether there was none.
+    /// Gives the file a second name, unless another file has it.
+    /// - Returns: whether the name was free.
     package static func link(_ path: String, to newPath: String) throws(StoreError) -> Bool {
         if systemLink(path, newPath) == 0 { return true }
         guard errno == EEXIST else { throw error("create", newPath) }
         return false
     }
 
-    /// - Returns: Fewer bytes than `count` at the end of the file.
+    /// - Returns: the bytes; fewer than `count` only at the end of the file.
     package static func read(_ file: Descriptor, upTo count: Int, of path: String) throws(StoreError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -158,7 +158,7 @@ package enum Files {
         return bytes
     }
 
-    /// Copies a file for its owner alone, in the place of one that may be there.
+    /// Copies a file in place of one that may be there. Only the owner can read the copy.
     package static func copy(_ path: String, to newPath: String) throws(StoreError) {
         let source = try open(path, O_RDONLY)
         try remove(newPath)
@@ -182,12 +182,12 @@ package enum Files {
         }
     }
 
-    /// Returns once the file's contents, or the folder's names, are on the disk.
+    /// Waits until the file's contents, or the folder's names, are on the disk.
     package static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
         guard retrying({ fsync(file.number) }) == 0 else { throw error("write", path) }
     }
 
-    /// What is to be said of the system's last error.
+    /// The error for the system's last error number.
     package static func error(_ action: String, _ path: String) -> StoreError {
         let code = errno
         let advice =
@@ -203,7 +203,7 @@ package enum Files {
         return StoreError(.unavailable, "Cannot \(action) \(path) (\(String(cString: strerror(code)))): \(advice).")
     }
 
-    /// Calls again where a signal came between.
+    /// Repeats the call if a signal interrupted it.
     private static func retrying<Number: BinaryInteger>(_ call: () -> Number) -> Number {
         while true {
             let result = call()
@@ -212,7 +212,7 @@ package enum Files {
     }
 }
 
-// The members above have the names of these.
+// These functions have the same names as the members above.
 
 private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { open(path, flags, mode) }
 private func systemStatus(_ path: String, _ status: inout stat) -> CInt { stat(path, &status) }

@@ -22,7 +22,7 @@ final class PrometheusGauge: MeterHandler, RecorderHandler, Series {
 }
 
 extension Double {
-    /// As the format writes it: whole numbers without a fraction, and its own words for what is none.
+    /// The value in Prometheus' format: whole numbers without a fraction, and `NaN`, `+Inf` and `-Inf`.
     var prometheus: String {
         if isNaN { return "NaN" }
         if isInfinite { return self < 0 ? "-Inf" : "+Inf" }

@@ -1,20 +1,21 @@
 import CoreMetrics
 import Synchronization
 
-/// Counts values by size.
+/// Counts values in buckets by size.
 final class PrometheusHistogram: TimerHandler, RecorderHandler, Series {
-    /// From what a request costs to what nobody waits for, three to a power of ten.
+    /// The bounds for times: three for each power of ten, from what a request costs to longer than anybody waits.
     static let seconds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
-    /// Powers of four.
+    /// The bounds for sizes: powers of four.
     static let sizes = (0..<12).map { Double(1 << (2 * $0)) }
 
     private let bounds: [Double]
     private let state: Mutex<State>
 
     private struct State {
-        /// How many values were at most each bound and above the one before; the last is of those above all.
+        /// How many values are in each bucket: at most its bound, and above the bound before. The last bucket has all
+        /// values above the last bound.
         var counts: [UInt64]
         var sum = 0.0
     }

@@ -1,14 +1,14 @@
 package import CoreMetrics
 import Synchronization
 
-/// Keeps the metrics that swift-metrics' API makes, and writes them in the text format that Prometheus reads
-/// (https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4).
+/// Keeps the metrics that are made through the API of swift-metrics, and writes them in the text format that Prometheus
+/// reads (https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4).
 ///
-/// Counters count, meters and recorders that do not aggregate are gauges, timers are histograms in seconds, other
-/// recorders histograms in the unit of their values.
+/// Counters become counters. Meters, and recorders that do not aggregate, become gauges. Timers become histograms in
+/// seconds, other recorders histograms in the unit of their values.
 package final class PrometheusRegistry: MetricsFactory {
-    /// How many metrics there may be, each name with each set of labels counted: memory stays bounded when somebody
-    /// makes a label of what strangers send. What comes beyond it counts into nothing.
+    /// How many metrics there may be; each set of labels counts as one. This limits memory if a label's value comes
+    /// from a stranger. Metrics beyond it are not kept.
     package static let maximumSeries = 10_000
 
     private let state = Mutex(State())
@@ -19,7 +19,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     package init() {}
 
-    /// All metrics, those of one name together.
+    /// All metrics as text, those with the same name together.
     package func text() -> String {
         let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
         var text = ""
@@ -48,7 +48,7 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// The metric of that name; a new one where there is none. Of two kinds under one name the first counts.
+    /// The metric with this name; makes one if there is none. If another kind has the name, the first one counts.
     private func series<Value: Series>(
         _ label: String,
         _ dimensions: [(String, String)],
@@ -111,7 +111,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
 /// One metric with one set of labels.
 protocol Series: AnyObject, Sendable {
-    /// As the format calls it.
+    /// The type's name in Prometheus' format.
     var type: String { get }
     var reading: SeriesReading { get }
     func write(_ name: SeriesName, to text: inout String)

@@ -1,7 +1,7 @@
-/// A metric's name and its labels, as the format wants them.
+/// A metric's name and labels, in Prometheus' format.
 struct SeriesName: Hashable, Comparable {
     let name: String
-    /// Between braces; empty where there are none.
+    /// The labels in braces; empty if there are none.
     private let labels: String
 
     init(_ label: String, _ dimensions: [(String, String)]) {
@@ -10,14 +10,14 @@ struct SeriesName: Hashable, Comparable {
     }
 
     /// - Parameters:
-    ///   - suffix: what is added to the name.
-    ///   - label: one more label, written as the format has it.
+    ///   - suffix: added to the name.
+    ///   - label: one more label, in Prometheus' format.
     func text(suffix: String = "", adding label: String = "") -> String {
         let all = [labels, label].filter { !$0.isEmpty }.joined(separator: ",")
         return name + suffix + (all.isEmpty ? "" : "{\(all)}")
     }
 
-    /// Letters, digits and underscores, no digit first.
+    /// The text as an identifier: letters, digits and underscores, and no digit first.
     private static func identifier(_ text: String, mayHaveColons: Bool = false) -> String {
         var result = ""
         for character in text.unicodeScalars {

@@ -36,7 +36,7 @@ struct EncodingPractice {
         guard form != wanted else { return nil }
         return Fault(
             section: "2.3.4.1",
-            text: "The header \(name.text) came \(Self.described(form)); the guide (2.3.4.1) wants it "
+            text: "The header \(name.text) came \(Self.described(form)); the Guide (2.3.4.1) requires it "
                 + "\(Self.described(wanted)).")
     }
 
@@ -47,7 +47,7 @@ struct EncodingPractice {
         guard priorityFault == nil else { return }
         priorityFault = Fault(
             section: "2.3.3",
-            text: "The connection had a PRIORITY frame for stream \(stream.rawValue); the guide (2.3.3) wants none.")
+            text: "The connection had a PRIORITY frame for stream \(stream.rawValue); the Guide (2.3.3) forbids them.")
     }
 
     private static func described(_ form: HeaderForm) -> String {

@@ -27,7 +27,7 @@ final class ProviderConnection: HTTP2Connection {
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
     var batch: [Submission] = []
-    /// Nil until a rehearsal does something to the connection.
+    /// Nil until a rehearsal causes a fault on the connection.
     var rehearsed: RehearsedConnection?
     /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
@@ -39,7 +39,8 @@ final class ProviderConnection: HTTP2Connection {
     var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
-    /// Whether it has shown who it is, and may have as many requests open as the service's load allows.
+    /// Whether the provider has shown a certificate or a valid provider token. It may then have as many open requests
+    /// as the service's load allows.
     private(set) var hasShownTrust: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?

@@ -28,7 +28,7 @@ package final class ProviderGateway: HTTP2Service {
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
-    ///   - deliveryLog: told of the requests that are rejected before `Delivery` has them.
+    ///   - deliveryLog: records the requests that are rejected before `Delivery` gets them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
@@ -69,11 +69,12 @@ package final class ProviderGateway: HTTP2Service {
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
-        // One until the first valid provider token; a certificate has shown already who it is (Guide, 2.3.3).
+        // One stream until the first valid provider token. A certificate has already shown who the provider is (Guide,
+        // 2.3.3).
         configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
-        // A client that still sends a body that is too long is to read why.
+        // A client that is still sending too long a body can then read the answer.
         configuration.resetsAfterEarlyAnswer = false
-        // The report wants to know as well.
+        // The report needs this too.
         configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
         return configuration
     }

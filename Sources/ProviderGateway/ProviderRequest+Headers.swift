@@ -40,7 +40,7 @@ extension ProviderRequest {
     }
 
     static func otherSize(_ digits: Int) -> String {
-        "The device token has \(digits) digits; no device token of this service has so many."
+        "The device token has \(digits) digits; no device token of this service has that many."
     }
 
     private static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {

@@ -18,9 +18,10 @@ struct ProviderRequest {
         case bad
         case withoutDeviceToken
         case deviceToken(DeviceToken)
-        /// Bytes that can only be a device token that a test has named: the service gives out none of this size.
+        /// Bytes of a length that the service's own device tokens do not have. Only a token that a test has named can
+        /// match.
         case otherDeviceToken([UInt8])
-        /// Something stands in the place of the device token that is none.
+        /// The path has something else in place of a device token.
         case badDeviceToken(String)
     }
 
@@ -30,9 +31,9 @@ struct ProviderRequest {
         case token(VerifiedProviderToken)
         case certificate(ProviderIdentity)
         case rejected(Rejection)
-        /// Whoever has the key of the management API, who needs no provider trust.
+        /// A client with the key of the management API. It needs no provider trust.
         case management
-        /// Nobody can be trusted now: the accounts may have changed without this node's knowing.
+        /// The sender cannot be checked, because the accounts may have changed without this node's knowledge.
         case undecided
     }
 

@@ -1,22 +1,22 @@
-/// How many requests a provider may have open, by the service's load: "the exact number of concurrent streams differs based on
-/// server load" (Guide, 2.3.3).
+/// Decides how many requests a provider may have open, by the service's load: "the exact number of concurrent streams
+/// differs based on server load" (Guide, 2.3.3).
 ///
-/// The load is how much waits for the store, as a share of what may. When it grows the number goes down in steps, one at a
-/// time, and it goes up again only when the load is well below what brought it down: a number that changes with every look
-/// would cost more than it saves. A pure value.
+/// The load is the share of the store's waiting room that is in use. If it grows, the number decreases in steps, one
+/// step at a time. It increases again only when the load is well below the load of that step, because each change costs
+/// a SETTINGS frame for every connection. It is a value, and the load is an argument.
 struct StreamAllowance: Sendable, Hashable {
-    /// A step: from which load on it holds, and what share of the full number there is then.
+    /// A step: the load from which it applies, and its share of the full number.
     private struct Step {
         let load: Double
         let share: Double
     }
 
-    /// The last leaves a provider enough to keep its connection busy.
+    /// The last step leaves a provider enough streams to keep its connection busy.
     private static let steps = [
         Step(load: 0, share: 1), Step(load: 0.25, share: 0.5), Step(load: 0.5, share: 0.25),
         Step(load: 0.75, share: 0.1),
     ]
-    /// Below this share of a step's load the step is taken back.
+    /// A step is undone when the load is below this share of the step's load.
     private static let hysteresis = 0.5
 
     private let full: Int
@@ -24,11 +24,11 @@ struct StreamAllowance: Sendable, Hashable {
 
     init(full: Int) { self.full = full }
 
-    /// The number that holds now.
+    /// The present number of streams.
     var streams: Int { max(1, Int(Double(full) * Self.steps[step].share)) }
 
-    /// Looks at the load, about once a second.
-    /// - Parameter load: 0 to 1.
+    /// Adjusts the number to the load. Called about once a second.
+    /// - Parameter load: from 0 to 1.
     mutating func look(at load: Double) {
         if step + 1 < Self.steps.count, load >= Self.steps[step + 1].load {
             step += 1

@@ -2,7 +2,8 @@ import Delivery
 import NIOCore
 import Synchronization
 
-/// The allowance of streams of all connections of a gateway: the load is looked at once a second, whatever their number.
+/// The number of streams for all connections of a gateway. The load is read once a second, however many connections
+/// there are.
 final class StreamLoad: Sendable {
     private struct State {
         var allowance: StreamAllowance
@@ -13,7 +14,7 @@ final class StreamLoad: Sendable {
 
     private let delivery: Delivery
     private let state: Mutex<State>
-    /// What holds now: asked for with each request that has a provider token.
+    /// The present number, which every request with a provider token reads.
     private let current: Atomic<Int>
 
     init(full: Int, delivery: Delivery) {
@@ -25,7 +26,7 @@ final class StreamLoad: Sendable {
 
     var streams: Int { current.load(ordering: .relaxed) }
 
-    /// Looks at the load if nobody has done so lately.
+    /// Reads the load if nobody has done so in the last second.
     func look(at now: NIODeadline) -> Int {
         let isDue = state.withLock { state in
             guard state.looked + Self.interval <= now else { return false }

@@ -15,7 +15,7 @@ enum StrictPayload {
         if let fault = misplaced(payload, aps) { return fault }
         for name in aps.keys {
             guard let raw = aps[raw: name] else { continue }
-            guard let key = Key.all[name] else { return "aps.\(name) is no key of the aps dictionary." }
+            guard let key = Key.all[name] else { return "aps.\(name) is not a key of the aps dictionary." }
             if !key.values.contains(Kind(raw)) { return "aps.\(name) must be \(key.described)." }
             if let allowed = key.choices, let text = aps[text: name], !allowed.contains(text) {
                 return "aps.\(name) is \(text); it must be one of \(allowed.joined(separator: ", "))."
@@ -34,9 +34,9 @@ enum StrictPayload {
 
     /// Finds keys that belong in `aps` or a header and are elsewhere.
     private static func misplaced(_ payload: JSONObject, _ aps: JSONObject) -> String? {
-        if payload[raw: "thread-id"] != nil { return "thread-id stands beside aps; it is a key of the aps dictionary." }
+        if payload[raw: "thread-id"] != nil { return "thread-id is beside aps; it is a key of the aps dictionary." }
         for name in ["collapse-id", "apns-collapse-id"] where payload[raw: name] != nil || aps[raw: name] != nil {
-            return "\(name) stands in the payload; the collapse identifier is the header apns-collapse-id."
+            return "\(name) is in the payload; the collapse identifier is the header apns-collapse-id."
         }
         return nil
     }
@@ -46,7 +46,7 @@ enum StrictPayload {
         guard let sound = aps[object: "sound"] else { return nil }
         let kinds: [String: Set<Kind>] = ["critical": [.number], "name": [.string], "volume": [.number]]
         for name in sound.keys {
-            guard let allowed = kinds[name] else { return "aps.sound.\(name) is no key of a sound." }
+            guard let allowed = kinds[name] else { return "aps.sound.\(name) is not a key of a sound." }
             guard let raw = sound[raw: name], allowed.contains(Kind(raw)) else {
                 return "aps.sound.\(name) must be \(Kind.described(allowed))."
             }

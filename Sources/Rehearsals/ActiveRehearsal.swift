@@ -1,10 +1,10 @@
 package import Matching
 package import Notifications
 
-/// A rehearsal with its counts. A value: a request goes in, and what goes wrong with it comes out.
+/// A rehearsal with its counts. It is a value that decides, for each request, which fault it gets.
 ///
-/// What fires depends on the seed and the number of the matching request alone, and so not on how many connections bring
-/// the requests.
+/// The decision depends only on the seed and the number of the matching request. So it does not matter how many
+/// connections bring the requests.
 package struct ActiveRehearsal: Sendable {
     package let rehearsal: Rehearsal
     package private(set) var counts: [Counts]
@@ -28,7 +28,7 @@ package struct ActiveRehearsal: Sendable {
 
     /// Decides about a request. Each rule counts all requests that it matches; the first rule that fires wins.
     /// - Parameters:
-    ///   - age: the time that the rehearsal has been active.
+    ///   - age: how long the rehearsal has been active.
     ///   - isDecided: whether another rehearsal has decided about the request; then no rule fires.
     package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
         var firing: Firing?
@@ -88,8 +88,8 @@ package struct ActiveRehearsal: Sendable {
         }
     }
 
-    /// A log-normal time, as the answers of services are distributed: half of them before the median, 99 of 100 before
-    /// `p99`.
+    /// A delay with a log-normal distribution, which is typical of services: half of the delays are below `median`, and
+    /// 99 % below `p99`.
     static func delay(_ chance: Double, median: Duration, p99: Duration) -> Duration {
         let (median, p99) = (median / .seconds(1), p99 / .seconds(1))
         guard median > 0, p99 > median else { return .seconds(max(0, median)) }
@@ -104,15 +104,15 @@ package struct ActiveRehearsal: Sendable {
         case delay = 2
     }
 
-    /// A number from 0 up to 1, always the same for the same seed, rule and request.
+    /// A number from 0 to below 1. The same seed, rule and request always give the same number.
     private func chance(_ rule: Int, _ number: UInt64, _ purpose: Purpose) -> Double {
         var mixed = Self.mixed(rehearsal.seed &+ 0x9E37_79B9_7F4A_7C15 &* (purpose.rawValue &+ UInt64(rule) &* 4))
         mixed = Self.mixed(mixed ^ number)
         return Double(mixed >> 11) / 0x1p53
     }
 
-    /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators): close numbers
-    /// become unrelated ones.
+    /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). It makes
+    /// unrelated numbers from close ones.
     private static func mixed(_ value: UInt64) -> UInt64 {
         var value = value &+ 0x9E37_79B9_7F4A_7C15
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,10 +1,10 @@
 import Matching
 import Notifications
 
-/// Reads an object of a document, and says of the first fault where it is and what is allowed there.
+/// Reads an object of a document. The error names the place of the first fault and what is allowed there.
 struct DocumentReader {
     let members: [String: JSONValue]
-    /// Where the object stands in the document (RFC 6901).
+    /// The place of the object in the document (RFC 6901).
     let pointer: String
 
     /// - Parameter keys: the keys that the object may have.
@@ -45,7 +45,7 @@ struct DocumentReader {
         return number
     }
 
-    /// A switch that can only be on: without it the key is left out.
+    /// A key that is true or missing; false is not allowed.
     func isOn(_ key: String) throws(MatchError) {
         guard members[key] == .bool(true) else { throw fault(key, "true") }
     }
@@ -83,7 +83,7 @@ struct DocumentReader {
         MatchError(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
     }
 
-    /// As a part of a JSON pointer (RFC 6901, 3).
+    /// The key escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {
         name.split(separator: "~", omittingEmptySubsequences: false).joined(separator: "~0")
             .split(separator: "/", omittingEmptySubsequences: false).joined(separator: "~1")

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a log-normal spread needs.
+/// The functions for a log-normal distribution.
 enum NormalDistribution {
     static func logarithm(_ value: Double) -> Double { log(value) }
     static func exponential(_ value: Double) -> Double { exp(value) }
 
-    /// The value below which a part of a standard normal distribution lies. Acklam's rational approximation, whose relative
-    /// error is below 1.15e-9.
-    /// - Parameter part: above 0 and below 1; anything else is taken for the nearest that is.
+    /// The quantile of the standard normal distribution, by Acklam's rational approximation. Its relative error is
+    /// below 1.15e-9.
+    /// - Parameter part: above 0 and below 1. Other values are replaced by the nearest allowed one.
     static func quantile(_ part: Double) -> Double {
         let part = min(max(part, 1e-9), 1 - 1e-9)
         let low = 0.02425

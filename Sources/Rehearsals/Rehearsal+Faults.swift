@@ -1,7 +1,7 @@
 import Matching
 import Notifications
 
-// Reading faults from a document.
+// Reads faults from a document.
 extension Rehearsal.Fault {
     private static let keys = [
         "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
@@ -80,10 +80,10 @@ extension Rehearsal.Fault {
         }
     }
 
-    /// Of the Guide's Table A-4, those that name a fault.
+    /// The statuses of the Guide's Table A-4 that name a fault.
     private static let packetStatuses: [Int64] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 128, 255]
 
-    /// The names of RFC 9113, 7, at the places of their numbers.
+    /// The names of RFC 9113, 7. The index of a name is its error code.
     private static let resetCodes = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",

@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 
 extension Rehearsal {
-    /// Reads the document of docs/testing.md, whole or not at all.
+    /// Reads the document that docs/testing.md describes.
     /// - Throws: the first fault, with its place and what is allowed there.
     package init(_ document: JSONValue) throws(MatchError) {
         let reader = try DocumentReader(document, at: "", keys: ["seed", "ttl", "rules"])
@@ -46,7 +46,7 @@ extension Rehearsal.Rule {
         try checkMatch(reader)
     }
 
-    /// Which keys a match may have depends on the fault.
+    /// The fault decides which keys its match may have.
     private func checkMatch(_ reader: DocumentReader) throws(MatchError) {
         let place = reader.place("match")
         if fault == .refuse, case .object(let members) = reader.members["match"] {
@@ -95,7 +95,7 @@ extension Rehearsal.Condition {
 }
 
 extension JSONValue {
-    /// A number, however it is written.
+    /// The value as a number, whether it is written as an integer or not.
     var double: Double? {
         switch self {
         case .integer(let value): Double(value)

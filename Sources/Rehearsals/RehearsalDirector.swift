@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// The service's rehearsals, as the gateways use them. It makes ``RehearsalStage`` safe for threads.
+/// The service's rehearsals, as the gateways use them. Makes ``RehearsalStage`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
     private let stage = Mutex(RehearsalStage())
     private let next: any RequestObserver
@@ -14,14 +14,14 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     /// - Parameters:
-    ///   - next: told of everything too; it numbers connections and requests.
-    ///   - now: the machine's uptime, which no virtual clock advances.
+    ///   - next: gets every call too, and numbers connections and requests.
+    ///   - now: the machine's uptime, which a virtual clock does not advance.
     package init(next: any RequestObserver, now: @escaping @Sendable () -> Duration) {
         self.next = next
         self.now = now
     }
 
-    /// Has the gateways ask while a rehearsal is active.
+    /// Makes the gateways report requests while a rehearsal is active.
     package func direct(_ gateways: RequestWatch) { watch.withLock { $0.gateways = gateways } }
 
     // MARK: Rehearsals
@@ -33,7 +33,7 @@ package final class RehearsalDirector: RequestObserver {
         return id
     }
 
-    /// - Returns: what it came to; nil if there is none with the identifier.
+    /// - Returns: the counts of the rehearsal; nil if the identifier is unknown.
     package func end(_ id: String) -> RehearsalStage.Shown? {
         let shown = stage.withLock { $0.end(id, now: now()) }
         setWatching()
@@ -48,7 +48,7 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     private func setWatching() {
-        // The lock of the watch is around both, so that a rehearsal that begins meanwhile is not forgotten.
+        // Hold the lock of the watch around both steps, so that a rehearsal that begins meanwhile is not missed.
         watch.withLock { watch in
             let isActive = stage.withLock { $0.isActive(now: now()) }
             watch.gateways?.set(.rehearsals, isActive)
@@ -69,7 +69,7 @@ package final class RehearsalDirector: RequestObserver {
             let now = now()
             return (stage.decide(facts, now: now), stage.isActive(now: now))
         }
-        // The last one has reached the end of its time.
+        // The time of the last active rehearsal is over.
         if !isActive { setWatching() }
         guard let firing else { return decision }
         next.rehearsed(decision.number, rule: firing.rule, firing.fault)
@@ -83,7 +83,7 @@ package final class RehearsalDirector: RequestObserver {
     }
 }
 
-/// Numbers connections and requests, and remembers nothing.
+/// Numbers connections and requests, and does nothing else.
 package final class RequestCounter: RequestObserver {
     private let connections = Atomic<UInt64>(0)
     private let requests = Atomic<UInt64>(0)

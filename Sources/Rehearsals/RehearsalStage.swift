@@ -1,7 +1,7 @@
 package import Matching
 package import Notifications
 
-/// All rehearsals of a service: those that are active, and the last ones that have ended. A value; time is an argument.
+/// All active rehearsals, and the last ones that have ended. It is a value, and time is an argument.
 package struct RehearsalStage: Sendable {
     private var entries: [Entry] = []
     private var lastNumber = 0
@@ -9,14 +9,14 @@ package struct RehearsalStage: Sendable {
     private struct Entry {
         let id: String
         var rehearsal: ActiveRehearsal
-        /// By an uptime that nobody sets.
+        /// In machine uptime.
         let began: Duration
         var hasEnded = false
 
         func isActive(at now: Duration) -> Bool { !hasEnded && now - began < rehearsal.rehearsal.life }
     }
 
-    /// What is shown of a rehearsal.
+    /// A rehearsal as it is shown.
     package struct Shown: Sendable {
         package var id: String
         package var isActive: Bool
@@ -26,8 +26,8 @@ package struct RehearsalStage: Sendable {
     package init() {}
 
     /// Begins a rehearsal.
-    /// - Parameter now: by the clock that every call goes by.
-    /// - Returns: its identifier; nil if ``RehearsalLimits/active`` are active already.
+    /// - Parameter now: the machine's uptime, as in every call.
+    /// - Returns: its identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
     package mutating func begin(_ rehearsal: Rehearsal, now: Duration) -> String? {
         guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }
         lastNumber += 1
@@ -41,8 +41,8 @@ package struct RehearsalStage: Sendable {
         return id
     }
 
-    /// Ends a rehearsal; its counts can still be looked at.
-    /// - Returns: what it came to; nil if there is none with the identifier.
+    /// Ends a rehearsal. Its counts can still be read.
+    /// - Returns: the rehearsal; nil if the identifier is unknown.
     package mutating func end(_ id: String, now: Duration) -> Shown? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
         entries[index].hasEnded = true
@@ -59,7 +59,7 @@ package struct RehearsalStage: Sendable {
     /// Whether any rehearsal is active.
     package func isActive(now: Duration) -> Bool { entries.contains { $0.isActive(at: now) } }
 
-    /// Decides about a request: of all rehearsals the oldest one wins, and all of them count.
+    /// Decides about a request. All rehearsals count it, and the oldest one that fires wins.
     package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
         var firing: ActiveRehearsal.Firing?
         for index in entries.indices where entries[index].isActive(at: now) {

@@ -5,9 +5,9 @@ import Notifications
 extension ClientReport {
     static let connections: [Rule] = [connectionPerPush, manyConnections, filledTable, priorityFrames]
 
-    /// Fewer say nothing: a service that starts, or a test that sends one notification.
+    /// Fewer connections prove nothing: a service may just have started, or a test sends one notification.
     private static let fewestConnections = 3
-    /// A client that needs more at so few requests does not use its streams.
+    /// A client that has more connections for so few requests does not use its streams.
     private static let manyConnectionsAbove = 8
     private static let requestsPerConnection = 10
 
@@ -26,7 +26,7 @@ extension ClientReport {
         let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
         let count = connections.reduce(0) { $0 + $1.requests.count }
         guard connections.count > manyConnectionsAbove, count < connections.count * requestsPerConnection,
-            // One for each notification is a finding of its own.
+            // One connection for each notification is another finding.
             connections.count(where: { $0.requests.count == 1 }) * 2 <= connections.count
         else { return [] }
         return finding(
@@ -48,8 +48,8 @@ extension ClientReport {
     private static let priorityFrames: Rule = { requests in
         let shown = requests.filter { $0.facts.practices.contains(.priorityFrames) }
         return finding(
-            "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs does not look at them.",
-            // One for each connection.
+            "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs ignores them.",
+            // One request of each connection.
             groups(shown, by: \.facts.connection).map { $0.requests[0] }
         ) { "\($0) connections had PRIORITY frames." }
     }

@@ -5,14 +5,14 @@ import Notifications
 extension ClientReport {
     static let credentials: [Rule] = [tokenChurn, oldTokens]
 
-    /// In seconds: APNs wants a provider token to be kept for twenty minutes.
+    /// The shortest time that APNs allows between two provider tokens, in seconds.
     private static let tokenLife = 1200.0
 
-    /// Tokens of one key that were made less than twenty minutes apart.
+    /// Finds provider tokens of one key that were made less than twenty minutes apart.
     private static let tokenChurn: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
-            // One request for each token, by the time it was made.
+            // The first request of each provider token, by the time the token was made.
             var firsts: [(issued: Double, request: RecordedRequest)] = []
             for (issued, requests) in groups(requests, by: \.tokenIssued) { firsts.append((issued, requests[0])) }
             firsts.sort { $0.issued < $1.issued }

@@ -1,7 +1,7 @@
 import Matching
 import Notifications
 
-// What notifications say of themselves.
+// Findings about the contents of notifications.
 extension ClientReport {
     static let notifications: [Rule] = [silentPriority, missingPushType, misplacedKeys, upperCase]
 
@@ -29,7 +29,7 @@ extension ClientReport {
     private static let apsKeys: Set<String> = [
         "alert", "badge", "sound", "content-available", "mutable-content", "category", "thread-id",
     ]
-    /// Keys of the alert (Guide, Table 9-2) that are nothing anywhere else.
+    /// Keys of the alert (Guide, Table 9-2) that have no meaning elsewhere.
     private static let alertKeys: Set<String> = [
         "title", "subtitle", "body", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args",
         "launch-image",

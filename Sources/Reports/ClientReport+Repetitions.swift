@@ -1,13 +1,13 @@
 import Matching
 import Notifications
 
-// What is sent again, and what is not.
+// Findings about notifications that were sent again, or should have been.
 extension ClientReport {
     static let repetitions: [Rule] = [
         rejectedAgain, unregisteredAgain, retriedWithoutDelay, processedAgain, lost, identical, reusedIDs,
     ]
 
-    /// In milliseconds: a second attempt within so little time did not wait at all.
+    /// The shortest delay that counts as one, in milliseconds.
     private static let shortestDelay: UInt64 = 100
 
     private static let rejectedAgain: Rule = { requests in
@@ -28,7 +28,7 @@ extension ClientReport {
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests, by: { $0.facts.token }) {
             guard let first = requests.firstIndex(where: { $0.isAnswered && $0.facts.status == 410 }) else { continue }
-            // The app may have registered again: then there is another answer.
+            // If the app has registered again, the answer is different.
             shown += requests[(first + 1)...].filter { $0.facts.status == 410 }
         }
         return finding(
@@ -45,7 +45,7 @@ extension ClientReport {
             for (first, second) in zip(attempts, attempts.dropFirst()) where first.isRejectedForNow {
                 let times = (first.facts.time.milliseconds, second.facts.time.milliseconds)
                 let delay = times.1 - min(times.0, times.1)
-                // Half as long as the one before: random jitter makes single delays shorter.
+                // Compare with half of the delay before, because random jitter makes some delays shorter.
                 if delay < max(shortestDelay, (last ?? 0) / 2)
                     || last.map({ delay <= $0 && attempts.count > 3 }) == true
                 {
@@ -60,7 +60,7 @@ extension ClientReport {
         ) { "\($0) requests were sent again after a 429 or a 5xx without a growing delay." }
     }
 
-    /// GOAWAY and broken connections: what had its answer is done.
+    /// Finds requests that were sent again after GOAWAY or a broken connection although they had an answer.
     private static let processedAgain: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, attempts) in groups(requests.filter(\.isHTTP2), by: { $0.headers["apns-id"]?.lowercased() }) {
@@ -75,7 +75,7 @@ extension ClientReport {
         ) { "\($0) requests were sent again although they had been answered with 200." }
     }
 
-    /// What was not processed and never came again.
+    /// Finds requests that were not processed and never sent again.
     private static let lost: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, attempts) in groups(requests, by: \.content) {
@@ -93,7 +93,7 @@ extension ClientReport {
         let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 }
         var shown: [RecordedRequest] = []
         for (content, copies) in groups(accepted, by: \.content) where content.collapseID == nil {
-            // The same identifier again is a finding of its own.
+            // The same identifier twice is another finding.
             var ids: Set<String> = []
             shown += copies.filter { ids.insert($0.facts.apnsID.description).inserted }.dropFirst()
         }
@@ -110,7 +110,7 @@ extension ClientReport {
         }
         return finding(
             "apns-id-reused", .error, section: "2.3.4",
-            advice: "Give each notification an apns-id of its own, or none.", shown
+            advice: "Give each notification its own apns-id, or none.", shown
         ) { "\($0) requests had an apns-id that another notification had had." }
     }
 }

@@ -1,6 +1,7 @@
 import Notifications
 
-/// Judges what a team's clients did by the Guide and Apple's current advice. A pure function of a recorded history.
+/// Compares what a team's clients did with the Guide and Apple's current advice. It is a pure function of recorded
+/// requests.
 package enum ClientReport {
     /// - Parameter requests: in the order in which they came.
     package static func findings(_ requests: [RecordedRequest]) -> [Finding] {
@@ -8,10 +9,10 @@ package enum ClientReport {
         return rules.flatMap { $0(requests) }
     }
 
-    /// One kind of finding, or some that belong together.
+    /// Looks for one kind of finding, or for some that belong together.
     typealias Rule = @Sendable ([RecordedRequest]) -> [Finding]
 
-    /// Requests by a key, each group in the order in which they came, the groups by their first request.
+    /// Groups requests by a key. Requests in a group keep their order, and groups are ordered by their first request.
     static func groups<Key: Hashable>(
         _ requests: some Sequence<RecordedRequest>,
         by key: (RecordedRequest) -> Key?,
@@ -30,7 +31,7 @@ package enum ClientReport {
         return groups
     }
 
-    /// A finding if any request shows it.
+    /// A finding, if any request shows it.
     static func finding(
         _ id: String,
         _ severity: Finding.Severity,

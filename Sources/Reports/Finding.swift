@@ -2,10 +2,10 @@ import Matching
 
 /// Something that a client does against the Guide or Apple's current advice.
 package struct Finding: Sendable, Hashable {
-    /// Always the same for the same kind: `provider-token-churn`.
+    /// The kind of finding, for example `provider-token-churn`.
     package var id: String
     package var severity: Severity
-    /// Of the Guide; ARCHITECTURE.md lists the numbers.
+    /// The section of the Guide; ARCHITECTURE.md lists the numbers.
     package var section: String
     /// What the client did.
     package var text: String
@@ -15,15 +15,15 @@ package struct Finding: Sendable, Hashable {
     package var requests: [UInt64]
 
     package enum Severity: String, Sendable {
-        /// APNs refuses it, or notifications are lost or repeated.
+        /// APNs refuses this, or notifications are lost or repeated.
         case error
         /// APNs may slow the client down or refuse it.
         case warning
-        /// It works, and could be better.
+        /// This works, but could be better.
         case note
     }
 
-    /// How many requests a finding names: a person looks at the first ones.
+    /// How many requests a finding names. A person looks at the first ones only.
     package static let maximumEvidence = 20
 
     init(

@@ -1,21 +1,21 @@
 package import Matching
 import Notifications
 
-/// One request of a history, with what a report looks at again and again.
+/// One recorded request, with values that several rules use.
 package struct RecordedRequest: Sendable {
     package let facts: RequestFacts
     /// Whether the provider got an answer.
     package let isAnswered: Bool
     let headers: [String: String]
 
-    /// - Parameter facts: with the number, and the status of the answer.
+    /// - Parameter facts: with the request's number and the status of its answer.
     package init(_ facts: RequestFacts, isAnswered: Bool = true) {
         self.facts = facts
         self.isAnswered = isAnswered
         headers = Dictionary(facts.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What makes a request another attempt of the same notification: where it goes and what it carries.
+    /// The destination and the content. Two requests with the same ones are attempts to send the same notification.
     var content: Content {
         Content(token: facts.token, topic: facts.topic, collapseID: facts.collapseID, body: facts.body)
     }
@@ -32,12 +32,12 @@ package struct RecordedRequest: Sendable {
         isAnswered && (400..<500).contains(facts.status) && ![403, 408, 410, 429].contains(facts.status)
     }
 
-    /// Whether the service asked the provider to send it again later.
+    /// Whether the provider should send it again later.
     var isRejectedForNow: Bool { isAnswered && (facts.status == 429 || (500..<600).contains(facts.status)) }
 
     var isHTTP2: Bool { facts.interface == .http2 }
 
-    /// When the provider token was made, in seconds since 1970; nil without a token that can be read.
+    /// When the provider token was made, in seconds since 1970; nil if there is no readable token.
     var tokenIssued: Double? {
         guard let value = headers["authorization"] else { return nil }
         let parts = value.split(separator: ".")
@@ -52,9 +52,9 @@ package struct RecordedRequest: Sendable {
     }
 }
 
-/// The part of a provider token that can be read by everybody.
+/// Decodes the readable parts of a provider token.
 enum Base64Text {
-    /// Base64 with the alphabet of URLs and without padding (RFC 7515, 2).
+    /// Base64 with the alphabet for URLs and without padding (RFC 7515, 2).
     static func decoded(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (buffer, bits) = (UInt32(0), 0)

@@ -141,7 +141,7 @@ enum AccountRows {
         var values: [Value] = []
         try database.forEachRow(sql) { row throws(SQLiteFailure) in
             guard let value = value(row) else {
-                throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an account that cannot be")
+                throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an account that is not valid")
             }
             values.append(value)
         }

@@ -2,20 +2,22 @@ import GRDB
 
 import struct Foundation.Data
 
-/// A prepared statement whose values are bound one after the other, for the few that run for every push.
+/// A prepared statement whose values are bound one after the other. It is for the few statements that run for every
+/// push.
 ///
-/// GRDB's usual way makes several arrays of the values and a closure for each, which for thirteen values costs more than
-/// what SQLite does with them. What is used here instead is as public, and leaves every call of SQLite's to GRDB: values
-/// bind themselves (`StatementBinding`) and columns read themselves (`StatementColumnConvertible`). The pointer that
-/// both want comes from GRDB and goes back to GRDB.
+/// GRDB's usual way makes several arrays of the values and a closure for each value. For thirteen values this costs
+/// more than SQLite's own work. This type uses only GRDB's public API, and leaves every call of SQLite to GRDB: values
+/// bind themselves (`StatementBinding`), and columns read themselves (`StatementColumnConvertible`). The pointer that
+/// both need comes from GRDB.
 ///
-/// One that failed cannot be run again: GRDB removes it from the connection's cache, where the next comes from.
+/// A statement that failed cannot be run again. GRDB removes it from the connection's cache, and the next statement is
+/// taken from there.
 struct BoundStatement {
     private let statement: Statement
     private let steps: Steps
 
-    /// - Parameter sql: a statement that is used nowhere else, because it stays in the connection's cache as this type
-    ///   leaves it.
+    /// - Parameter sql: a statement that is used nowhere else, because it stays in the connection's cache with the
+    ///   values that are bound here.
     init(_ sql: String, in database: Database) throws(SQLiteFailure) {
         statement = try database.perform { try $0.cachedStatement(sql: sql) }
         steps = Steps(statement)
@@ -23,14 +25,14 @@ struct BoundStatement {
 
     /// Ends the last run. Values can be bound only after that.
     func reset() {
-        // Unchecked, because the values come one by one.
+        // Unchecked, because the values are bound later.
         statement.setUncheckedArguments(StatementArguments())
         steps._isDone = false
     }
 
-    /// Sets the value of a parameter, which are counted from 1.
+    /// Binds the value of a parameter. Parameters are counted from 1.
     ///
-    /// - Parameter value: a `String` ends at its first NUL character; text that may hold one is passed as `Data`, with a
+    /// - Parameter value: a `String` ends at its first NUL character. Pass text that may contain one as `Data`, with a
     ///   CAST in the SQL.
     func bind(_ value: some StatementBinding, at index: CInt) throws(SQLiteFailure) {
         let code = ResultCode(rawValue: value.bind(to: statement.sqliteStatement, at: index))
@@ -45,7 +47,7 @@ struct BoundStatement {
     /// Returns what `body` makes of the first row; nil if there is no row. The row is valid during the call only.
     /// Afterwards values can be bound again.
     func firstRow<Value>(in database: Database, _ body: (BoundRow) -> Value) throws(SQLiteFailure) -> Value? {
-        // Not after a failure: GRDB ends the process when a failed statement is reset.
+        // Do not reset a failed statement: GRDB would end the process.
         let row = try database.perform { _ in try steps.next() }
         defer { reset() }
         return row.map(body)
@@ -60,12 +62,12 @@ struct BoundRow {
     func bytes(_ column: CInt) -> Data { Data(sqliteStatement: statement, index: column) }
 }
 
-/// Has GRDB take a statement from row to row.
+/// Makes GRDB step through the rows of a statement.
 // swift-format-ignore: NoLeadingUnderscores
 private final class Steps: DatabaseCursor {
     typealias Element = BoundRow
 
-    // The protocol names them so.
+    // GRDB's protocol requires this name.
     let _statement: Statement
     var _isDone = false
 

@@ -75,8 +75,8 @@ extension Destination {
 
 // MARK: - Reading
 
-// Columns are counted from 0. NULL reads as if it were empty where a column of ours never holds it: a damaged file may
-// have it there, and what GRDB reads without `?` ends the process then.
+// Columns are counted from 0. NULL is read as empty. Our columns never contain NULL, but those of a damaged file may,
+// and GRDB ends the process if a value that is not optional is NULL.
 extension Row {
     func integer(_ column: Int) -> Int64 {
         let value: Int64? = self[column]
@@ -88,6 +88,6 @@ extension Row {
         return value ?? Data()
     }
 
-    /// The whole text. GRDB ends a `String` at the first NUL character.
+    /// The whole text. A `String` would end at the first NUL character.
     func text(_ column: Int) -> String { String(decoding: blob(column), as: UTF8.self) }
 }

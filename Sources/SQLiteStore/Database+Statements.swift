@@ -1,15 +1,15 @@
 import GRDB
 
-/// GRDB's calls with errors that have a type.
+/// GRDB's calls with typed errors.
 ///
-/// Each takes its statement from the connection's cache: GRDB removes one that failed from there, since it cannot be
-/// run again, so nobody may keep one for the next row.
+/// Each call takes its statement from the connection's cache. GRDB removes failed statements from there, because they
+/// cannot be run again. So no caller may keep a statement for the next row.
 extension Database {
     /// Runs a statement that returns no rows.
     ///
-    /// - Parameter arguments: the values of its parameters, in their order. GRDB passes a `String` on as a C string,
-    ///   which ends at the first NUL character; text that may hold one is passed as `Data`, with a CAST in the SQL.
-    /// - Returns: How many rows it changed.
+    /// - Parameter arguments: the values of its parameters. GRDB passes a `String` as a C string, which ends at the
+    ///   first NUL character. Pass text that may contain one as `Data`, with a CAST in the SQL.
+    /// - Returns: The number of changed rows.
     @discardableResult
     func run(_ sql: String, _ arguments: StatementArguments) throws(SQLiteFailure) -> Int {
         try perform { database in
@@ -38,12 +38,12 @@ extension Database {
     ) throws(SQLiteFailure) -> Value? {
         try perform { database in
             let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
-            // The row ends with its cursor.
+            // The row is invalid once the cursor is released.
             return try withExtendedLifetime(rows) { try rows.next().map(body) }
         }
     }
 
-    /// Calls GRDB, whose errors have no type.
+    /// Calls GRDB, whose errors are untyped.
     func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
         do {
             return try body(self)

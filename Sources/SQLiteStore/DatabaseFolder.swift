@@ -9,16 +9,16 @@ import PrivateFiles
     import Glibc
 #endif
 
-/// The folder that the database is in: who may use it, and what is there already.
+/// The folder of the database. Checks who may use it, and what it contains.
 ///
-/// The folder is locked as long as the value lives, since what the store holds in memory would go stale if another
-/// process wrote to the same database.
+/// The folder stays locked while this value exists: if another process wrote to the database, the store's data in
+/// memory would be out of date.
 final class DatabaseFolder: Sendable {
     let path: String
     let databasePath: String
     private let descriptor: Descriptor
 
-    /// Creates the folder, for its owner only, if it is missing, and locks it.
+    /// Creates the folder if it is missing, and locks it. Only its owner can use it.
     init(path: String, file: String) throws(StoreError) {
         self.path = path
         databasePath = path + "/" + file
@@ -67,7 +67,7 @@ final class DatabaseFolder: Sendable {
     /// Makes a new database under a temporary name, and renames it when it is complete.
     func makeDatabase(_ make: (_ path: String) throws(SQLiteFailure) -> Void) throws(StoreError) {
         let newPath = databasePath + ".new"
-        // A start that was interrupted left it. It was never used.
+        // An interrupted start left these files. They were never used.
         for leftover in [newPath, newPath + "-journal"] { try Files.remove(leftover) }
         // SQLite gives its other files the same permissions.
         _ = try Files.open(newPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -99,7 +99,7 @@ final class DatabaseFolder: Sendable {
         guard acceptsDamage else {
             throw StoreError(
                 .unreadable,
-                "\(lost) What was accepted is lost with it: restore a backup, or start once with --accept-damaged-log to go "
+                "\(lost) Notifications are lost: restore a backup, or start once with --accept-damaged-log to go "
                     + "on without it.")
         }
         if try Files.exists(log) {

@@ -26,7 +26,7 @@ final class GroupCommit: Sendable {
     private struct State {
         var waiting: [Job] = []
         var pendingItems = 0
-        /// A run of ``writeWaiting(_:)`` is scheduled or under way and will take what is waiting.
+        /// A call of ``writeWaiting(_:)`` is scheduled or running, and will take the waiting writes.
         var isWriting = false
         var isClosed = false
         /// The size above which the log is truncated.
@@ -46,7 +46,7 @@ final class GroupCommit: Sendable {
     private struct Job: Sendable {
         let items: Int
         let pages: Int
-        /// Whether it is copied into the database before any caller is answered.
+        /// Whether its transaction is copied into the database file before the answers.
         let isLasting: Bool
         /// Writes. It returns a closure that publishes the result and answers the caller after the commit.
         let run: @Sendable (Database) throws(SQLiteFailure) -> @Sendable () -> Void
@@ -54,9 +54,9 @@ final class GroupCommit: Sendable {
     }
 
     /// - Parameters:
-    ///   - files: the database's; without them nothing can be stored, although SQLite does not notice.
-    ///   - ended: called on the writer's thread at the end of each transaction, also of one that was rolled
-    ///     back; what it has written was made known before.
+    ///   - files: the database's files. If they are gone, nothing can be stored, although SQLite does not notice.
+    ///   - ended: called on the writer's thread at the end of each transaction, also after a rollback. What the
+    ///     transaction wrote was published before.
     init(
         pool: DatabasePool,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
@@ -73,17 +73,19 @@ final class GroupCommit: Sendable {
     /// The number of waiting and current items.
     var pendingItems: Int { state.withLock { $0.pendingItems } }
 
-    /// Has `body` run within a transaction, after all that was handed in before.
+    /// Runs `body` in a transaction, after everything that was submitted before.
     ///
     /// - Parameters:
-    ///   - items: how many items are to be written.
-    ///   - isLasting: whether it is to be in the database's own file before anybody is answered, and not in the log alone.
-    ///   - undoable: whether what `body` did before it threw must be undone where the transaction goes on.
-    ///   - body: does it on the writer's thread, for the first `accepted` items, as many as there is room for. It may
-    ///     be called again after its transaction was rolled back.
-    ///   - committed: makes known what was written. It is called in the order in which the calls came, before anyone
-    ///     is answered.
-    /// - Returns: What `committed` returned.
+    ///   - items: the number of items to write.
+    ///   - isLasting: whether the transaction is copied into the database file before any caller is answered. Otherwise
+    ///     it may be in the write-ahead log only.
+    ///   - undoable: whether the changes of `body` are undone if it throws, while the rest of the transaction
+    ///     continues.
+    ///   - body: writes the first `accepted` items, for which there is room, on the writer's thread. It is called again
+    ///     if its transaction was rolled back.
+    ///   - committed: publishes what was written. It is called in the order of the calls, before any caller is
+    ///     answered.
+    /// - Returns: the result of `committed`.
     func write<Written: Sendable, Answer: Sendable>(
         items: Int = 1,
         isLasting: Bool = false,
@@ -99,9 +101,9 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The same without waiting: what one caller hands in one after the other is written in that order.
+    /// The same without waiting. The submissions of one caller are written in their order.
     /// - Parameters:
-    ///   - pages: how many pages it writes at most, about.
+    ///   - pages: an estimate of the most pages it writes.
     ///   - answer: called once.
     func hand<Written: Sendable, Answer: Sendable>(
         items: Int,
@@ -214,7 +216,7 @@ final class GroupCommit: Sendable {
             do throws(CommitFailure) {
                 try commit(group, on: database)
             } catch  where error.isFull && group.count > 1 {
-                // Writes that need no room, such as removals, must not fail because of others that do.
+                // Commit each write alone: removals need no room, and must not fail because of writes that do.
                 for index in group.indices { commitAlone(group[index...index], on: database) }
             } catch {
                 leave(group, committed: false)
@@ -268,14 +270,15 @@ final class GroupCommit: Sendable {
         boundLog(database)
     }
 
-    /// SQLite starts the log anew when all of it is in the database and nobody reads it. With readers that follow each
-    /// other without a gap, the log would grow without limit. So above the limit readers have to wait.
+    /// Limits the size of the log. SQLite starts the log from its beginning only when all of it is in the database and
+    /// nobody reads it. With readers that follow each other without a gap, the log would grow without limit. So above
+    /// the limit readers have to wait.
     private func boundLog(_ database: Database) {
         let bytes = files.logBytes
         guard bytes > state.withLock({ $0.logLimit }) else { return }
         let isCut = (try? database.checkpoint(.truncate)) != nil
-        // Another program reads, for example a person's `sqlite3`. The store would stop if each transaction waited for
-        // it.
+        // Another program is reading, for example a person's `sqlite3`. Raise the limit, because otherwise each
+        // transaction would wait for that program.
         state.withLock { $0.logLimit = isCut ? DatabaseOpening.maximumLogBytes : bytes * 2 }
     }
 
@@ -314,6 +317,6 @@ extension StoreError {
     static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
     static let busy = StoreError(
         .unavailable,
-        "Too much waits to be written to the disk: send again after a delay.",
+        "Too many writes wait for the disk: try again after a delay.",
     )
 }

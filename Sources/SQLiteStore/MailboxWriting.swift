@@ -6,10 +6,10 @@ import struct Foundation.Data
 
 /// Puts notifications into mailboxes, within a transaction.
 ///
-/// What a mailbox holds is looked at first, since the delivery log tells what is replaced. Its row is then changed where
-/// it is; SQLite's REPLACE would take it out of the table and put it in again.
+/// The present contents of a mailbox are read first, because the delivery log records what is replaced. Then the row is
+/// changed in place. SQLite's REPLACE would delete it and insert a new one.
 ///
-/// Texts that come from outside are bound as bytes, since ``BoundStatement/bind(_:at:)`` ends a text at a NUL.
+/// Text from outside is bound as bytes, because ``BoundStatement/bind(_:at:)`` ends text at a NUL character.
 struct MailboxWriting {
     private let database: Database
     private var statements: Statements
@@ -21,13 +21,13 @@ struct MailboxWriting {
         statements = try Statements(database)
     }
 
-    /// Stores what it can: an entry for an app that is not on its device has its own result, and so has one whose values
-    /// SQLite refuses.
+    /// Stores what it can. An entry has a result of its own if its app is not on the device, or if SQLite refuses its
+    /// values.
     ///
     /// - Parameters:
-    ///   - registrations: the entries', as they are in this transaction.
-    ///   - firstVersion: the first entry's; each of the others has the next.
-    ///   - now: since when an app that is not known counts as removed.
+    ///   - registrations: those of the entries, as they are in this transaction.
+    ///   - firstVersion: the version of the first entry. Each following entry has the next version.
+    ///   - now: the time of removal in the result, if an app is not known.
     mutating func store(
         _ entries: ArraySlice<MailboxEntry>,
         of registrations: [Registration?],
@@ -80,14 +80,14 @@ struct MailboxWriting {
     }
 
     private struct Held {
-        /// Nil if it is the same notification.
+        /// Nil if the mailbox had the same notification.
         let replaced: EndedNotification?
     }
 }
 
 extension MailboxWriting {
-    /// How many pages of 4 KiB an entry writes, about: one of the table, one of the index, and those of a payload that has
-    /// no room beside the rest of its row.
+    /// An estimate of the pages of 4 KiB that an entry writes: one of the table, one of the index, and those of a
+    /// payload that does not fit beside its row.
     static func pages(of entry: MailboxEntry) -> Int {
         GroupCommit.pagesPerItem + (entry.notification.payload.json.count + 3500) / 4096
     }
@@ -104,8 +104,8 @@ extension MailboxWriting {
         let app: UInt32
     }
 
-    /// The entries in the table's order, so that entries on one page are written together. Those of one mailbox keep
-    /// their order.
+    /// The entries in the order of the table, so that entries on one page are written together. Entries of one mailbox
+    /// keep their order.
     private static func places(of entries: ArraySlice<MailboxEntry>) -> [Place] {
         var places: [Place] = []
         places.reserveCapacity(entries.count)
@@ -120,7 +120,7 @@ extension MailboxWriting {
                 ))
         }
         places.sort { lhs, rhs in
-            // Two devices are seldom the same.
+            // The devices nearly always differ, so compare them first.
             guard lhs.device == rhs.device, lhs.environment == rhs.environment else {
                 return (lhs.environment, lhs.device) < (rhs.environment, rhs.device)
             }
@@ -179,7 +179,7 @@ extension BoundStatement {
         try bind(entry.expires.column, at: 5)
         try bind(notification.id.column, at: 6)
         try bind(Int64(notification.priority.rawValue), at: 7)
-        // The same 64 bits. The device gets the value that the provider wrote.
+        // The column has a sign. Reading converts back, so the device gets the provider's value.
         try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
         try bind(Int64(notification.payload.contents.rawValue), at: 9)
         try bind(notification.pushType?.rawValue, at: 10)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the reads under way, so that closing can wait for them: a connection must not be closed under a reader.
+/// Counts the current reads. Closing waits for them, because a connection must not be closed during a read.
 final class OpenReads: Sendable {
     private struct State {
         var count = 0
@@ -10,7 +10,7 @@ final class OpenReads: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: Whether reading is allowed; then ``end()`` has to follow.
+    /// - Returns: whether reading is allowed. If so, ``end()`` has to follow.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -29,7 +29,7 @@ final class OpenReads: Sendable {
         for continuation in closing { continuation.resume() }
     }
 
-    /// Allows no more and returns once those under way have ended.
+    /// Allows no more reads, and waits until the current ones have ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

@@ -1,10 +1,10 @@
 import Delivery
 import Notifications
 
-/// A hash table of registrations: 40 bytes each in a row, and 4 bytes for each place that points to a row.
+/// A hash table of registrations: 40 bytes for each row, and 4 bytes for each place that refers to a row.
 ///
-/// Open addressing by device, so that the apps of a device stand next to each other and are found together. A registration
-/// that ended is still one; only those of deleted apps are removed.
+/// It uses open addressing by device, so the apps of a device are next to each other. Registrations that have ended
+/// stay in the table; those of deleted apps are removed.
 struct RegistrationShard {
     fileprivate struct Row {
         let device: UInt64
@@ -18,8 +18,8 @@ struct RegistrationShard {
     }
 
     private var rows: [Row] = []
-    /// Numbers of rows, counted from 1; 0 is a free place. Their number is a power of two, and at least a quarter of
-    /// them is free.
+    /// Numbers of rows, counted from 1; 0 is a free place. The number of places is a power of two, and at least a
+    /// quarter is free.
     private var places: [UInt32]
 
     init(capacity: Int) {
@@ -61,8 +61,8 @@ struct RegistrationShard {
 
     // MARK: Removing
 
-    /// The destinations of the rows before `end`, from the last to the first, that are such: at most `limit`.
-    /// - Returns: Them, and the row where looking ended: the rows from there on, the present ones, have been looked at.
+    /// The destinations of matching rows, searched backwards from the row `end`: at most `limit`.
+    /// - Returns: the destinations, and the row where the search ended. All rows from there on were searched.
     func destinations(
         before end: Int,
         limit: Int,
@@ -77,7 +77,7 @@ struct RegistrationShard {
         return (found, row)
     }
 
-    /// The last row takes the place of the one that is removed.
+    /// The last row replaces the removed one.
     mutating func remove(_ destination: Destination, hash: UInt64) {
         let place = place(of: destination, hash: hash)
         guard places[place] != 0, let last = rows.last else { return }
@@ -89,15 +89,15 @@ struct RegistrationShard {
         close(place)
     }
 
-    /// Frees a place. Rows that stand further on than they would have to move up, so that looking for them does not end at
-    /// the gap.
+    /// Frees a place. Later places that were only displaced move back, so that a search for them does not end at the
+    /// gap.
     private mutating func close(_ place: Int) {
         var gap = place
         places[gap] = 0
         var next = nextPlace(gap)
         while places[next] != 0 {
             let home = firstPlace(RegistrationTable.hash(rows[Int(places[next]) - 1].deviceKey))
-            // How far each is from home, going forward around the end.
+            // The distance of each place from its first choice, counted forward around the end.
             let mask = places.count - 1
             if (next - home) & mask >= (next - gap) & mask {
                 places[gap] = places[next]
@@ -113,7 +113,7 @@ struct RegistrationShard {
     private func firstPlace(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (places.count - 1) }
     private func nextPlace(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
 
-    /// Where the destination's row is, or the free place where it would be.
+    /// The place of the destination's row, or the free place where it would be.
     private func place(of destination: Destination, hash: UInt64) -> Int {
         var place = firstPlace(hash)
         while places[place] != 0 {

@@ -2,12 +2,12 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// Every registration, in memory, as the database has it: what each push asks first.
+/// All registrations in memory. Every push looks its registration up here.
 ///
-/// It is divided into shards with a lock each, so that neither readers nor a table that grows hold up the others.
+/// The table is divided into shards with a lock each, so that readers, and a shard that grows, do not delay the others.
 final class RegistrationTable: KnownRegistrations {
-    /// A power of two, so that bits of the hash choose. Enough that two threads seldom meet, and few enough that several
-    /// of a batch are in the same one.
+    /// A power of two, because bits of the hash choose the shard. With this number two threads seldom need the same
+    /// shard, and several look-ups of a batch share one.
     static let shardCount = 8
 
     private let shards: [Shard]
@@ -17,9 +17,9 @@ final class RegistrationTable: KnownRegistrations {
         init(capacity: Int) { value = Mutex(RegistrationShard(capacity: capacity)) }
     }
 
-    /// - Parameter capacity: how many registrations there will be at first.
+    /// - Parameter capacity: the number of registrations at first.
     init(capacity: Int = 0) {
-        // A little more than the average, since devices do not spread evenly.
+        // Slightly more than the average, because devices are not distributed evenly.
         let perShard = capacity / Self.shardCount
         shards = (0..<Self.shardCount).map { _ in Shard(capacity: perShard + perShard / 16) }
     }
@@ -37,7 +37,7 @@ final class RegistrationTable: KnownRegistrations {
         guard destinations.count > 1 else { return destinations.map { known($0) } }
         let hashes = destinations.map { Self.hash($0.deviceKey) }
         var found = [KnownRegistration?](repeating: .neverRegistered, count: destinations.count)
-        // Shard by shard, because taking a lock waits for what was to be read before.
+        // Shard by shard: each lock makes the processor wait for its earlier reads.
         for (number, shard) in shards.enumerated() {
             var hasAny = false
             for hash in hashes where Self.shard(hash) == number { hasAny = true }
@@ -57,7 +57,7 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
     }
 
-    /// Several of one device's at once, so that nobody sees only some of them.
+    /// All of one device's registrations at once, so that no reader sees only some of them.
     func set(_ registrations: [(destination: Destination, registration: Registration)], of device: DeviceKey) {
         let hash = Self.hash(device)
         shard(hash).value.withLock { shard in
@@ -72,17 +72,17 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.remove(destination, hash: hash) }
     }
 
-    /// Where a look at all rows has come to.
+    /// The position of a search through all rows.
     struct Position: Equatable {
-        /// How many shards have not been looked at to the end.
+        /// How many shards are not completely searched.
         var shards = RegistrationTable.shardCount
-        /// In the last of them, the row before which nothing was looked at; nil for all of its rows.
+        /// In the last of these shards, the row up to which nothing was searched; nil for all rows.
         var row: Int?
     }
 
-    /// Goes on to look at all rows for apps that are such, until there are `limit` of their destinations or no more rows.
-    /// What was found and is removed before the next call does not disturb it: the last row of a shard, which takes the
-    /// place of a row that is removed, has been looked at.
+    /// Continues a search for the registrations of matching apps, until it has `limit` destinations or there are no
+    /// more rows. Removing what it found does not disturb the search: the last row, which replaces a removed one, was
+    /// searched before.
     func destinations(
         from position: inout Position,
         limit: Int,
@@ -110,8 +110,8 @@ final class RegistrationTable: KnownRegistrations {
     private func shard(_ hash: UInt64) -> Shard { shards[Self.shard(hash)] }
     private static func shard(_ hash: UInt64) -> Int { Int(hash >> 32) & (shardCount - 1) }
 
-    /// Spreads the devices: the upper bits choose the shard, the lower ones the place in it. Devices' names are chosen
-    /// at random by the service, so a fixed function will do.
+    /// The hash of a device. The upper bits choose the shard, the lower bits the place. The service chooses device IDs
+    /// at random, so a fixed function is safe.
     static func hash(_ device: DeviceKey) -> UInt64 {
         var hash = device.device.rawValue &+ (device.environment == .production ? 0x9e37_79b9_7f4a_7c15 : 0)
         // The finaliser of SplitMix64.

@@ -1,31 +1,31 @@
 import Delivery
 import Synchronization
 
-/// The registrations as the writer sees them, in the middle of a transaction: without SQL, because storing looks at one for
-/// each notification, and its row may be on a page that nothing else asks for.
+/// The registrations as the writer sees them inside a transaction. They are read from memory and not with SQL, because
+/// storing looks one up for each notification, and its row may be on a page that nothing else needs.
 ///
-/// That is right because there is one writer. Before each of its transactions the table in memory is what the database
-/// holds: what a transaction has changed goes into the table on the writer's own thread after the commit, and before the
-/// next transaction begins. What the present transaction has changed so far is here, in the order of its jobs, and is
-/// forgotten when it ends. A job notes what it wrote last of all, when nothing of it can be undone any more but by the end
-/// of the whole transaction. A COMMIT that is in doubt is one that did not happen for as long as the database is open:
-/// only another start may find it in the log, and reads everything from there.
+/// This is correct because there is only one writer. Before each transaction the table in memory equals the database:
+/// after a commit, the writer's thread updates the table before it begins the next transaction. This value has the
+/// changes of the current transaction, in the order of its jobs, and forgets them when it ends. A job adds its changes
+/// last, when only a rollback of the whole transaction can undo them. If it is uncertain whether a COMMIT succeeded, it
+/// counts as failed while the database is open: only the next start may find it in the log, and that start reads
+/// everything again.
 final class RegistrationsInWriting: Sendable {
     private let table: RegistrationTable
-    /// Nil for what was removed.
+    /// Nil if the registration was removed.
     private let changed = Mutex<[Destination: Registration?]>([:])
 
     init(_ table: RegistrationTable) { self.table = table }
 
-    /// What was written and is not committed.
+    /// Notes a change that is not committed yet.
     func wrote(_ registration: Registration?, of destination: Destination) {
         changed.withLock { $0[destination] = .some(registration) }
     }
 
-    /// The transaction was committed, and the table has what it changed; or it came to nothing.
+    /// Called after the table has the committed changes, or after a rollback.
     func transactionEnded() { changed.withLock { $0.removeAll() } }
 
-    /// Those of several destinations, in their order.
+    /// The registrations of several destinations, in their order.
     func registrations(of destinations: [Destination]) -> [Registration?] {
         let committed = table.known(destinations)
         return changed.withLock { changed in

@@ -1,9 +1,7 @@
 import Delivery
 import GRDB
 
-/// A result code of SQLite's that is not a success, and what it means.
-///
-/// https://www.sqlite.org/rescode.html
+/// An error code of SQLite, and its meaning: https://www.sqlite.org/rescode.html
 struct SQLiteFailure: Error, Sendable {
     /// The extended result code.
     let code: ResultCode
@@ -27,8 +25,8 @@ struct SQLiteFailure: Error, Sendable {
     /// The disk or the database has no room.
     var isFull: Bool { code.primaryResultCode == .SQLITE_FULL }
 
-    /// Whether the failure is one of the database and not of one statement's values: then the whole transaction has to
-    /// be rolled back, which SQLite may have done already (https://www.sqlite.org/lang_transaction.html, 3).
+    /// Whether the whole transaction has to be rolled back, because the failure is not about one statement's values.
+    /// SQLite may have done it already (https://www.sqlite.org/lang_transaction.html, 3).
     var endsTransaction: Bool {
         switch code.primaryResultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: false
@@ -36,8 +34,8 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// Whether a COMMIT that ends like this certainly did not commit: the log had no room for it, or the lock was not
-    /// to be had. After anything else, a failed fsync above all, a restart may find the transaction in the log.
+    /// Whether a COMMIT with this failure certainly did not commit: the log had no room, or the lock was not available.
+    /// After any other failure, such as a failed fsync, a restart may find the transaction in the log.
     var provesCommitFailed: Bool {
         switch code.primaryResultCode {
         case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_CONSTRAINT: true
@@ -45,10 +43,10 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// What a caller of the ports is told where the work was certainly not done.
+    /// The error for callers if the work was certainly not done.
     var storeError: StoreError {
         switch code.primaryResultCode {
-        // The index of the log in shared memory is a file as well.
+        // The shared-memory index of the log is a file too.
         case .SQLITE_FULL,
             _ where code == .SQLITE_IOERR_SHMSIZE:
             StoreError(.unavailable, "The disk is full: free some space, then storing works again.")
@@ -65,7 +63,7 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// What a caller is told where a COMMIT may or may not have been done.
+    /// The error for callers if it is uncertain whether a COMMIT was done.
     var doubtfulCommit: StoreError {
         StoreError(.unknown, "The disk failed at the end of a transaction (\(summary)): check the disk and try again.")
     }

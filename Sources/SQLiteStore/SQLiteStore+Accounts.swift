@@ -36,12 +36,12 @@ extension SQLiteStore: Accounts {
         }.get().get()
     }
 
-    /// What became of a change.
+    /// The result of applying a change.
     private enum Application: Sendable {
         case applied(AccountsSnapshot)
-        /// It was so already.
+        /// The change made no difference.
         case unchanged
-        /// Nothing was written.
+        /// The change was refused, and nothing was written.
         case refused(StoreError)
     }
 }

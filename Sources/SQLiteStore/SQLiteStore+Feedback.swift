@@ -5,8 +5,8 @@ import Notifications
 import struct Foundation.Data
 
 extension SQLiteStore: Feedback {
-    /// How many entries all lists together may hold; beyond it the oldest go. A provider that reads its list once a day
-    /// loses nothing before a million apps have been removed in that day. Full it is some 120 MB on disk.
+    /// The most entries of all lists together. Beyond it the oldest are removed. A provider that reads its list once a
+    /// day loses nothing unless a million apps are removed in that day. A full list takes some 120 MB on disk.
     static let defaultMaximumFeedbackEntries: Int64 = 1_000_000
 
     package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
@@ -41,7 +41,7 @@ extension SQLiteStore: Feedback {
                 [list.environment.column, list.app.rawValue, Int64(clamping: mark?.rawValue ?? 0), limit],
             ) { row throws(SQLiteFailure) in
                 guard let number = UInt64(exactly: row.integer(0)), let token = DeviceToken(row.blob(1)) else {
-                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an entry of the feedback that cannot be")
+                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a feedback entry that is not valid")
                 }
                 taken.append(
                     TakenFeedback(
@@ -65,7 +65,7 @@ extension SQLiteStore: Feedback {
 // MARK: - Rows
 
 extension SQLiteStore {
-    /// An app that is back on its device is on no list any more.
+    /// Removes the entries of an app that is on its device again.
     static func removeFeedback(
         on destination: Destination,
         generation: UInt32,
@@ -77,12 +77,12 @@ extension SQLiteStore {
         )
     }
 
-    /// Whether the registration says so too, now that the entry is written: the app may be back already.
+    /// Whether the registration still agrees with the entry: the app may have registered again.
     private static func isTrue(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
         entry.agrees(with: try registration(of: entry.destination, in: database))
     }
 
-    /// - Returns: whether it was not there already.
+    /// - Returns: false if the entry was there already.
     private static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
         try database.run(
             """
@@ -93,7 +93,7 @@ extension SQLiteStore {
         ) > 0
     }
 
-    /// Numbers only grow, so this leaves no more entries than the limit.
+    /// Entry numbers only grow, so this leaves no more entries than the limit.
     private static func forgetOldest(beyond limit: Int64, in database: Database) throws(SQLiteFailure) {
         try database.run("DELETE FROM feedback WHERE number <= (SELECT max(number) FROM feedback) - ?", [limit])
     }

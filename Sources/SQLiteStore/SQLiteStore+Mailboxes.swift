@@ -46,7 +46,8 @@ extension SQLiteStore: Mailboxes {
         }
     }
 
-    /// Hands a batch in as so many parts that each fits into one transaction, in their order, and gathers the results.
+    /// Splits a batch into parts that each fit into one transaction, submits them in their order, and collects the
+    /// results.
     private func inParts<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         pages: (Item) -> Int,
@@ -96,8 +97,8 @@ extension SQLiteStore: Mailboxes {
         }.get()
     }
 
-    /// Reads on a connection of its own, which neither waits for the writer nor holds it up. It begins after the call,
-    /// so it sees all that was committed, and so all that was answered, before the call.
+    /// Reads on a separate connection, which neither waits for the writer nor delays it. The read begins after the
+    /// call, so it sees everything that was answered before the call.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         try await read { database throws(SQLiteFailure) in
             try Self.entries(of: device, in: database)
@@ -105,13 +106,13 @@ extension SQLiteStore: Mailboxes {
     }
 }
 
-/// The results of a batch's parts, which come one after the other.
+/// Collects the results of a batch's parts, which come one after the other.
 private final class GatheredResults<Item: Sendable>: Sendable {
     private let parts: Mutex<(results: [[Item]], missing: Int)>
 
     init(parts: Int) { self.parts = Mutex((Array(repeating: [], count: parts), parts)) }
 
-    /// - Returns: all, once the last has come.
+    /// - Returns: all results after the last part, otherwise nil.
     func add(_ items: [Item], of part: Int) -> [Item]? {
         parts.withLock { parts in
             parts.results[part] = items
@@ -160,8 +161,8 @@ extension SQLiteStore {
         return entries
     }
 
-    /// Empties one mailbox, whatever it holds.
-    /// - Returns: what that was.
+    /// Empties one mailbox, whatever it contains.
+    /// - Returns: what it contained.
     static func empty(
         _ destination: Destination,
         in database: Database,
@@ -179,7 +180,7 @@ extension SQLiteStore {
         return ended
     }
 
-    /// The results of the items that were taken, and for the rest that there was no room.
+    /// The results of the accepted items. For the others the result is that there was no room.
     private static func results<Value>(
         _ outcome: Result<[Result<Value, StoreError>], StoreError>,
         of count: Int,
@@ -197,13 +198,13 @@ extension Row {
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let id = NotificationID(column: blob(3))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that cannot be") }
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid") }
         let destination = Destination(
             environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app))
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Nil where the row is none that this store writes.
+    /// Nil if this store did not write the row.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
             let id = NotificationID(column: blob(3)),

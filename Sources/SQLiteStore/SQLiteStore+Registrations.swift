@@ -112,7 +112,8 @@ extension SQLiteStore: Registrations {
         let orphans = orphanSearch.next(in: table, accounts, limit: limit)
         let removal = await commits.write(items: max(1, orphans.count), undoable: true) {
             database, accepted throws(SQLiteFailure) -> ([Destination], [EndedNotification]) in
-            // Of an app that is gone: what would bring one of these back names another app.
+            // These belong to an app that is gone. A later registration names another app, so they can never be
+            // delivered.
             var discarded: [EndedNotification] = []
             let removed = Array(orphans.prefix(accepted))
             for destination in removed {
@@ -131,7 +132,7 @@ extension SQLiteStore: Registrations {
             guard removed == orphans.count else { throw .busy }
             return removed
         } catch {
-            // What was found has to be found again.
+            // The search has to find them again.
             orphanSearch.restart()
             throw error
         }
@@ -155,8 +156,8 @@ extension SQLiteStore {
         ) { _ in true } ?? false
     }
 
-    /// Whether an app was ever deleted: numbers of apps are given out one after the other. In one statement, which sees one
-    /// state of both tables.
+    /// Whether an app was ever deleted. App numbers are consecutive, so the count shows it. This is one statement,
+    /// which sees one state of both tables.
     private static func hasDeletedApps(in database: Database) throws(SQLiteFailure) -> Bool {
         let count = try database.firstRow(
             """
@@ -166,7 +167,7 @@ extension SQLiteStore {
         return count ?? 0 > 0
     }
 
-    /// With all its entries in feedback lists.
+    /// Removes a registration and its entries in feedback lists.
     private static func removeRegistration(
         _ destination: Destination,
         in database: Database,
@@ -216,8 +217,7 @@ extension SQLiteStore {
         return rows
     }
 
-    /// In the order of the column. Both the search for the last device of the page and the page itself follow the
-    /// primary key, so they read no more than the page.
+    /// In the order of the column. Both searches use the primary key, so they read only the rows of the page.
     private static func devices(
         in environment: Environment,
         _ range: ClosedRange<Int64>,
@@ -278,7 +278,7 @@ extension Row {
     fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that cannot be") }
+        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that is not valid") }
         return (
             Destination(environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app)),
             Registration(

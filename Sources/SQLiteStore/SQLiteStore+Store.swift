@@ -11,7 +11,7 @@ extension SQLiteStore: Store {
         return await reading()
     }
 
-    /// Writes what was taken, and closes the files; whatever is asked after that is refused.
+    /// Completes the accepted writes and closes the files. Later calls fail.
     package func close() async {
         await commits.close()
         await openReads.close()
@@ -19,8 +19,8 @@ extension SQLiteStore: Store {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // What cannot be done here stays in the write-ahead log, where the next start finds it. Closing alone would
-                // not copy it: a reader's connection, which cannot write, may be the last to close.
+                // Copy the log into the database. If this fails, the next start does it. Closing does not copy the log
+                // if the last connection to close is a reader's, because readers cannot write.
                 try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
                 try? pool.close()
                 continuation.resume()

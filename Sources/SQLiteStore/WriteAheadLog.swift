@@ -9,33 +9,33 @@ import PrivateFiles
     import Glibc
 #endif
 
-/// A write-ahead log as a process left it that did not end cleanly, read before SQLite opens it
+/// The write-ahead log that a process left behind when it did not end cleanly. It is read before SQLite opens it
 /// (https://www.sqlite.org/fileformat2.html, 4).
 ///
-/// SQLite takes what comes before the first frame with a wrong checksum, and forgets the rest without a word: after a crash
-/// that is the transaction that was being written. But a few bits that the disk got wrong look just the same, and may be
-/// far from the end. The service writes one transaction after the other, each with an fsync (`synchronous=FULL`). So
-/// behind the first frame with a wrong checksum a crash or a power cut leaves at most one frame that ends a transaction; if
-/// there are more, transactions are lost that were answered.
+/// SQLite uses the frames before the first wrong checksum and silently ignores the rest. After a crash the rest is the
+/// transaction that was being written. But a few bits that the disk has changed look the same, and may be anywhere in
+/// the log. The service writes one transaction after the other, each with an fsync (`synchronous=FULL`). So after a
+/// crash or a power cut, at most one frame behind the first wrong checksum ends a transaction. If there are more,
+/// answered transactions are lost.
 enum WriteAheadLog {
     enum Finding: Sendable, Equatable {
         case intact
-        /// So many transactions end behind the damage.
+        /// This many transactions end behind the damage.
         case damaged(transactions: Int)
-        /// Its header is wrong, so nothing in it can be read.
+        /// The log's header is wrong, so nothing of the log can be read.
         case unreadable
-        /// There is none, although there is its index, which SQLite removes first.
+        /// The log is missing although its index exists. SQLite removes the index first.
         case missing
     }
 
-    /// - Parameter path: the database's.
+    /// - Parameter path: the path of the database.
     static func inspect(besides path: String) throws(StoreError) -> Finding {
         let log = path + "-wal"
         guard try Files.exists(log) else { return try Files.exists(path + "-shm") ? .missing : .intact }
         let file = try Files.open(log, O_RDONLY)
         let header = try Files.read(file, upTo: WriteAheadLogFrames.headerByteCount, of: log)
         guard var frames = WriteAheadLogFrames(header: header) else {
-            // The header is synchronised before anything is written behind it, so without a frame nothing is lost.
+            // The header is written to disk before any frame, so a log without a frame has lost nothing.
             let rest = try Files.read(file, upTo: WriteAheadLogFrames.smallestFrameByteCount, of: log)
             return rest.count < WriteAheadLogFrames.smallestFrameByteCount ? .intact : .unreadable
         }
@@ -47,11 +47,11 @@ enum WriteAheadLog {
         return frames.lostTransactions > 1 ? .damaged(transactions: frames.lostTransactions) : .intact
     }
 
-    /// A quarter of a MiB at a time.
+    /// A quarter of a MiB.
     private static let framesPerRead = 64
 }
 
-/// Walks over the frames of a log, and counts the transactions that end behind the first one that is wrong.
+/// Reads the frames of a log, and counts the transactions that end behind the first wrong frame.
 struct WriteAheadLogFrames {
     static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
@@ -66,11 +66,11 @@ struct WriteAheadLogFrames {
     private var sum: Checksum
     private var isSound = true
 
-    /// - Returns: nil where the bytes are no header of a log.
+    /// - Returns: nil if the bytes are not the header of a log.
     init?(header: [UInt8]) {
         guard header.count == Self.headerByteCount else { return nil }
         let magic = header.bigEndian(at: 0)
-        // The last bit says in which order the checksum takes the bytes of a number.
+        // The last bit says in which byte order the checksum reads numbers.
         guard magic & ~1 == 0x377f_0682, header.bigEndian(at: 4) == 3_007_000,
             let page = Int(exactly: header.bigEndian(at: 8)), Self.pages.contains(page), page & (page - 1) == 0
         else { return nil }
@@ -81,7 +81,7 @@ struct WriteAheadLogFrames {
         salt = header[16..<24]
     }
 
-    /// - Parameter bytes: the next frames; less than a whole one is the end of the file.
+    /// - Parameter bytes: the next frames. Less than a whole frame is the end of the file.
     mutating func take(_ bytes: [UInt8]) {
         var start = 0
         while bytes.count - start >= frameByteCount {
@@ -92,7 +92,7 @@ struct WriteAheadLogFrames {
 
     private mutating func take(_ frame: ArraySlice<UInt8>) {
         let start = frame.startIndex
-        // Frames of an earlier use of the file have another salt.
+        // Frames from an earlier use of the file have another salt.
         let isOfThisUse = frame[start + 8..<start + 16].elementsEqual(salt)
         if isSound {
             sum.add(frame[start..<start + 8])
@@ -101,11 +101,11 @@ struct WriteAheadLogFrames {
                 isOfThisUse && sum.first == frame.bigEndian(at: start + 16)
                 && sum.second == frame.bigEndian(at: start + 20)
         }
-        // The size of the database, which only the frame has that ends a transaction.
+        // This field is the size of the database. It is zero unless the frame ends a transaction.
         if !isSound, isOfThisUse, frame.bigEndian(at: start + 4) != 0 { lostTransactions += 1 }
     }
 
-    /// https://www.sqlite.org/fileformat2.html, 4.2.
+    /// The checksum of https://www.sqlite.org/fileformat2.html, 4.2.
     private struct Checksum {
         let isBigEndian: Bool
         var first: UInt32 = 0

@@ -2,7 +2,7 @@ import DeliveryLogFiles
 import Logging
 import Synchronization
 
-/// Logs in the service's own log that the delivery log loses events: when this begins, and when it ends.
+/// Writes to the service's log when the delivery log begins to lose events, and when that ends.
 final class DeliveryLogWatch: Sendable {
     private let logger: Logger
     private let lost = Mutex<UInt64>(0)

@@ -1,9 +1,9 @@
 import Delivery
 import Logging
 
-/// Says in the service's own log that the store is of no use: when that begins, and when it is over.
+/// Logs when the store becomes unusable, and when it is usable again.
 struct StoreWatch {
-    /// How often it is looked at: soon enough for whoever looks for the reason of a 503.
+    /// How often the store is checked: often enough for somebody who looks for the reason of a 503.
     static let interval = Duration.seconds(1)
 
     private let store: any Store
@@ -19,7 +19,7 @@ struct StoreWatch {
     mutating func run() async {
         while !Task.isCancelled {
             note(await store.trouble())
-            // It only ends early when the task is cancelled, and then so does the loop.
+            // If the task is cancelled, the sleep and the loop end.
             try? await Task.sleep(for: Self.interval)
         }
     }

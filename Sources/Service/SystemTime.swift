@@ -10,7 +10,7 @@ extension Timestamp {
 }
 
 extension Moment {
-    /// What the system's clocks say.
+    /// The time of the system's clocks.
     package static func now() -> Moment {
         Moment(time: .now(), uptime: Uptime(nanoseconds: DispatchTime.now().uptimeNanoseconds))
     }

@@ -1,4 +1,4 @@
-/// Base 64 as JSON Web Tokens have it.
+/// Base 64 as JSON Web Tokens use it.
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -19,10 +19,10 @@ enum Base64URL {
         return text
     }
 
-    /// Reads either alphabet (RFC 4648, 4 and 5), with its padding or without: widely used clients send all four.
+    /// Reads either alphabet (RFC 4648, 4 and 5), with padding or without: widely used clients send all four forms.
     ///
-    /// - Returns: nil for anything else: other bytes, a length that cannot be, padding in part, or bits left over that
-    ///   are not zero (3.5), as one text should be the only one for its bytes.
+    /// - Returns: nil for anything else: other bytes, an impossible length, incomplete padding, or unused bits that are
+    ///   not zero (3.5). So each sequence of bytes has only one text in each form.
     static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard padding == 0 || (padding <= 2 && text.count.isMultiple(of: 4)) else { return nil }

@@ -9,9 +9,9 @@ package struct BroughtRoot: Sendable {
     private let keyPEM: String
 
     /// - Parameters:
-    ///   - certificatePEM: self-signed, for signing certificates, with room for an intermediate below it; its key on
-    ///     P-256.
-    ///   - keyPEM: PKCS#8 or SEC 1, not encrypted. It is used once and not kept.
+    ///   - certificatePEM: a self-signed certificate with a P-256 key that may sign certificates, with room for an
+    ///     intermediate below it.
+    ///   - keyPEM: the key in PKCS#8 or SEC 1, not encrypted. It is used once and not kept.
     package init(certificatePEM: String, keyPEM: String) {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM
@@ -29,12 +29,13 @@ package struct BroughtRoot: Sendable {
         let certificate = try TrustError.reading("The authority's certificate cannot be read.") {
             try Certificate(pemEncoded: certificatePEM)
         }
-        let key = try TrustError.wrapping(.malformed, "The authority's key is no P-256 key in PEM.", quoting: false) {
+        let key = try TrustError.wrapping(.malformed, "The authority's key is not a P-256 key in PEM.", quoting: false)
+        {
             try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
         }
         guard certificate.issuer == certificate.subject,
             certificate.publicKey.isValidSignature(certificate.signature, for: certificate)
-        else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: bring the root itself.") }
+        else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: name the root.") }
         let mayIssue = try TrustError.wrapping(.malformed, "The authority's certificate cannot be read.") {
             guard case .isCertificateAuthority(let length) = try certificate.extensions.basicConstraints,
                 length.map({ $0 >= 1 }) ?? true

@@ -57,11 +57,11 @@ extension CertificateAuthority {
         )
     }
 
-    /// Issues a provider certificate (Guide, 2.3.2) for the key of a request, which is read as for a device.
+    /// Issues a provider certificate (Guide, 2.3.2) for the key of a request, which is read like that of a device.
     ///
     /// - Parameters:
     ///   - environments: one, or both for a universal certificate.
-    ///   - topics: what its extension lists.
+    ///   - topics: the topics in its extension.
     ///   - now: seconds since 1970.
     package func issueProviderCertificate(
         request: [UInt8],

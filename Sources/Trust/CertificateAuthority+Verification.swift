@@ -4,21 +4,21 @@ import SwiftASN1
 import X509
 
 extension CertificateAuthority {
-    /// The certificates in a peer's chain. Ours have two, or three with the root.
+    /// The largest number of certificates in a peer's chain. Ours have two, or three with the root.
     package static let maximumChainLength = 4
     /// In bytes, of each certificate. Ours take some 700; a provider's with an RSA key of 4096 bits some 1,400.
     package static let maximumCertificateBytes = 16 * 1024
 
-    /// Says who a peer is, or why it is not to be trusted.
+    /// Returns the identity of a peer, or throws why it is not trusted.
     ///
-    /// This does not build paths as RFC 5280, 6, describes and swift-certificates' `Verifier` does. A chain has one
-    /// shape here: a leaf that the intermediate for its role signed, whose public key we hold. So the leaf alone is
-    /// looked at, and checked against that key; whatever else the peer sent can neither help nor harm. The work is one
-    /// signature check and one pass over at most 16 KiB, whoever sends what, and nothing waits.
+    /// This does not build paths as RFC 5280, 6, describes and swift-certificates' `Verifier` does. Our chains have a
+    /// single shape: a leaf signed by the intermediate for its role, whose public key we have. So only the leaf is read
+    /// and checked with that key. Other certificates of the peer make no difference. The work is limited to one
+    /// signature check and one pass over at most 16 KiB, and nothing waits.
     ///
     /// - Parameters:
-    ///   - chain: DER, the leaf first, as the TLS library hands it over.
-    ///   - role: what a peer must be on this listener.
+    ///   - chain: in DER, the leaf first, as the TLS library returns it.
+    ///   - role: the role that the listener requires.
     ///   - now: seconds since 1970.
     package func verifyPeer(
         chain: [[UInt8]],
@@ -32,7 +32,7 @@ extension CertificateAuthority {
             try Certificate(derEncoded: bytes)
         }
 
-        // Nothing that the certificate says counts for anything before its signature does.
+        // Check the signature before anything in the certificate is used.
         let issuer = issuer(of: role)
         guard leaf.version == .v3, issuer.signed(leaf), let serial = CertificateSerial(leaf.serialNumber) else {
             throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
@@ -94,7 +94,7 @@ extension CertificateAuthority {
                 && leaf.extensions.keyUsage == KeyUsage(digitalSignature: true)
                 && leaf.extensions.extendedKeyUsage == ExtendedKeyUsage([.clientAuth])
         }
-        guard fits else { throw TrustError(.wrongUse, "The certificate is not for a TLS client alone.") }
+        guard fits else { throw TrustError(.wrongUse, "The certificate is not for TLS clients only.") }
     }
 
     private static func identity(of leaf: Certificate, serial: CertificateSerial) throws -> PeerIdentity {
@@ -103,7 +103,7 @@ extension CertificateAuthority {
         }
         let certified = try CertificateRole(derEncoded: entry.value)
         guard entry.critical == certified.isCritical else {
-            throw TrustError(.wrongUse, "The certificate's role is not as it is issued here.")
+            throw TrustError(.wrongUse, "The certificate's role does not have the form of those issued here.")
         }
         let validUntil = leaf.notValidAfter.timeIntervalSince1970
         switch certified {

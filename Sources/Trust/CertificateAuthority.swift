@@ -6,9 +6,9 @@ import X509
 
 /// The service's own certificate authority (ECDSA P-256, SHA-256).
 ///
-/// A root signs four intermediates, for servers, providers, devices and administrators, and each of these signs
-/// certificates for that one use. So a certificate for one use is never good for another, even to software that looks
-/// at nothing but the chain: the extended key usage of the intermediates binds what is below them.
+/// A root signs four intermediates, for servers, providers, devices and administrators. Each intermediate signs
+/// certificates for that use only. So a certificate is never valid for another use, even for software that only checks
+/// the chain: the extended key usage of an intermediate restricts the certificates below it.
 package struct CertificateAuthority: Sendable {
     let root: CertificateIssuer
     let servers: CertificateIssuer
@@ -29,9 +29,9 @@ package struct CertificateAuthority: Sendable {
     /// Makes a new authority.
     ///
     /// - Parameters:
-    ///   - brought: a root that is there already; nil to make one. What is kept of it is its certificate alone.
+    ///   - brought: the operator's root; nil to make a root. Only its certificate is kept.
     ///   - now: seconds since 1970.
-    ///   - generator: decides names and serials. Keys come from the cryptography library's own source.
+    ///   - generator: chooses names and serial numbers. Keys come from the cryptography library.
     package static func create(
         under brought: BroughtRoot? = nil,
         now: Double,
@@ -54,10 +54,11 @@ package struct CertificateAuthority: Sendable {
         }
     }
 
-    /// Makes the intermediate for administrators, which an authority lacks that was made before they had certificates.
+    /// Makes the intermediate for administrators. An authority that was made before administrators had certificates
+    /// lacks it.
     ///
     /// - Parameters:
-    ///   - brought: the authority's root with its key; nil where `kept` has the key.
+    ///   - brought: the authority's root with its key; nil if `kept` has the key.
     ///   - now: seconds since 1970.
     package static func makeAdministrators(
         under brought: BroughtRoot?,
@@ -73,8 +74,8 @@ package struct CertificateAuthority: Sendable {
 
     /// Loads an authority that was kept.
     ///
-    /// - Throws: ``TrustError`` when a part cannot be read, a key is not its certificate's, or the root did not sign an
-    ///   intermediate.
+    /// - Throws: ``TrustError`` if a part cannot be read, if a key does not belong to its certificate, or if the root
+    ///   did not sign an intermediate.
     package init(secrets: AuthoritySecrets) throws(TrustError) {
         self = try TrustError.wrapping(.malformed, "The certificate authority cannot be read.") {
             CertificateAuthority(
@@ -92,7 +93,7 @@ package struct CertificateAuthority: Sendable {
         // Two intermediates that differ only in their names would not separate the uses.
         let intermediates = [servers, providers, devices, administrators]
         guard Set(intermediates.map(\.certificate.subject)).count == intermediates.count else {
-            throw TrustError(.untrusted, "The authority's intermediates are not all different ones.")
+            throw TrustError(.untrusted, "Two of the authority's intermediates are the same.")
         }
     }
 

@@ -3,12 +3,12 @@ import X509
 
 /// A certificate chain that the operator supplies.
 package enum CertificateChain {
-    /// Checks that each certificate was signed by the next, and the last by the root: so that a service does not start
-    /// with a chain that no client of it will trust. Names and dates are for clients to check.
+    /// Checks that each certificate was signed by the next one, and the last one by the root. Otherwise no client would
+    /// trust the service. Names and dates are not checked here; clients check them.
     ///
     /// - Parameters:
-    ///   - chain: PEM, the server's own certificate first; the root may stand at its end.
-    ///   - root: PEM; of several one has to fit.
+    ///   - chain: in PEM, the server's own certificate first. The root may be at its end.
+    ///   - root: in PEM. If there are several, one has to match.
     package static func check(_ chain: [UInt8], leadsTo root: [UInt8]) throws(TrustError) {
         let (chain, roots) = try TrustError.reading("A certificate cannot be read.") {
             (try certificates(chain), try certificates(root))
@@ -16,11 +16,11 @@ package enum CertificateChain {
         guard let last = chain.last else { throw TrustError(.untrusted, "There is no certificate.") }
         for (certificate, issuer) in zip(chain, chain.dropFirst()) {
             guard isSigned(certificate, by: issuer) else {
-                throw TrustError(.untrusted, "One of them was not signed by the next.")
+                throw TrustError(.untrusted, "One of the certificates was not signed by the next.")
             }
         }
         guard roots.contains(where: { $0 == last || isSigned(last, by: $0) }) else {
-            throw TrustError(.untrusted, "The last was not signed by the root.")
+            throw TrustError(.untrusted, "The last certificate was not signed by the root.")
         }
     }
 

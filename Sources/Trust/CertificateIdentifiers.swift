@@ -12,10 +12,9 @@ enum CertificateIdentifiers {
     /// Lists the topics of a provider certificate (Guide, 2.3.2).
     static let topics: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 6]
 
-    /// Our own extension: what role its holder has (``CertificateRole``).
+    /// Our own extension with the holder's role (``CertificateRole``).
     ///
-    /// 1.3.6.1.4.1.32473 is the enterprise number kept for examples and documentation (RFC 5612), so it can collide
-    /// with nobody's product. An identifier made from a UUID (2.25) would be unique, but its 128-bit arc is more than
-    /// swift-asn1 reads in one arc.
+    /// 1.3.6.1.4.1.32473 is the enterprise number for examples and documentation (RFC 5612), so no product uses it. An
+    /// identifier made from a UUID (2.25) would be unique, but swift-asn1 cannot read an arc of 128 bits.
     static let role: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 32473, 1, 1]
 }

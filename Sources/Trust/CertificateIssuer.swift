@@ -15,7 +15,7 @@ struct CertificateIssuer: Sendable {
     /// The only signature algorithm of the authority: all of its keys are P-256.
     static let signatureAlgorithm = Certificate.SignatureAlgorithm.ecdsaWithSHA256
 
-    /// - Throws: when the key is not the certificate's.
+    /// - Throws: if the key does not belong to the certificate.
     init(certificate: Certificate, key: P256.Signing.PrivateKey?) throws {
         if let key, certificate.publicKey != Certificate.PublicKey(key.publicKey) {
             throw TrustError(.untrusted, "An authority's certificate and key do not belong together.")
@@ -74,7 +74,7 @@ struct CertificateIssuer: Sendable {
             serialNumber: serial.number,
             publicKey: publicKey,
             notValidBefore: validity.start,
-            // No certificate is good for longer than the one that signed it.
+            // A certificate is never valid for longer than the one that signed it.
             notValidAfter: min(validity.end, certificate.notValidAfter),
             issuer: certificate.subject,
             subject: subject,
@@ -85,7 +85,7 @@ struct CertificateIssuer: Sendable {
     }
 }
 
-/// The first and the last second of a certificate's life.
+/// The first and the last second of a certificate's validity period.
 struct CertificateValidity: Sendable {
     let start: Date
     let end: Date

@@ -11,12 +11,12 @@ package enum CertificateLives {
     /// Half of the root's life. Intermediates are not renewed. The authority ends with them, and the date is known ten
     /// years before.
     package static let intermediate = 10 * 365 * day
-    /// The longest that common client libraries accept from a public authority (398 days), less one.
+    /// One day less than the longest validity that common client libraries accept from a public authority (398 days).
     package static let server = 397 * day
-    /// A device is activated again within the year. A lost device is not trusted for longer.
+    /// A device has to renew its certificate within a year, so a lost device is not trusted for longer.
     package static let device = 365 * day
     /// Short, because single certificates cannot be revoked: a remote administrator gets a new one each month.
     package static let administrator = 30 * day
-    /// As in the developer account: a year, and a month in which the old and the new one overlap.
+    /// As in Apple's developer account: a year, and a month in which the old and the new certificate overlap.
     package static let provider = 396 * day
 }

@@ -2,9 +2,10 @@ import Notifications
 import SwiftASN1
 import X509
 
-/// What the holder of a client certificate is, in an extension of ours, so that a certificate of one role never passes
-/// for another. A device's and an administrator's are critical: no software that does not know it takes the certificate for anything. A
-/// provider's is not: ordinary tools read provider certificates (Guide, 2.3.2), and their intermediate says the same.
+/// The role of a client certificate's holder, in an extension of our own, so that a certificate of one role is never
+/// accepted for another. The extension is critical in certificates of devices and administrators, so software that does
+/// not know it refuses them. It is not critical in provider certificates, because ordinary tools read them (Guide,
+/// 2.3.2). Their intermediate has the same meaning.
 enum CertificateRole: Sendable, Hashable {
     case device(DeviceID, Environment)
     case provider

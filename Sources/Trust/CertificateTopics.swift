@@ -2,7 +2,7 @@ package import Notifications
 import SwiftASN1
 import X509
 
-/// A topic that a provider certificate lists, and what it is for (Guide, 2.3.2).
+/// A topic in a provider certificate, and its kind (Guide, 2.3.2).
 package struct CertificateTopic: Sendable, Hashable {
     package let topic: String
     /// `app`, `voip` or `complication`.
@@ -21,7 +21,7 @@ package enum CertificateTopicChoice: Sendable, Hashable {
     /// Nothing: the only topic is the subject's UID, as in certificates for device management.
     case none
 
-    /// In the order of the guide's example.
+    /// The topics in the order of the Guide's example.
     package func topics(of bundleID: BundleID) -> [CertificateTopic] {
         switch self {
         case .app:
@@ -37,8 +37,8 @@ package enum CertificateTopicChoice: Sendable, Hashable {
 
 // Topics ::= SEQUENCE { topic UTF8String, SEQUENCE { kind UTF8String }, … }
 //
-// The guide shows topics and kinds in turn and not their encoding; this is the one that provider libraries read: the
-// strings directly in the outer sequence are the topics.
+// The Guide shows topics and kinds in turn, but not their encoding. This is the encoding that provider libraries read:
+// strings directly in the outer sequence are topics.
 struct CertificateTopics: Sendable, Hashable {
     /// A certificate is for one app and the services that belong to it, which are three today.
     static let maximumCount = 32
@@ -86,7 +86,7 @@ extension Certificate.Extension {
         self.init(oid: CertificateIdentifiers.topics, critical: false, value: coder.serializedBytes[...])
     }
 
-    /// The marker that makes a provider certificate good for an environment: its presence says it, its value is NULL.
+    /// The marker extension for an environment. A provider certificate with it is valid there. Its value is NULL.
     init(markerFor environment: Environment) throws {
         var coder = DER.Serializer()
         try coder.serialize(ASN1Null())

@@ -1,6 +1,6 @@
 import Notifications
 
-/// An IP address out of its text form, as a certificate carries it: 4 or 16 bytes.
+/// An IP address in the form of a certificate: 4 or 16 bytes.
 struct IPAddress: Sendable, Hashable {
     let bytes: [UInt8]
 
@@ -17,7 +17,7 @@ struct IPAddress: Sendable, Hashable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            // Some readers take a number with a leading zero for octal.
+            // Some programs read a number with a leading zero as octal.
             guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
             var value = 0
             for digit in part {

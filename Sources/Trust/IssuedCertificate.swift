@@ -1,9 +1,8 @@
 package import Notifications
 
-/// A new certificate as its holder keeps it.
+/// A new certificate for its holder.
 package struct IssuedCertificate: Sendable {
-    /// The certificate and the intermediate that signed it, in this order, PEM. A peer needs no more than this and the
-    /// root.
+    /// The certificate and then the intermediate that signed it, in PEM. A peer needs this and the root.
     package let chainPEM: String
     /// The private key (PKCS#8 PEM) if it was made here; nil if the holder kept it.
     package let keyPEM: String?

@@ -25,10 +25,10 @@ package struct ProviderIdentity: Sendable, Hashable {
         topics.isEmpty ? topic == uid : topics.contains { $0.topic == topic }
     }
 
-    /// What has to be looked at again at each use: certificates are revoked and expire while connections live.
+    /// Checks what may change while a connection lives, at each use: the certificate may be revoked or expire.
     ///
     /// - Parameters:
-    ///   - isTrusted: by the accounts as they are now.
+    ///   - isTrusted: whether the current accounts trust it.
     ///   - now: seconds since 1970.
     /// - Throws: BadCertificate, then BadCertificateEnvironment (Guide, Table 8-6).
     package func check(environment: Environment, isTrusted: Bool, now: Double) throws(Rejection) {

@@ -11,7 +11,7 @@ package enum ProviderToken {
         teamID: TeamID,
         issuedAt: UInt64,
     ) throws(TrustError) -> String {
-        // Neither identifier can hold a character that JSON would escape.
+        // The identifiers have no characters that JSON escapes.
         let header = Base64URL.encoded(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
         let claims = Base64URL.encoded(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
         let signed = header + [UInt8(ascii: ".")] + claims

@@ -17,7 +17,7 @@ struct ProviderTokenMemory: Sendable {
     let seed: UInt64
     /// In order of arrival; full once it has `capacity` entries, and from then on a ring.
     private var entries: [Entry?] = []
-    /// Where the next one goes in a full ring.
+    /// The index of the next entry in a full ring.
     private var oldest = 0
     /// From a token's hash to its place. Of two tokens with the same hash the later one is remembered.
     private var places: [UInt64: Int] = [:]
@@ -100,7 +100,7 @@ struct ProviderTokenMemory: Sendable {
         return difference == 0
     }
 
-    /// The last word is filled up with zeros.
+    /// Zeros are added to the last word.
     @inline(__always)
     private static func forEachWord(of token: Span<UInt8>, _ body: (UInt64) -> Void) {
         let bytes = token.bytes

@@ -11,7 +11,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
     /// In seconds. A provider's clock may be ahead of ours, as Kerberos commonly allows, but not by so much that a
     /// token lives noticeably longer than its hour.
     package static let clockTolerance: Double = 300
-    /// An `iat` above this counts milliseconds: in seconds it would be in the year 5138, in milliseconds 1973.
+    /// A greater `iat` is in milliseconds. In seconds this would be the year 5138, in milliseconds it is 1973.
     package static let millisecondsAbove: Double = 1e11
 
     package let conformance: Conformance
@@ -22,8 +22,8 @@ package struct ProviderTokenRules: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
-    ///   - serviceTime: what the `iat` of a token is by the clock of `now`.
-    ///   - lookup: the key with an identifier, unless there is none or it is revoked.
+    ///   - serviceTime: converts an `iat` to the clock of `now`.
+    ///   - lookup: returns the key with this identifier; nil if there is none or it is revoked.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     package func verify(
         authorization: Span<UInt8>,
@@ -60,7 +60,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
         guard key.team == team else {
             throw .invalidToken("The key \(keyID) is not one of the team \(team).")
         }
-        // Only the holder of the key gets to know more about it or about the clock.
+        // Check the signature first: only the key's holder may learn more about the key or the clock.
         try parts.checkSignature(key.publicKey, conformance)
         let verified = VerifiedProviderToken(issuedAt: serviceTime(issuedAt), key: key)
         try verified.check(environment: environment, now: now)
@@ -98,7 +98,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
 }
 
 extension VerifiedProviderToken {
-    /// What has to be checked again at each use: whether it is for this environment, and its age.
+    /// Checks what may change between two uses: that the key is for this environment, and the token's age.
     ///
     /// - Parameter now: seconds since 1970.
     package func check(environment: Environment, now: Double) throws(Rejection) {
@@ -151,7 +151,7 @@ extension ProviderTokenRules {
             guard header[text: "alg"] == "ES256" else {
                 throw .invalidToken("The provider token's alg is missing or not ES256.")
             }
-            // RFC 7515, 4.1.11: an extension that must be understood and is not makes the token invalid.
+            // An unknown extension that must be understood makes the token invalid (RFC 7515, 4.1.11).
             guard header[raw: "crit"] == nil else {
                 throw .invalidToken("The provider token's header has a crit member.")
             }
@@ -179,8 +179,8 @@ extension ProviderTokenRules {
             return (team, issuedAt / 1000)
         }
 
-        /// 64 bytes, r and s (RFC 7518, 3.4). The guide's Listing 8-2 has one in DER, as Java's `SHA256withECDSA` makes them,
-        /// and Apple's service takes it.
+        /// 64 bytes, r and s (RFC 7518, 3.4). The Guide's Listing 8-2 has a signature in DER, as Java's
+        /// `SHA256withECDSA` makes them, and Apple's service accepts it.
         func checkSignature(_ key: P256.Signing.PublicKey, _ conformance: Conformance) throws(Rejection) {
             if signature.count == 64, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
                 key.isValidSignature(parsed, for: signed)

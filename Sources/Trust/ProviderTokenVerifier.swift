@@ -15,8 +15,8 @@ package import Notifications
 /// A key that is revoked in between moves the revision on, and what was verified before is not remembered. For that the
 /// owner first changes what the lookup of keys answers and then calls ``forget(key:)``.
 package struct ProviderTokenVerifier: Sendable {
-    /// How many tokens are remembered by default: some 3,000 providers can send all the time, each with a token that
-    /// it renews every 20 minutes. At some 400 bytes each they take 4 MB.
+    /// The default number of remembered tokens. Some 3,000 providers can send all the time, each with a token that it
+    /// renews every 20 minutes. A token takes some 400 bytes, so all take 4 MB.
     package static let defaultCapacity = 10_000
 
     package let rules: ProviderTokenRules
@@ -26,7 +26,7 @@ package struct ProviderTokenVerifier: Sendable {
 
     /// - Parameters:
     ///   - capacity: how many tokens are remembered, 1 or more.
-    ///   - generator: seeds the hash under which tokens are found.
+    ///   - generator: seeds the hash that finds tokens.
     package init(
         conformance: Conformance,
         capacity: Int = ProviderTokenVerifier.defaultCapacity,
@@ -42,7 +42,7 @@ package struct ProviderTokenVerifier: Sendable {
     /// The contents of a token that was verified before; nil if it has to be verified. Its age and environment have to
     /// be checked at each use (``VerifiedProviderToken/check(environment:now:)``).
     package func recall(authorization: Span<UInt8>) -> VerifiedProviderToken? {
-        // The verification will say what is wrong with it.
+        // If the scheme is wrong, the verification reports it.
         guard let start = try? ProviderTokenRules.tokenStart(in: authorization), rules.takesScheme(authorization) else {
             return nil
         }
@@ -51,10 +51,10 @@ package struct ProviderTokenVerifier: Sendable {
         return memory.recall(token)
     }
 
-    /// Remembers a token that ``ProviderTokenRules/verify(authorization:environment:now:key:)`` found good.
+    /// Remembers a token that ``ProviderTokenRules/verify(authorization:environment:now:key:)`` has verified.
     ///
-    /// - Parameter revision: what ``revision`` was before the verification began.
-    /// - Returns: whether the oldest was forgotten for it.
+    /// - Parameter revision: the value of ``revision`` before the verification began.
+    /// - Returns: whether the oldest token was forgotten to make room.
     @discardableResult
     package mutating func remember(
         authorization: Span<UInt8>,

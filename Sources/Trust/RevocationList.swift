@@ -22,10 +22,10 @@ package struct RevocationList: Sendable, Hashable {
 }
 
 extension CertificateAuthority {
-    /// The list of the provider certificates that were revoked.
+    /// The list of the revoked provider certificates.
     ///
     /// - Parameters:
-    ///   - revoked: serials and moments, those in seconds since 1970.
+    ///   - revoked: serial numbers, and times in seconds since 1970.
     ///   - number: grows with every change of the list (RFC 5280, 5.2.3).
     ///   - now: seconds since 1970.
     package func providerRevocations(
@@ -114,7 +114,7 @@ private struct ListTime: DERSerializable {
             [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: seconds.rounded(.down)))
         guard let year = parts.year, let month = parts.month, let day = parts.day, let hour = parts.hour,
             let minute = parts.minute, let second = parts.second
-        else { throw TrustError(.failed, "The moment is no date.") }
+        else { throw TrustError(.failed, "The time is not a valid date.") }
         if year < 2050 {
             let time = try UTCTime(
                 year: year, month: month, day: day, hours: hour, minutes: minute, seconds: second)

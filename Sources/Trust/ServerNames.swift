@@ -1,12 +1,12 @@
 import SwiftASN1
 import X509
 
-/// The names and addresses under which a server may be reached, as its certificate lists them.
+/// The names and addresses in a server's certificate.
 enum ServerNames {
-    /// The certificate is sent in every handshake, and a machine has only a few names.
+    /// The largest number of names. The certificate is sent in every handshake, and a machine has only a few names.
     static let maximumCount = 100
 
-    /// These reach any server on its own machine.
+    /// These reach any server on the same machine.
     static let local = ["localhost", "127.0.0.1", "::1"]
 
     /// ``local`` and the given names, each a host name or an IP address, without duplicates.

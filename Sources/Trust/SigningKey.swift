@@ -1,8 +1,8 @@
 package import Crypto
 package import Notifications
 
-/// A provider's token signing key as the account page gives it out: an identifier and a private key, the latter in a
-/// `.p8` file (PKCS#8, PEM).
+/// A provider's signing key as the account page provides it: an identifier, and a private key in a `.p8` file (PKCS#8,
+/// PEM).
 package struct SigningKey: Sendable, CustomStringConvertible {
     /// In bytes of PEM. A P-256 key takes some 250.
     package static let maximumBytes = 4096
@@ -10,7 +10,7 @@ package struct SigningKey: Sendable, CustomStringConvertible {
     package let id: KeyID
     package let privateKey: P256.Signing.PrivateKey
 
-    /// Makes a new key under a new identifier.
+    /// Makes a new key with a new identifier.
     package static func create(using generator: inout some RandomNumberGenerator) -> SigningKey {
         SigningKey(id: .random(using: &generator), privateKey: P256.Signing.PrivateKey())
     }
@@ -31,8 +31,8 @@ package struct SigningKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a private key in PEM. `openssl ecparam -genkey` writes the name of the curve before it, in a block of its own
-    /// (RFC 5915 has the key alone).
+    /// Reads a private key in PEM. `openssl ecparam -genkey` writes a block with the curve's name before the key. RFC
+    /// 5915 has only the key.
     package static func privateKey(pem: String) throws -> P256.Signing.PrivateKey {
         let (begin, end) = ("-----BEGIN EC PARAMETERS-----", "-----END EC PARAMETERS-----")
         guard let start = pem.firstRange(of: begin), let rest = pem[start.upperBound...].firstRange(of: end) else {

@@ -7,8 +7,8 @@ import X509
 /// Only the public key is taken from it. Its name, extensions and usages are ignored, because the authority decides
 /// what a certificate contains.
 package enum SigningRequest {
-    /// In bytes of PEM: larger ones are refused unread. One with an RSA key of 4096 bits and a long subject takes some
-    /// 2,000.
+    /// The largest size in PEM, in bytes. Larger requests are refused unread. A request with an RSA key of 4096 bits
+    /// and a long subject has some 2,000.
     package static let maximumBytes = 8192
 
     private static let accepted: Set<Certificate.SignatureAlgorithm> = [
@@ -19,7 +19,7 @@ package enum SigningRequest {
     /// The header line, and the one that older tools write (RFC 7468, 7).
     private static let discriminators = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
 
-    /// Makes one for a key, in PEM. The name in it is empty.
+    /// Makes a request for a key, in PEM. The name in it is empty.
     package static func pem(for key: P256.Signing.PrivateKey) throws(TrustError) -> String {
         try TrustError.wrapping(.failed, "The certificate request could not be made.") {
             let request = try CertificateSigningRequest(

@@ -25,7 +25,7 @@ final class TokenKeySearch: Sendable {
     /// The number of callers that wait for the next look-up.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Returns when a look-up has ended that began after this call.
+    /// Starts or joins a look-up that begins after this call, and returns when it has ended.
     func run() async throws {
         try await withCheckedThrowingContinuation { continuation in
             let begins = state.withLock { state in

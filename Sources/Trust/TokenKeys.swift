@@ -3,7 +3,7 @@ import CryptoExtras
 import Foundation
 package import Notifications
 
-/// The name of a key that seals device tokens. A registration remembers it, because its token must not change.
+/// The number of a key that seals device tokens. A registration keeps it, because its token must not change.
 package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,13 +11,13 @@ package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
 
 /// Seals and opens device tokens.
 ///
-/// A token is mostly 16 bytes, device, app and generation, encrypted with AES-256-GCM-SIV (RFC 8452): 16 bytes of ciphertext
-/// and 16 of tag, just what the binary API has room for. The nonce is fixed, so that the same registration always has
-/// the same token; with this cipher a nonce that is used again tells nothing but whether two tokens are equal, and two
-/// that are equal are the same one. The environment is authenticated with it, so that a token is good in its own only.
+/// A token usually has 16 bytes (device, app and generation), encrypted with AES-256-GCM-SIV (RFC 8452): 16 bytes of
+/// ciphertext and a tag of 16, which is what the binary API has room for. The nonce is fixed, so a registration always
+/// has the same token. With this cipher a repeated nonce only shows whether two tokens are equal, and equal tokens are
+/// the same token. The environment is authenticated, so a token is valid in its own environment only.
 ///
-/// Longer tokens, to test clients with, have zeros after the 16 bytes, inside the seal. Whatever the length is that tokens are
-/// given out with, those of every length open.
+/// Longer tokens, for testing clients, have zeros after the 16 bytes, inside the seal. Tokens of every length can be
+/// opened, whatever length new ones have.
 package struct TokenKeys: Sendable {
     /// In bytes, of a key.
     package static let keyByteCount = 32
@@ -45,9 +45,9 @@ package struct TokenKeys: Sendable {
     package let tokenByteCount: Int
 
     /// - Parameters:
-    ///   - keys: 32 bytes each, as ``makeKey()`` makes them.
-    ///   - current: one of them.
-    ///   - tokenByteCount: how long the tokens are that are given out: one of `DeviceToken.lengths`.
+    ///   - keys: 32 bytes each, made by ``makeKey()``.
+    ///   - current: one of them, which seals new tokens.
+    ///   - tokenByteCount: the length of new tokens: one of `DeviceToken.lengths`.
     package init(
         keys: [TokenKeyID: [UInt8]],
         current: TokenKeyID,
@@ -71,7 +71,7 @@ package struct TokenKeys: Sendable {
         self.current = current
     }
 
-    /// A new key for the store, 32 bytes from the cryptography library's own source.
+    /// A new key for the store: 32 bytes from the cryptography library.
     package static func makeKey() -> [UInt8] {
         SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     }
@@ -83,10 +83,10 @@ package struct TokenKeys: Sendable {
         Dictionary(uniqueKeysWithValues: keys.map { key in (key.id, key.key.withUnsafeBytes { Array($0) }) })
     }
 
-    /// The token of a registration: always the same one for the same arguments.
+    /// The token of a registration. The same arguments always give the same token.
     ///
-    /// - Parameter id: the key that the registration remembers; the current one by default.
-    /// - Throws: when there is no such key.
+    /// - Parameter id: the key that the registration keeps; the current one by default.
+    /// - Throws: if there is no such key.
     package func seal(
         _ contents: DeviceTokenContents,
         environment: Environment,

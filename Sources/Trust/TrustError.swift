@@ -1,10 +1,10 @@
 import Crypto
 import X509
 
-/// Why a certificate, a request for one, a key or a secret was refused. Never holds key material.
+/// The reason why a certificate, a request for one, a key or a secret was refused. It never contains key material.
 package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The bytes are not what they should be.
+        /// The bytes do not have the expected form.
         case malformed
         /// More bytes, certificates, names or topics than the limit.
         case tooLarge
@@ -14,7 +14,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         case unsupportedKey
         /// A signature algorithm that is not accepted.
         case unsupportedAlgorithm
-        /// A signature that does not match the key.
+        /// The signature does not match the key.
         case badSignature
         /// A certificate that our authority did not issue for this role.
         case untrusted
@@ -33,12 +33,12 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// One sentence about what was wrong.
+    /// A sentence that says what was wrong.
     package let reason: String
-    /// The message of the library that failed, shortened; nil if none did.
+    /// The shortened message of the library that failed; nil if none did.
     package let cause: String?
 
-    /// In characters. Causes quote their input in places, and inputs come from outside.
+    /// In characters. Such messages may quote their input, which comes from outside.
     package static let maximumCauseLength = 200
 
     package init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {
@@ -52,7 +52,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         return "\(code.rawValue): \(reason) (\(cause))"
     }
 
-    /// Runs `body`; what it throws becomes the cause of an error with the given code and reason.
+    /// Runs `body`, and makes its error the cause of an error with the given code and reason.
     ///
     /// - Parameter quoting: false if the message might quote a secret.
     static func wrapping<Value>(
@@ -70,8 +70,8 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// As ``wrapping(_:_:quoting:_:)``, for a certificate or a request that comes from outside. An unsupported kind of
-    /// key or signature gets another code than damaged data.
+    /// Like ``wrapping(_:_:quoting:_:)``, for a certificate or a request that comes from outside. An unsupported kind
+    /// of key or signature gets another code than damaged data.
     static func reading<Value>(_ reason: String, _ body: () throws -> Value) throws(TrustError) -> Value {
         try wrapping(.malformed, reason) {
             do {
@@ -81,7 +81,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
             } catch let error as CertificateError where error.code == .unsupportedSignatureAlgorithm {
                 throw TrustError(.unsupportedAlgorithm, "The signature is of an unknown kind.", cause: error)
             } catch let error as CryptoKitError {
-                throw TrustError(.unsupportedKey, "The key is no point of its curve or too small.", cause: error)
+                throw TrustError(.unsupportedKey, "The key is not a point of its curve, or is too small.", cause: error)
             }
         }
     }

@@ -1,14 +1,14 @@
 /// How a virtual device handles notifications.
 package enum DeviceBehaviour: Sendable, Hashable {
-    /// Connected, and acknowledges at once.
+    /// The device is connected and acknowledges at once.
     case online
-    /// Connected, and acknowledges after a while.
+    /// The device is connected and acknowledges after a delay.
     case slow(Duration)
-    /// Not connected: notifications are stored.
+    /// The device is not connected: notifications are stored.
     case offline
-    /// Connected, and never acknowledges.
+    /// The device is connected and never acknowledges.
     case silent
-    /// The app was removed at a time in milliseconds since 1970: 410 Unregistered.
+    /// The app was removed at this time, in milliseconds since 1970: 410 Unregistered.
     case removed(since: UInt64?)
     /// The device token has expired: 410 ExpiredToken.
     case expired
@@ -28,7 +28,7 @@ package enum DeviceBehaviour: Sendable, Hashable {
         }
     }
 
-    /// As documents write it.
+    /// The behaviour's name in documents.
     package enum Kind: String, Sendable, CaseIterable {
         case online
         case slow

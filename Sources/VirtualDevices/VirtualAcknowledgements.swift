@@ -2,15 +2,15 @@ import Delivery
 import HeapModule
 import Synchronization
 
-/// Acknowledges for all virtual devices, in one task and at the time that each behaviour wants. Machine time: the virtual
-/// clock is that of notifications, not of connections.
+/// Acknowledges for all virtual devices, in one task. It uses machine time, because the virtual clock does not apply to
+/// connections.
 final class VirtualAcknowledgements: Sendable {
     private struct Due: Comparable {
         let time: ContinuousClock.Instant
-        /// Keeps the order of what is due at the same time.
+        /// Keeps the order of acknowledgements that are due at the same time.
         let order: UInt64
         let device: DeviceKey
-        /// Nil to connect again.
+        /// The number to acknowledge; nil to connect the device again.
         let number: UInt64?
 
         static func < (left: Due, right: Due) -> Bool { (left.time, left.order) < (right.time, right.order) }
@@ -22,14 +22,14 @@ final class VirtualAcknowledgements: Sendable {
         var last: UInt64 = 0
     }
 
-    /// Each device has at most as many under way as the switchboard lets it have.
+    /// The switchboard limits how many notifications each device has here.
     private let state = Mutex(State())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
     init() { (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Called on any thread, under locks too; never waits.
+    /// May be called on any thread and under locks. It never waits.
     func add(_ number: UInt64, _ device: DeviceKey, after delay: Duration) { add(device, number, after: delay) }
 
     func connectAgain(_ device: DeviceKey) { add(device, nil, after: VirtualDeviceLimits.reconnect) }
@@ -45,7 +45,7 @@ final class VirtualAcknowledgements: Sendable {
     /// Acknowledges until the task is cancelled.
     /// - Parameter connect: connects a device again.
     func run(_ switchboard: any Switchboard, connect: @Sendable @escaping (DeviceKey) -> Void) async {
-        // When the next wake-up comes that has been asked for.
+        // The time of the next wake-up that is scheduled.
         var asked: ContinuousClock.Instant?
         for await _ in wakeUps {
             let (due, next) = state.withLock { state in
@@ -69,7 +69,7 @@ final class VirtualAcknowledgements: Sendable {
             guard let next, asked.map({ next < $0 }) ?? true else { continue }
             asked = next
             let wake = wake
-            // What is due later is looked at then.
+            // Wakes up when the next acknowledgement is due.
             Task {
                 try? await Task.sleep(until: next, clock: .continuous)
                 wake.yield()

@@ -9,7 +9,7 @@ package struct VirtualDevice: Sendable {
     package internal(set) var behaviour: DeviceBehaviour
     /// What it reports of its power while it is connected.
     package internal(set) var power: DevicePower
-    /// The time when it got this behaviour.
+    /// When it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
 }
@@ -17,9 +17,9 @@ package struct VirtualDevice: Sendable {
 /// One app of a virtual device.
 package struct VirtualApp: Sendable {
     package let app: App
-    /// The token that the service sealed.
+    /// The device token that the service sealed.
     package internal(set) var sealed: DeviceToken?
-    /// The token that the fixture gave; nil without one.
+    /// The device token that the fixture named; nil if it named none.
     package let named: [UInt8]?
 
     package init(_ app: App, named: [UInt8]? = nil) {
@@ -27,11 +27,11 @@ package struct VirtualApp: Sendable {
         self.named = named
     }
 
-    /// The token that tests use, in hexadecimal digits.
+    /// The device token that tests use, in hexadecimal digits.
     package var token: String { named.map(Hexadecimal.string) ?? sealed?.description ?? "" }
 }
 
-/// A virtual device's stream of notifications: hands what comes to the one task that acknowledges for all of them.
+/// The stream of a virtual device. It passes notifications to the task that acknowledges for all of them.
 final class VirtualStream: NotificationStream {
     private let device: DeviceKey
     private let behaviour: DeviceBehaviour
@@ -43,7 +43,7 @@ final class VirtualStream: NotificationStream {
         self.acknowledgements = acknowledgements
     }
 
-    // Called under the switchboard's lock, which acknowledging takes as well.
+    // Called while the switchboard's lock is held. Acknowledging needs that lock, so it happens later.
     func send(_ attempt: DeliveryAttempt) {
         switch behaviour {
         case .online: acknowledgements.add(attempt.number, device, after: .zero)

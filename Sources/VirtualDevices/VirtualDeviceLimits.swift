@@ -1,14 +1,15 @@
 /// The limits of virtual devices, each with the reason for its value.
 package enum VirtualDeviceLimits {
-    /// How many there may be: a test suite has some hundred. Each takes a few kilobytes, with its line at the switchboard.
+    /// The number of devices. A test suite has some hundred. Each takes a few kilobytes, with its line at the
+    /// switchboard.
     package static let devices = 10_000
 
-    /// How many apps one of them may have: each is a registration in the store.
+    /// The number of apps on one device. Each is a registration in the store.
     package static let apps = 100
 
-    /// How long a slow one may take: longer than the tests that wait for it.
+    /// The longest delay of a slow device: longer than any test waits.
     package static let delay = Duration.seconds(3600)
 
-    /// How long a device waits before it connects again after the service ended its stream.
+    /// The delay before a device connects again after the service ended its stream.
     static let reconnect = Duration.milliseconds(100)
 }

@@ -122,7 +122,7 @@ extension VirtualDevices {
         for destination in destinations {
             switch behaviour {
             case .removed(let since):
-                // Only what is there can end, and at its own moment.
+                // Only an active registration can end, and it ends at the time that the behaviour names.
                 if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = try await registrations.end(
                     destination, at: since.map { Timestamp(milliseconds: $0) } ?? now)
@@ -162,7 +162,7 @@ extension VirtualDevices {
             destination, tokenKeyID: tokenKeys.current.current.rawValue, at: moment)
     }
 
-    /// Removes a device and what the store has of it. Harmless if there is none.
+    /// Removes a device and its registrations. Harmless if it does not exist.
     /// - Returns: how many of its registrations were active.
     @discardableResult
     package func remove(_ id: DeviceID) async -> Int {
@@ -171,10 +171,10 @@ extension VirtualDevices {
         guard let entry = entries.withLock({ $0.removeValue(forKey: key) }) else { return 0 }
         for app in entry.device.apps {
             let destination = Destination(environment: key.environment, device: id, app: app.app.id)
-            // Only what this device was given: a token that was taken is another's.
+            // Remove only names that this device has: a name that was taken belongs to another device.
             if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
             _ = expired.withLock { $0.remove(destination) }
-            // What cannot be ended now is nobody's: the device does not come back.
+            // If a registration cannot be ended now, nobody uses it: the device does not come back.
             _ = try? await registrations.end(destination, at: clock())
         }
         return entry.device.behaviour.hasApps ? entry.device.apps.count : 0
@@ -185,7 +185,7 @@ extension VirtualDevices {
         for device in all where device.team == team { await remove(device.key.device) }
     }
 
-    /// Removes an app that was deleted from its devices.
+    /// Removes a deleted app from all virtual devices.
     package func removeApp(_ app: AppID) {
         entries.withLock { entries in
             for key in entries.keys {
@@ -214,7 +214,7 @@ extension VirtualDevices {
     }
 }
 
-/// Runs one operation after the other, in the order in which they came.
+/// Runs operations one after the other, in the order of the calls.
 private actor Turns {
     private var last: Task<Void, Never>?
 
@@ -222,7 +222,7 @@ private actor Turns {
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let before = last
-        // In its own task, so that an operation that has begun completes even if its client disconnects.
+        // Runs in a separate task, so that a started operation is completed even if its client disconnects.
         let task = Task {
             await before?.value
             return try await operation()

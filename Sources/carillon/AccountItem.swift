@@ -2,42 +2,43 @@ import ArgumentParser
 import Foundation
 import Service
 
-/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its name.
+/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its
+/// identifier.
 protocol AccountItem: Codable, Sendable {
-    /// In the management API.
+    /// The path of the list in the management API.
     static var path: String { get }
-    /// As in "list all signing keys".
+    /// For the help text: "List all signing keys".
     static var plural: String { get }
-    /// As in "show a signing key".
+    /// For the help text: "Show a signing key".
     static var singular: String { get }
-    /// What one is called by, as in "the key's ID", and in the usage, as in `key-id`.
+    /// The identifier's name in help texts ("The key's ID"), and the argument's placeholder in the usage (`key-id`).
     static var argument: (help: String, value: String) { get }
-    /// Its own name.
+    /// The item's identifier.
     var itemName: String { get }
-    /// What a person reads of it.
+    /// The line that a person reads.
     var line: String { get }
 }
 
-/// One that can be deleted, with everything below it.
+/// An item that can be deleted, with everything below it.
 protocol DeletableItem: AccountItem {
-    /// As in "delete the team".
+    /// For the help text: "Delete the team".
     static var kind: String { get }
-    /// What goes with it.
+    /// What is deleted with it, for the help text.
     static var consequence: String { get }
 }
 
-/// One that can be revoked.
+/// An item that can be revoked.
 protocol RevocableItem: AccountItem {
-    /// What the management API answers, and the command prints.
+    /// The management API's answer, which the command prints.
     associatedtype Revoked: Codable, Sendable
-    /// What else is to be known of it, after "at once and for good".
+    /// More about the consequences, for the help text after "at once".
     static var consequence: String { get }
-    /// What a person reads of it.
+    /// The line that a person reads after the revocation.
     static func line(_ revoked: Revoked) -> String
 }
 
 extension AccountItem {
-    /// Where the one with the name is.
+    /// The path of one item.
     static func path(of name: String) throws -> String {
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
         guard !name.isEmpty, let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) else {
@@ -79,7 +80,8 @@ struct ShowCommand<Item: AccountItem>: AsyncParsableCommand {
 struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "delete", abstract: "Delete \(Item.kind) at once and for good, with \(Item.consequence).")
+            commandName: "delete",
+            abstract: "Delete \(Item.kind) at once, with \(Item.consequence). This cannot be undone.")
     }
 
     @OptionGroup var common: CommonOptions
@@ -96,7 +98,8 @@ struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
 struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "revoke", abstract: "Revoke \(Item.singular), at once and for good\(Item.consequence).")
+            commandName: "revoke",
+            abstract: "Revoke \(Item.singular) at once\(Item.consequence). This cannot be undone.")
     }
 
     @OptionGroup var common: CommonOptions
@@ -110,7 +113,7 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     }
 }
 
-/// A moment of the management API's, for people.
+/// A time of the management API, for people.
 func shown(_ milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
 }

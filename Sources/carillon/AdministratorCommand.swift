@@ -14,7 +14,7 @@ struct AdministratorCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an administrator's certificate, good for 30 days.",
             discussion: """
-                With it the commands work from another machine: set CARILLON_ADMINISTRATION_URL to \
+                Use it to run the commands from another machine: set CARILLON_MANAGEMENT_URL to \
                 https://host:port, CARILLON_ADMINISTRATOR to the file, and CARILLON_CA to the service's root certificate.
                 """,
         )
@@ -29,7 +29,7 @@ struct AdministratorCommand: AsyncParsableCommand {
             let made: ManagementMessages.Administrator = try await NewFile(path).fill {
                 let made: ManagementMessages.Administrator = try await common.management().ask(
                     .post, "/v1/administrators")
-                return (made.identity, made)
+                return (Array(made.identity.utf8), made)
             }
             Output(isJSON: common.json).print(
                 Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")

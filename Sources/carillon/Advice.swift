@@ -3,7 +3,7 @@ import Notifications
 
 /// What to try next, in a sentence for a person.
 enum Advice {
-    /// After a connection that failed.
+    /// Advice after a failed connection.
     static func onFailure(_ cause: String) -> String? {
         guard cause.contains("CERTIFICATE_VERIFY_FAILED") else { return nil }
         return
@@ -11,7 +11,7 @@ enum Advice {
             + "certificate with --ca FILE."
     }
 
-    /// After an answer that a person might not see through. In production the service itself says no more.
+    /// Advice after a refusal that a person may not understand. In production the service gives no `detail`.
     static func onRefusal(_ answer: PushAnswer, in environment: Environment) -> String? {
         guard answer.reason == "BadDeviceToken", answer.detail == nil else { return nil }
         let other: Environment = environment == .production ? .development : .production

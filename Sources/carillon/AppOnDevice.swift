@@ -1,7 +1,7 @@
 import APNSDevice
 import ArgumentParser
 
-/// Which app on which device it is about.
+/// The options that select an app on a device.
 struct AppOnDevice: ParsableArguments {
     @OptionGroup var common: CommonOptions
     @OptionGroup var device: DeviceOptions
@@ -9,7 +9,7 @@ struct AppOnDevice: ParsableArguments {
     @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
     var bundleID: String
 
-    /// Makes one request of the device, and closes it.
+    /// Makes one request with the device, and then closes its connection.
     func ask<Answer>(_ request: (Device, String) async throws -> Answer) async throws -> Answer {
         let device = try device.device(common)
         let answer = try await request(device, bundleID)

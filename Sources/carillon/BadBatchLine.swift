@@ -1,11 +1,12 @@
-/// A line of a batch that is no notification.
+/// A line of a batch that is not a notification.
 ///
-/// It is answered by what can be read of it: a line that was cut off, or is too long, mostly names its device token.
+/// Its answer contains the device token, if it can be read from the line. A line that was cut off or is too long
+/// usually still has it.
 struct BadBatchLine: Error {
     let number: Int
     let token: String?
     let id: String?
-    /// What is wrong with it, to follow "no notification:".
+    /// What is wrong with the line. It follows "Line 3 is not a notification:".
     let cause: String
 
     /// - Parameter text: the line, or its beginning.
@@ -16,8 +17,8 @@ struct BadBatchLine: Error {
         id = Self.value(of: "id", in: text)
     }
 
-    /// The text without escapes that a dictionary has for a key, whatever comes behind it. The keys of dictionaries in
-    /// it are not its own.
+    /// The text value that the outermost dictionary has for a key, if it has no escapes. What follows it may be
+    /// invalid.
     private static func value(of key: String, in text: ArraySlice<UInt8>) -> String? {
         var depth = 0
         var rest = text
@@ -29,7 +30,7 @@ struct BadBatchLine: Error {
                 guard let name = takeString(from: &rest) else { return nil }
                 guard depth == 1, name.elementsEqual(key.utf8) else { continue }
                 rest = afterSpace(rest)
-                // Text of this name, and not the name itself.
+                // Skip texts that are values: only a key is followed by a colon.
                 guard rest.first == UInt8(ascii: ":") else { continue }
                 rest = afterSpace(rest.dropFirst())
                 guard rest.first == UInt8(ascii: "\""), let value = takeString(from: &rest), value.allSatisfy(isPlain)
@@ -43,7 +44,7 @@ struct BadBatchLine: Error {
     }
 
     /// Moves past a string.
-    /// - Returns: What is between its quotation marks; nil where the second is missing.
+    /// - Returns: the text between its quotation marks; nil if the second mark is missing.
     private static func takeString(from text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let inside = text.dropFirst()
         var isEscaped = false

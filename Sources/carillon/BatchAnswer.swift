@@ -1,18 +1,18 @@
 import APNSProvider
 import Foundation
 
-/// What a batch prints for one of its lines: the service's answer, or why there is none, under the same keys.
+/// The answer that a batch prints for one line: the service's, or why there is none, with the same keys.
 ///
-/// Without an answer there is no `status`, and `reason` is the name of a ``ProviderError/Code``: those begin with a small
-/// letter, the service's reasons with a capital one. The sentence that goes with it is told on standard error.
+/// Without an answer there is no `status`, and `reason` is the name of a ``ProviderError/Code``. These names begin with
+/// a small letter, the service's reasons with a capital letter. Standard error has a sentence with the details.
 struct BatchAnswer: Encodable {
-    /// As the line has it; empty where none can be read in it.
+    /// As the line has it; empty if none can be read.
     var token: String
-    /// The notification's identifier, where it is known.
+    /// The notification's identifier, if it is known.
     var id: String?
     var status: Int?
     var reason: String?
-    /// In milliseconds since 1970; with 410 alone.
+    /// In milliseconds since 1970; with a 410 only.
     var timestamp: UInt64?
 
     init(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>) {
@@ -26,7 +26,7 @@ struct BatchAnswer: Encodable {
             reason = error.rejection?.reason.rawValue ?? "\(error.code)"
             status = error.rejection?.status
             timestamp = error.rejection?.timestamp.flatMap {
-                // Nil for one that is no time at all.
+                // Nil if the date cannot be expressed in milliseconds.
                 UInt64(exactly: ($0.timeIntervalSince1970 * 1000).rounded())
             }
         }

@@ -6,24 +6,24 @@ import Notifications
 import Service
 import Synchronization
 
-/// The lines of a batch: each is a notification, a JSON dictionary, or is passed over.
+/// The lines of a batch. Each line is a notification (a JSON dictionary) or is skipped.
 struct BatchLines: Sendable {
     /// In bytes. A notification of 5 KB with all its keys stays below 8.
     static let maximumLineBytes = 65_536
 
-    /// What a line does not say.
+    /// The values for keys that a line does not have.
     let defaults: PushRequest
-    /// In bytes, where it is a file: how much there is to read.
+    /// The size of the batch, in bytes, if it is a file.
     let size: Int?
     private let file: FileHandle
     private let counts = Counts()
 
-    /// How far reading is.
+    /// How much of the batch was read.
     final class Counts: Sendable {
         private let counts = Mutex((bytes: 0, bad: 0))
-        /// In bytes.
+        /// The bytes that were read.
         var read: Int { counts.withLock { $0.bytes } }
-        /// Lines that are none.
+        /// The lines that are not notifications.
         var bad: Int { counts.withLock { $0.bad } }
         func add(bytes: Int) { counts.withLock { $0.bytes += bytes } }
         func addBad() { counts.withLock { $0.bad += 1 } }
@@ -42,7 +42,7 @@ struct BatchLines: Sendable {
                 throw CommandError("The batch \(path) cannot be read: \(DataFolder.reason(error)).")
             }
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            // A pipe has no size to show progress by.
+            // A pipe has no size, so there is no share to show.
             size = attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int : nil
         }
     }
@@ -50,8 +50,8 @@ struct BatchLines: Sendable {
     var read: Int { counts.read }
     var bad: Int { counts.bad }
 
-    /// The notifications. They are read once.
-    /// - Parameter tellBad: gets the lines that are none.
+    /// The notifications. They can be read only once.
+    /// - Parameter tellBad: called with each line that is not a notification.
     func notifications(tellingOthers tellBad: @escaping @Sendable (BadBatchLine) -> Void) -> Notifications {
         Notifications(lines: self, tellBad: tellBad)
     }
@@ -70,7 +70,7 @@ struct BatchLines: Sendable {
         private var position = 0
         private var number = 0
         private var isAtEnd = false
-        /// What is wrong with the present line, of which more than the limit was dropped.
+        /// The error for the present line, if it is longer than the limit. The rest of the line is dropped.
         private var tooLong: BadBatchLine?
 
         fileprivate init(lines: BatchLines, tellBad: @escaping @Sendable (BadBatchLine) -> Void) {
@@ -109,7 +109,7 @@ struct BatchLines: Sendable {
                 rest.removeFirst(position)
                 position = 0
                 if rest.count > maximumLineBytes {
-                    // The first part of it is the line's beginning, which may name its device token.
+                    // The beginning of the line is here, and may contain its device token.
                     tooLong =
                         tooLong
                         ?? BadBatchLine(
@@ -124,7 +124,7 @@ struct BatchLines: Sendable {
         }
     }
 
-    /// Reading blocks, and so has a thread of its own.
+    /// Runs on a separate thread, because reading blocks it.
     private func readPiece() async throws -> [UInt8] {
         let descriptor = file.fileDescriptor
         let piece = try await NIOThreadPool.singleton.runIfActive { () throws -> [UInt8] in
@@ -164,7 +164,7 @@ struct BatchLines: Sendable {
         return request
     }
 
-    /// Text or a number, as it goes into a header; nil if there is none.
+    /// A text or a number, as a header's value; nil if there is none.
     private static func text(_ object: JSONObject, _ key: String) -> String? {
         guard let raw = object[raw: key], raw.first != UInt8(ascii: "\"") else { return object[text: key] }
         let text = String(decoding: raw, as: UTF8.self)

@@ -1,13 +1,13 @@
 import APNSProvider
 
-/// How far a batch is, in words.
+/// A batch's progress as text.
 struct BatchProgressLine: CustomStringConvertible {
     let description: String
 
     /// - Parameters:
-    ///   - read: in bytes of the batch.
-    ///   - total: in bytes of the batch; nil if that is not known: then there are the counts alone.
-    ///   - time: since it began.
+    ///   - read: the bytes of the batch that were read.
+    ///   - total: the bytes of the whole batch; nil if that is not known. Then the text has only counts.
+    ///   - time: the time since the beginning.
     init(_ progress: SendProgress, read: Int, total: Int?, after time: Duration) {
         let seconds = max(0.001, time / .seconds(1))
         let rate = Int((Double(progress.ended) / seconds).rounded())
@@ -16,7 +16,7 @@ struct BatchProgressLine: CustomStringConvertible {
             description = counts
             return
         }
-        // What is read, less what is under way.
+        // The share that was read, without the notifications that have no answer yet.
         let share = min(1, Double(read) / Double(total) * Double(progress.ended) / Double(progress.taken))
         description = "\(ProgressBar.bar(share)) \(Int(share * 100)) %  \(counts)"
     }

@@ -18,8 +18,8 @@ struct Carillon: AsyncParsableCommand {
         ],
     )
 
-    /// Runs a subcommand. A wrong option ends in one line that says what is wrong, without the page of usage that would
-    /// push it out of sight.
+    /// Runs a subcommand. A wrong option prints one line. The parser would add the whole usage, which pushes the line
+    /// off the screen.
     static func main() async {
         do {
             try UnknownCommand.check(CommandLine.arguments.dropFirst(), under: Self.self)

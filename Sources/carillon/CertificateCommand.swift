@@ -34,11 +34,19 @@ struct CertificateCommand: AsyncParsableCommand {
         @Option(help: "development, production, or universal for both.")
         var environment: String
 
-        @Option(help: "The file for the certificate and its key, PEM; it must not exist yet.")
+        @Option(help: "The file for the certificate and its key; it must not exist yet.")
         var out: String
 
         @Option(help: "A certificate signing request (PKCS#10, PEM) for an existing key. The file then holds no key.")
         var request: String?
+
+        @Option(help: "pem, or p12 for PKCS#12, which holds the certificate, its intermediate and the key.")
+        var format: Format = .pem
+
+        @Option(
+            name: .customLong("passphrase-file"),
+            help: "A file with the passphrase of the PKCS#12. A line break at its end does not count.")
+        var passphraseFile: String?
 
         @Flag(help: "For device management: the only topic is the UID of the certificate's subject.")
         var mdm = false
@@ -47,6 +55,20 @@ struct CertificateCommand: AsyncParsableCommand {
             guard ["development", "production", "universal"].contains(environment) else {
                 throw ValidationError("The environment is development, production or universal, not \(environment).")
             }
+            guard format == .p12 || passphraseFile == nil else {
+                throw ValidationError("--passphrase-file goes with --format p12.")
+            }
+            guard format == .pem || passphraseFile != nil else {
+                throw ValidationError("--format p12 needs --passphrase-file; the file may be empty.")
+            }
+            guard format == .pem || request == nil else {
+                throw ValidationError("--format p12 is for a key that the command makes, and not for a --request.")
+            }
+        }
+
+        enum Format: String, ExpressibleByArgument, CaseIterable {
+            case pem
+            case p12
         }
 
         func run() async throws {
@@ -54,13 +76,15 @@ struct CertificateCommand: AsyncParsableCommand {
             let key = P256.Signing.PrivateKey()
             let keyPEM = request == nil ? key.pemRepresentation + "\n" : ""
             let signingRequest = try signingRequest(key)
+            let passphrase = try passphraseFile.map(Self.passphrase(in:))
             let made: ManagementMessages.CertificateMade = try await NewFile(path).fill(with: keyPEM) {
                 let made: ManagementMessages.CertificateMade = try await common.management().ask(
                     .post, "/v1/certificates",
                     ManagementMessages.NewCertificate(
                         team: team, bundleID: bundleID, environment: environment, request: signingRequest,
                         listsTopics: !mdm))
-                return (keyPEM + made.chain, made)
+                guard let passphrase else { return (Array((keyPEM + made.chain).utf8), made) }
+                return (try PKCS12.bytes(chain: made.chain, privateKey: keyPEM, passphrase: passphrase), made)
             }
             Output(isJSON: common.json).print(
                 Made(serial: made.serial, topics: made.topics, path: path),
@@ -70,6 +94,23 @@ struct CertificateCommand: AsyncParsableCommand {
         private func signingRequest(_ key: P256.Signing.PrivateKey) throws -> String {
             guard let request else { return try SigningRequest.pem(for: key) }
             return String(decoding: try InputFile.read(DataFolder(request).path, "request"), as: UTF8.self)
+        }
+
+        private static func passphrase(in file: String) throws -> String {
+            let path = DataFolder(file).path
+            let data = try InputFile.read(path, "passphrase")
+            // The error does not quote it.
+            guard let text = String(data: data, encoding: .utf8), let line = Self.line(text), PKCS12.isAllowed(line)
+            else {
+                throw CommandError("The passphrase in \(path) has to be \(PKCS12.allowed), on one line.")
+            }
+            return line
+        }
+
+        /// The one line of a text; nil if there are several.
+        private static func line(_ text: String) -> String? {
+            let line = text.hasSuffix("\r\n") || text.hasSuffix("\n") ? String(text.dropLast()) : text
+            return line.contains(where: \.isNewline) ? nil : line
         }
 
         private struct Made: Encodable {

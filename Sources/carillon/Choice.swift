@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Reads one of a few words, for options whose types belong to a library.
+/// Reads an option whose value is one of a library type's few words.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Value {
     if let value = Value(rawValue: text) { return value }
     let choices = Value.allCases.map(\.rawValue).joined(separator: ", ")

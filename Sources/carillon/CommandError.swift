@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What went wrong, for the one line that a command ends with.
+/// The error of a command. It prints the description as one line.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
 

@@ -21,13 +21,14 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The text to send.")
     var alert = "Hello from Carillon"
 
-    /// How long the arrival is waited for before the demonstration counts as failed.
+    /// How long to wait for the notification before the demonstration fails.
     private static let patience = Duration.seconds(10)
 
     func run() async throws {
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent(
             "carillon-\(UUID().uuidString.prefix(8))")
-        defer { try? FileManager.default.removeItem(at: scratch) }  // It is in the system's own folder for such.
+        // The folder is temporary, so a failure does not matter.
+        defer { try? FileManager.default.removeItem(at: scratch) }
         var settings = Settings()
         settings.dataFolder = common.data ?? scratch.path
         settings.ports = .ephemeral
@@ -42,7 +43,8 @@ struct DemoCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    /// Runs the demonstration, unless a signal ends it first: the scratch folder holds keys and is not to stay behind.
+    /// Runs the demonstration until it ends or a signal comes. In both cases the scratch folder, which holds keys, is
+    /// removed.
     private func result(_ description: ServiceDescription, _ output: Output) async -> Result<Void, any Error> {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         return await withTaskGroup(of: Result<Void, any Error>.self) { group in
@@ -81,7 +83,7 @@ struct DemoCommand: AsyncParsableCommand {
             credentials: ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID),
             environment: .custom(url: "https://\(addresses.provider)", authority: .file(description.ca)))
         guard let deviceToken = APNSProvider.DeviceToken(token) else {
-            throw CommandError("The service gave out the device token \(token).")
+            throw CommandError("The service gave out an invalid device token: \(token).")
         }
         let greeting = try PushNotification(topic: bundleID, APS(alert: APS.Alert(body: alert)))
         try await sender.connect()
@@ -135,7 +137,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The demonstration's app: says what arrived and when.
+/// The demonstration's app. It prints what arrived, and when.
 private struct DemoApp: DeviceDelegate {
     struct Arrival: Sendable {
         let notification: ReceivedNotification

@@ -29,7 +29,7 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
     @Argument(help: "online, slow, offline, silent, removed or expired.")
     var behaviour: String
 
-    @Option(help: "For slow: how many seconds it takes.")
+    @Option(help: "For slow: how many seconds the device takes to acknowledge.")
     var delay: Double?
 
     @Option(help: "For removed: since when, in milliseconds since 1970.")

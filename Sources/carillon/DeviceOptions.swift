@@ -1,12 +1,12 @@
 import APNSDevice
 import ArgumentParser
 
-/// Which device it is about.
+/// The option that selects a device.
 struct DeviceOptions: ParsableArguments {
     @Option(help: "The device's identity, a file that carillon device activate made.")
     var identity: String
 
-    /// The device, for requests alone.
+    /// A device that only makes requests.
     func device(_ common: CommonOptions) throws -> Device {
         try device(common, delegate: Nobody(), listens: false)
     }
@@ -15,7 +15,8 @@ struct DeviceOptions: ParsableArguments {
         let file = try DeviceIdentity(path: identity)
         let courier = try common.runningService().courier(file.environment.inService)
         var configuration = Device.Configuration()
-        // Beside the identity, which is the device: what was shown in an earlier run is not shown again.
+        // The file beside the identity lists the notifications that an earlier run has shown, so they are not shown
+        // again.
         if listens {
             configuration.received = try FileIdentifiers(path: identity + ".received")
             let power = PowerFile(identity: identity)

@@ -6,8 +6,8 @@ struct DevicePowerCommand: AsyncParsableCommand {
         commandName: "power",
         abstract: "Report a device's power: low, awake or charging.",
         discussion: """
-            The power decides when notifications of priority 5 and 1, and silent ones, come. It takes effect at once, also \
-            for a running device listen with the same identity, which reports it again on each new connection.
+            The power decides when the device gets notifications of priority 5 and 1, and silent ones. It takes effect \
+            at once. A running device listen with the same identity reports it again on each new connection.
             """,
     )
 
@@ -20,7 +20,7 @@ struct DevicePowerCommand: AsyncParsableCommand {
     func run() async throws {
         let identity = try DeviceIdentity(path: device.identity)
         let client = try device.device(common)
-        // First the file: a listener that connects in between says the new one.
+        // Write the file first: a listener that connects meanwhile then reports the new value.
         try PowerFile(identity: device.identity).write(power)
         try await client.report(power)
         await client.close()

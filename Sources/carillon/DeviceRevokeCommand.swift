@@ -6,7 +6,7 @@ import Service
 struct DeviceRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Revoke a device, at once and for good. Its connection and its registrations end.",
+        abstract: "Revoke a device at once, and end its connection and registrations. This cannot be undone.",
     )
 
     @OptionGroup var common: CommonOptions

@@ -10,8 +10,8 @@ struct FeedbackCommand: AsyncParsableCommand {
         commandName: "feedback",
         abstract: "Read the feedback service: device tokens whose app was removed, if somebody has sent to them since.",
         discussion: """
-            What was read is taken off the list. Each app has a list of its own, that of its certificate. The Guide asks \
-            for a reading a day (3.1.3): --every 24 stays, and reads again once a day.
+            The service removes what was read from the list. Each app has its own list; the certificate selects it. \
+            The Guide asks for one reading a day (3.1.3): with --every 24 the command keeps running and does that.
             """,
     )
 
@@ -33,7 +33,7 @@ struct FeedbackCommand: AsyncParsableCommand {
     var every: Double?
 
     func validate() throws {
-        // A minute is the shortest that is worth a connection.
+        // Reading more often than once a minute is not worth a connection.
         guard every.map({ $0 >= 1.0 / 60 && $0 <= 8_784 }) ?? true else {
             throw ValidationError("--every takes hours, from a minute (0.017) to a year (8,784).")
         }
@@ -49,7 +49,7 @@ struct FeedbackCommand: AsyncParsableCommand {
                     do {
                         try await read(reader, isOnce: false)
                     } catch let error as ProviderError where error.code != .badCredentials {
-                        // The list is kept until it is read.
+                        // The service keeps the list until it is read, so a later attempt gets it.
                         Output.note(error.cause)
                     }
                     try await Task.sleep(for: .seconds(every * 3_600))
@@ -87,7 +87,7 @@ struct FeedbackCommand: AsyncParsableCommand {
 
     private struct Entry: Encodable {
         let token: String
-        /// In seconds since 1970, as the service says it (Guide, Table A-5).
+        /// In seconds since 1970 (Guide, Table A-5).
         let timestamp: UInt32
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// An address as commands take and print it: `127.0.0.1:2197`, `[::1]:2197`, `https://host:port`.
+/// An address in the forms that commands read and print: `127.0.0.1:2197`, `[::1]:2197`, `https://host:port`.
 struct HostAndPort {
     let host: String
     let port: Int
 
-    /// - Parameter text: without or with `https://`; the port defaults to 443 (Guide, 2.3.3).
+    /// - Parameter text: with or without `https://`. Without a port it gets 443 (Guide, 2.3.3).
     init(_ text: String, defaultPort: Int = 443) throws {
         let url = text.contains("://") ? text : "https://" + text
         guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host, !host.isEmpty

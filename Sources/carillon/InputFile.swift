@@ -1,9 +1,9 @@
 import Foundation
 import Service
 
-/// A file that an option names.
+/// Reads a file that an option names.
 enum InputFile {
-    /// - Parameter meaning: what it is to hold, for the error.
+    /// - Parameter meaning: what the file should contain, for the error message.
     static func read(_ path: String, _ meaning: String) throws -> Data {
         do {
             return try Data(contentsOf: URL(fileURLWithPath: path))

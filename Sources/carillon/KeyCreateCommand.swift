@@ -9,10 +9,10 @@ import Trust
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a signing key, or take one that the team has.",
+        abstract: "Make a signing key, or register one that the team already has.",
         discussion: """
-            The private half is written to a file, once; the service keeps the public half alone. With --private-key or \
-            --public-key the key is one that exists, such as the .p8 file that a team's tests use already.
+            The private half is written to a file, once; the service keeps only the public half. With --private-key or \
+            --public-key you register an existing key, such as the .p8 file that a team's tests use already.
             """,
     )
 
@@ -67,14 +67,14 @@ struct KeyCreateCommand: AsyncParsableCommand {
         if let keyID, FileManager.default.fileExists(atPath: Self.file(keyID, in: folder)) {
             throw CommandError("\(Self.file(keyID, in: folder)) is there already, and is not overwritten.")
         }
-        // The file before the key: one that cannot be written must not leave a key that nobody holds.
+        // Create the file first: if it cannot be written, no key is made that nobody has.
         let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
         try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
         let made: ManagementMessages.KeyMade
         do {
             made = try await register(key.publicKey)
         } catch {
-            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to tell.
+            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to report.
             throw error
         }
         let path = Self.file(made.keyID, in: folder)
@@ -124,7 +124,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     }
 
     private static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
-        // The error does not say why the key is invalid: it could quote it.
+        // The error does not say why the key is invalid, because it could quote the key.
         let text = try text(of: file)
         guard let key = try? SigningKey.privateKey(pem: text) else {
             throw CommandError("\(file) is not a P-256 private key in PEM.")

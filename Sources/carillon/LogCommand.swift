@@ -5,16 +5,17 @@ import Foundation
 import Notifications
 import Service
 
-/// Shows the life of notifications: as the service tells it, or from the files of the delivery log if no service runs.
+/// Shows what happened to notifications. Asks the running service, or reads the delivery log's files if no service
+/// runs.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show what became of notifications.",
+        abstract: "Show what happened to notifications.",
     )
 
     @OptionGroup var common: CommonOptions
 
-    @Flag(help: "Continue with what happens, until interrupted.")
+    @Flag(help: "Also show later events, until interrupted.")
     var follow = false
 
     @Option(help: "Only the notification with this identifier (apns-id).")
@@ -23,13 +24,13 @@ struct LogCommand: AsyncParsableCommand {
     @Option(help: "Only notifications to this device token, in hexadecimal digits.")
     var token: String?
 
-    /// How often files are looked at for more: a person sees it at once.
+    /// How often the files are checked for new events. A person does not notice the delay.
     private static let pause = Duration.milliseconds(100)
 
     func validate() throws {
-        if let id, NotificationID(id) == nil { throw ValidationError("\(id) is no UUID.") }
+        if let id, NotificationID(id) == nil { throw ValidationError("\(id) is not a UUID.") }
         if let token, token.isEmpty || !token.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) {
-            throw ValidationError("\(token) is no device token in hexadecimal digits.")
+            throw ValidationError("\(token) is not a device token in hexadecimal digits.")
         }
     }
 
@@ -47,7 +48,7 @@ struct LogCommand: AsyncParsableCommand {
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
         } catch is ManagementClient.NotReached where client.isLocal {
-            // The service was killed, and could not say that it has ended.
+            // The service was killed, so the stream had no proper end.
             try await readFiles()
         }
     }
@@ -60,7 +61,7 @@ struct LogCommand: AsyncParsableCommand {
         return "/v1/log" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// Reads the files of a service that does not run.
+    /// Reads the delivery log's files without a service.
     private func readFiles() async throws {
         let folder = common.folder
         guard FileManager.default.fileExists(atPath: folder.path) else {

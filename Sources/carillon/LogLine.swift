@@ -1,6 +1,6 @@
 import Foundation
 
-/// One entry of the delivery log, read from its JSON, as people see it.
+/// One entry of the delivery log, read from its JSON and shown to people.
 struct LogLine: Decodable {
     private let time: UInt64
     private let event: String
@@ -12,7 +12,7 @@ struct LogLine: Decodable {
     private let into: String?
     private let count: UInt64?
 
-    /// - Parameter json: as ``LogEntry/json`` has it.
+    /// - Parameter json: in the form of ``LogEntry/json``.
     /// - Returns: nil if it is not an entry.
     init?(_ json: some StringProtocol) {
         guard let line = try? JSONDecoder().decode(LogLine.self, from: Data(json.utf8)) else { return nil }
@@ -20,7 +20,7 @@ struct LogLine: Decodable {
     }
 
     var text: String {
-        // Half a millisecond more, so that rounding never shows one millisecond less.
+        // Add half a millisecond, because rounding may otherwise show one millisecond less.
         let date = Date(timeIntervalSince1970: (Double(time) + 0.5) / 1000)
         var text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         text += "  " + event.padding(toLength: 12, withPad: " ", startingAt: 0)

@@ -8,9 +8,10 @@ import NIOPosix
 import NIOSSL
 import Service
 
-/// Asks the management API: by the Unix socket in the data folder, or at another place if the environment names one.
+/// Sends requests to the management API, through the Unix socket in the data folder or to the address that the
+/// environment names.
 struct ManagementClient: Sendable {
-    /// Where the API is, and how to show that one may use it.
+    /// Where the API is, and the credentials for it.
     private enum Place {
         case socket(path: String)
         case url(String, key: String?)
@@ -18,10 +19,10 @@ struct ManagementClient: Sendable {
     }
 
     private let place: Place
-    /// What to say if nobody answers.
+    /// The error message if there is no answer.
     private let silence: String
 
-    /// - Parameter folder: of the service, unless the environment names another place.
+    /// - Parameter folder: the service's data folder. An address in the environment takes precedence.
     init(_ folder: DataFolder) throws {
         if let remote = try Self.remote() {
             (place, silence) = remote
@@ -39,12 +40,12 @@ struct ManagementClient: Sendable {
         case put = "PUT"
     }
 
-    /// Nobody answers where the API should be.
+    /// The API cannot be reached.
     struct NotReached: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Asks for something in JSON, and reads the JSON of the answer.
+    /// Sends a request with JSON, and reads the JSON of the answer.
     func ask<Answer: Decodable>(
         _ method: Method,
         _ path: String,
@@ -53,7 +54,7 @@ struct ManagementClient: Sendable {
         try JSONDecoder().decode(Answer.self, from: try await bytes(method, path, message))
     }
 
-    /// The same with the bytes of the answer.
+    /// Sends a request, and returns the bytes of the answer.
     func bytes(
         _ method: Method,
         _ path: String,
@@ -64,7 +65,7 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// The bytes of an answer with the status 200, or with one of those that mean something to the caller.
+    /// Returns the bytes of an answer with status 200, or with a status that the caller expects.
     func answer(
         _ method: Method,
         _ path: String,
@@ -76,8 +77,8 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// All items of a list, however many pages it has.
-    /// - Parameter name: what each item is called by.
+    /// All items of a list, from all of its pages.
+    /// - Parameter name: returns the identifier of an item.
     func list<Item: Decodable>(_ path: String, name: (Item) -> String) async throws -> [Item] {
         var items: [Item] = []
         while true {
@@ -88,14 +89,14 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// The lines of an answer, as they come.
+    /// Passes on the lines of an answer as they arrive.
     func lines(_ path: String, _ body: (Substring) -> Void) async throws {
         try await exchange(.get, path, Never?.none) { response in
             var bytes: [UInt8] = []
             do {
                 for try await chunk in response.body {
                     bytes += chunk.readableBytesView
-                    // Only whole lines: a chunk may end within a character.
+                    // Wait for whole lines: a chunk may end inside a character.
                     guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { continue }
                     let lines = String(decoding: bytes[...end], as: UTF8.self)
                     bytes.removeSubrange(...end)
@@ -107,12 +108,12 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Whether it asks the service on the data folder, and no other that the environment names.
+    /// Whether requests go to the service on the data folder, and not to an address of the environment.
     var isLocal: Bool {
         if case .socket = place { true } else { false }
     }
 
-    /// In bytes: a page of a list, or the metrics.
+    /// The longest answer, in bytes. It has room for a page of a list, or for the metrics.
     private static let maximumAnswerBytes = 64 << 20
 
     private func exchange<Result>(
@@ -175,14 +176,14 @@ struct ManagementClient: Sendable {
 
     private var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration()
-        // A service that does not answer now is not waited for.
+        // If the service does not answer now, fail at once.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
         if case .tls(_, let tls) = place { configuration.tlsConfiguration = tls }
         return configuration
     }
 
-    /// What went wrong, in a few words.
+    /// The cause of an error in a few words.
     private static func cause(_ error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
         if let error = error as? NIOConnectionError, let first = error.connectionErrors.first?.error {
@@ -199,10 +200,10 @@ extension ManagementClient {
     private static let keyName = "CARILLON_MANAGEMENT_KEY"
     private static let identityName = "CARILLON_ADMINISTRATOR"
     private static let authorityName = "CARILLON_CA"
-    /// What ``urlName`` was called in earlier versions.
+    /// The name of ``urlName`` in earlier versions.
     private static let formerName = "CARILLON_ADMINISTRATION_URL"
 
-    /// - Returns: nil if the environment names no other place.
+    /// - Returns: nil if the environment names no address.
     private static func remote() throws -> (Place, silence: String)? {
         let environment = ProcessInfo.processInfo.environment
         guard environment[formerName] == nil else {
@@ -224,11 +225,11 @@ extension ManagementClient {
         do {
             tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
             tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
-            // Made only to see that the files can be used.
+            // Only checks that the files can be used.
             _ = try NIOSSLContext(configuration: tls)
         } catch {
             throw CommandError(
-                "\(identity) and \(authority) are no certificates in PEM that can be used: "
+                "\(identity) and \(authority) are not usable certificates in PEM: "
                     + "\(DataFolder.reason(error)).")
         }
         return (.tls(url, tls), silence)

@@ -11,12 +11,14 @@ struct NewFile {
     /// Makes the file before what is to be in it is made, so that nothing is made that nobody can have; takes it away
     /// again where that fails.
     /// - Parameter text: what is in it meanwhile.
-    func fill<Made>(with text: String = "", _ make: () async throws -> (text: String, made: Made)) async throws -> Made
-    {
+    func fill<Made>(
+        with text: String = "",
+        _ make: () async throws -> (bytes: [UInt8], made: Made),
+    ) async throws -> Made {
         try DataFolder.write(text, to: path, replacing: false)
         do {
-            let (text, made) = try await make()
-            try DataFolder.write(text, to: path)
+            let (bytes, made) = try await make()
+            try DataFolder.write(bytes, to: path)
             return made
         } catch {
             try? FileManager.default.removeItem(atPath: path)  // The first error is the one to tell.

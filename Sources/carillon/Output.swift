@@ -1,34 +1,34 @@
 import Foundation
 import Service
 
-/// What a command prints: for people, or one JSON object a line for programs.
+/// Prints the results of a command: text for people, or one JSON object on each line for programs.
 struct Output: Sendable {
     let isJSON: Bool
 
-    /// Prints one of the two.
-    /// - Parameter text: nil where a person needs no line.
+    /// Prints the object or the text.
+    /// - Parameter text: nil if people need no line.
     func print(_ object: some Encodable, _ text: @autoclosure () -> String?) {
         if isJSON {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-            // Every object printed here consists of text and numbers, which always can be encoded.
+            // Every object printed here has only texts and numbers, so encoding cannot fail.
             if let data = try? encoder.encode(object) { Self.write(data) }
         } else if let text = text() {
             Self.write(Data(text.utf8))
         }
     }
 
-    /// Prints a line that is JSON already, or the text for people.
+    /// Prints a line of JSON, or the text for people.
     func printRaw(_ json: @autoclosure () -> String, _ text: @autoclosure () -> String) {
         Self.write(Data((isJSON ? json() : text()).utf8))
     }
 
-    /// Writes one line at once, so that lines of several tasks do not mix and a reader of a pipe gets it now.
+    /// Writes a line at once: lines of several tasks do not mix, and the reader of a pipe gets each without delay.
     private static func write(_ line: Data) {
         do {
             try FileHandle.standardOutput.write(contentsOf: line + Data("\n".utf8))
         } catch {
-            // Whoever read it is gone, or the disk is full.
+            // The reader is gone, or the disk is full.
             note("Standard output cannot be written: \(DataFolder.reason(error)).")
             exit(1)
         }
@@ -36,7 +36,7 @@ struct Output: Sendable {
 
     /// Writes a line for people on standard error.
     static func note(_ text: String) {
-        // Where nobody reads it, nobody misses it.
+        // If standard error cannot be written, nobody reads it.
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

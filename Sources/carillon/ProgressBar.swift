@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// A line on standard error that is drawn again and again while something takes its time; nothing if standard error is no
+/// A line on standard error that is drawn again and again during long work. It is not drawn if standard error is not a
 /// terminal.
 final class ProgressBar: Sendable {
-    /// Drawn no more often: the eye cannot follow, and a terminal is slow.
+    /// The shortest time between two drawings: the eye does not see more, and a terminal is slow.
     private static let interval = Duration.milliseconds(100)
     private static let width = 30
-    /// Goes to the beginning of the line and empties it.
+    /// The control characters that go to the beginning of the line and erase it.
     private static let erased = "\r\u{1b}[K"
 
     private struct State {
         var drawn: ContinuousClock.Instant?
-        /// Whether the terminal's last line is this one.
+        /// Whether the line is on the terminal now.
         var isVisible = false
     }
 
@@ -27,7 +27,7 @@ final class ProgressBar: Sendable {
         return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     }
 
-    /// Draws the text, unless another one was drawn just before.
+    /// Draws the text, unless it was drawn less than the interval ago.
     func show(_ text: () -> String) {
         guard isShown else { return }
         state.withLock { state in
@@ -38,13 +38,13 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Draws how many of so many are done.
+    /// Draws how many of all items are done.
     func show(_ title: String, _ done: Int, of count: Int) {
         show { "\(title)  \(Self.bar(Double(done) / Double(max(1, count))))  \(done) of \(count)" }
     }
 
-    /// Takes the line away.
-    /// - Parameter text: what is left in its place.
+    /// Erases the line.
+    /// - Parameter text: written in its place.
     func end(leaving text: String? = nil) {
         guard isShown else { return }
         state.withLock { state in
@@ -53,7 +53,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Writes something else, which would otherwise stand behind the text on its line.
+    /// Writes something else. Erases the line first, so that the two do not mix.
     func asideFrom(_ body: () -> Void) {
         state.withLock { state in
             if state.isVisible { Self.write(Self.erased) }
@@ -63,7 +63,7 @@ final class ProgressBar: Sendable {
     }
 
     private static func write(_ text: String) {
-        // If nobody reads it, nobody misses it.
+        // If standard error cannot be written, nobody reads it.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }

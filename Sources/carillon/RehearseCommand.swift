@@ -72,7 +72,8 @@ struct RehearseCommand: AsyncParsableCommand {
     }
 
     struct End: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End a rehearsal, and show what it came to.")
+        static let configuration = CommandConfiguration(
+            abstract: "End a rehearsal, and show how often its rules fired.")
 
         @OptionGroup var common: CommonOptions
 

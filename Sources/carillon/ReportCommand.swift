@@ -4,8 +4,8 @@ import Management
 
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "report", abstract: "Judge what providers' clients did, by the Guide.",
-        discussion: "It looks at the requests that the journal has.")
+        commandName: "report", abstract: "Compare what providers' clients did with the Guide's advice.",
+        discussion: "The command reads the requests in the journal.")
 
     @OptionGroup var common: CommonOptions
 

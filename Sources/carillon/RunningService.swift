@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Service
 
-/// The service that runs on a data folder, as its commands reach it.
+/// The running service on a data folder, as commands reach it.
 struct RunningService {
     let description: ServiceDescription
     private let folder: DataFolder
@@ -14,12 +14,12 @@ struct RunningService {
         description = try ServiceDescription.read(folder)
     }
 
-    /// Where providers send to.
+    /// The address for providers.
     func provider(_ environment: Environment) throws -> HostAndPort {
         try HostAndPort(try addresses(environment).provider)
     }
 
-    /// Where the binary API is, or the feedback service.
+    /// The address of the binary API or of the feedback service.
     func legacy(
         _ address: KeyPath<ServiceDescription.Addresses, String>,
         _ environment: Environment,
@@ -30,7 +30,7 @@ struct RunningService {
             serverName: description.serverName(environment))
     }
 
-    /// Where devices connect.
+    /// The address for devices.
     func courier(_ environment: Environment) throws -> CourierAddress {
         let address = try HostAndPort(try addresses(environment).courier)
         return CourierAddress(

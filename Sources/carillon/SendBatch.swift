@@ -11,8 +11,8 @@ struct SendBatch: Sendable {
     private let output: Output
 
     /// - Parameters:
-    ///   - path: of the batch; `-` for standard input.
-    ///   - defaults: what a line does not say.
+    ///   - path: the file of the batch; `-` for standard input.
+    ///   - defaults: the values for keys that a line does not have.
     init(path: String, defaults: PushRequest, output: Output) throws {
         self.output = output
         lines = try BatchLines(path: path, defaults: defaults)
@@ -40,21 +40,22 @@ struct SendBatch: Sendable {
             return (outcomes.progress, true)
         }
         if !output.isJSON {
-            let bad = lines.bad > 0 ? ", \(lines.bad) lines were no notifications" : ""
+            let bad = lines.bad > 0 ? ", \(lines.bad) lines were not notifications" : ""
             Output.note("\(progress.accepted) accepted, \(progress.failed) failed\(bad).")
         }
-        // Without the server not even an empty batch is a success.
+        // If the server cannot be reached, the command fails even for an empty batch.
         guard isThere, progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
-    /// The server is not there: standard error is told once, each notification on its line, and nothing is sent.
+    /// Answers all lines with the error that the server cannot be reached. Standard error has the sentence once, and
+    /// nothing is sent.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
         Output.note(error.cause + (Advice.onFailure(error.cause).map { " " + $0 } ?? ""))
         var progress = SendProgress()
         for try await request in lines.notifications(tellingOthers: tell) {
             progress.taken += 1
             progress.failed += 1
-            // What no server could take is told as that.
+            // If no server would accept the notification, its own error is more useful.
             let problem = request.problem
             tell(request, .failure(problem ?? error), inWords: problem != nil)
             bar.show { line(progress, read: lines.read) }
@@ -67,7 +68,7 @@ struct SendBatch: Sendable {
         BatchProgressLine(progress, read: read, total: lines.size, after: ContinuousClock.now - started).description
     }
 
-    /// - Parameter inWords: whether standard error says what the names in a line of JSON do not.
+    /// - Parameter inWords: whether standard error explains the names in a line of JSON.
     private func tell(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
         let answer = BatchAnswer(request, result)
         bar.asideFrom {
@@ -83,7 +84,7 @@ struct SendBatch: Sendable {
 
     private func tell(_ line: BadBatchLine) {
         bar.asideFrom {
-            // For people the note says it all.
+            // The note on standard error says everything that people need.
             output.print(BatchAnswer(line), nil)
             Output.note("Line \(line.number) is not a notification: \(line.cause).")
         }

@@ -3,9 +3,9 @@ import ArgumentParser
 import Notifications
 import Service
 
-// Sending over the legacy binary API. The provider certificate alone authorises the sender and gives the topics.
+// Sending over the legacy binary API. The provider certificate authorises the sender and determines the topic.
 extension SendCommand {
-    /// The file of the provider certificate, which has to be there.
+    /// The provider certificate's file, which is required.
     func certificateForBinary() throws -> String {
         guard let file = credentials.certificate else {
             throw ValidationError("The binary API takes a provider certificate: name its file with --certificate.")
@@ -69,7 +69,7 @@ extension SendCommand {
     }
 }
 
-/// The ports of Apple's own service (Guide, 3.1.1 and 3.1.3), where an address names none.
+/// The ports of Apple's service (Guide, 3.1.1 and 3.1.3), used if an address has no port.
 enum LegacyPort {
     static let binary = 2195
     static let feedback = 2196

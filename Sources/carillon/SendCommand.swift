@@ -10,12 +10,12 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send a notification, or many with --batch.",
         discussion: """
-            Values go to the service as they are given, which judges them. A line of a batch is \
+            Values go to the service unchecked, so that you see its answer. A line of a batch is \
             {"token":…,"topic":…,"payload":{…},"id":…,"expiration":…,"priority":…,"collapseID":…,"pushType":…}; \
-            what it lacks, the options say. With --json each line is answered with \
-            {"token":…,"id":…,"status":…,"reason":…,"timestamp":…}; without a status the service gave no answer, \
-            and the reason is one that begins with a small letter, as deadlineExceeded, connectionLost or \
-            badNotification. Standard error has it in words.
+            if a key is missing, the options give the value. With --json each line is answered with \
+            {"token":…,"id":…,"status":…,"reason":…,"timestamp":…}. If there was no answer, there is no status, and \
+            the reason begins with a small letter: deadlineExceeded, connectionLost, badNotification and so on. \
+            Standard error then has an explanation.
             """,
     )
 
@@ -46,7 +46,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The notification's identifier, a UUID; the service makes one otherwise.")
     var id: String?
 
-    // A value that begins with a hyphen is for the service to judge, as any other.
+    // The value may begin with a hyphen: the service decides whether it is valid.
     @Option(parsing: .unconditional, help: "When it is no longer valid, in seconds since 1970; 0 for one attempt.")
     var expiration: String?
 
@@ -114,7 +114,7 @@ struct SendCommand: AsyncParsableCommand {
         let answer = try await ProviderClient.withClient(
             credentials: try credentials.credentials(common), environment: try server(), configuration: configuration
         ) { client in
-            // Once, and the answer as it is: this is a tool to see what the service says.
+            // Send once and show the answer as it is: the command is for seeing what the service says.
             try await client.send(push, retriesRejections: false)
         }
         report(answer)
@@ -127,7 +127,7 @@ struct SendCommand: AsyncParsableCommand {
         return configuration
     }
 
-    /// What the options say of a notification.
+    /// The notification as the options describe it.
     private func template() throws -> PushRequest {
         PushRequest(
             deviceToken: token ?? "", topic: topic, payload: ByteBuffer(bytes: try body()), id: id,
@@ -171,7 +171,7 @@ struct SendCommand: AsyncParsableCommand {
                     status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
                     detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
-            // With an address the environment is whatever that server's is.
+            // With `--url` the environment of the server is not known.
             if url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) { Output.note(advice) }
         }
     }
@@ -185,9 +185,9 @@ struct SendCommand: AsyncParsableCommand {
         let status: Int
         let reason: String?
         let apnsID: String?
-        /// In milliseconds since 1970; with 410 alone (Guide, Table 8-5).
+        /// In milliseconds since 1970; with a 410 only (Guide, Table 8-5).
         let timestamp: UInt64?
-        /// What was wrong with this request, if the service says it.
+        /// What was wrong with this request, if the service says so.
         let detail: String?
     }
 }

@@ -25,10 +25,10 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "development or production; repeatable, both by default.")
     var environment: [Environment] = []
 
-    @Option(help: "How to interpret what the documents leave open: apple or strict.")
+    @Option(help: "How to treat what the documents do not allow: apple (as Apple's service does) or strict.")
     var conformance: Conformance?
 
-    @Option(help: "system; or virtual, which a test can advance.")
+    @Option(help: "system, or virtual, which tests can advance.")
     var clock: ClockChoice?
 
     @Option(help: "standard, ephemeral or apple.")
@@ -84,7 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
         let ready = logger
         let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
             announce(service, isFirstStart: isFirstStart)
-            // For those who wait for it in the log of a container.
+            // For programs that wait for this line in a container's log.
             ready.info("The service is ready")
         }
         try await ServiceGroup(
@@ -96,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
         ).run()
     }
 
-    /// The life cycle's own messages are for those who look for them.
+    /// Shows only warnings and errors of the life cycle's own messages.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(.warning, logger.logLevel)
@@ -145,7 +145,7 @@ struct ServeCommand: AsyncParsableCommand {
         let development: ServiceDescription.Addresses?
         let production: ServiceDescription.Addresses?
         let ca: String
-        /// The same certificate in PEM.
+        /// The root certificate in PEM.
         let caPEM: String?
         let management: ServiceDescription.Management?
     }
@@ -155,7 +155,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Says that the service is ready when signals end it cleanly, and not before: whoever waits for that may send one at once.
+/// Reports readiness only when signals can end the service cleanly: a program that waits for the report may send one at
+/// once.
 private struct Announced: ServiceLifecycle.Service {
     let service: CarillonService
     let systemd: SystemdNotifier
@@ -168,7 +169,8 @@ private struct Announced: ServiceLifecycle.Service {
         await withGracefulShutdownHandler {
             await service.run()
         } onGracefulShutdown: {
-            // While the event loops still run, and not awaited: one that has ended may never answer a visit.
+            // Cancel this while the event loops still run, and do not wait for it: an event loop that has ended may
+            // never answer.
             watching.cancel()
             systemd.stopping()
         }

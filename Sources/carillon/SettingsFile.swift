@@ -17,7 +17,7 @@ struct SettingsFile {
         }
         do {
             guard try JSONSerialization.jsonObject(with: contents) is [String: Any] else {
-                throw CommandError("The settings file \(path) holds no JSON dictionary.")
+                throw CommandError("The settings file \(path) does not contain a JSON dictionary.")
             }
         } catch let error as CommandError {
             throw error
@@ -30,14 +30,14 @@ struct SettingsFile {
         do {
             return try await FileProvider<JSONSnapshot>(filePath: FilePath(path))
         } catch {
-            // The library takes no null, for one.
+            // For example, the library does not accept null.
             throw CommandError(
-                "The settings file \(path) holds a value that is neither a text, a number, true, false, a list nor a dictionary."
+                "The settings file \(path) has a value that is neither a text, a number, true, false, a list nor a dictionary."
             )
         }
     }
 
-    /// Where the reader stopped, if it says so.
+    /// Where the JSON is wrong, if the reader says so.
     private static func place(of error: any Error, in contents: Data) -> String {
         let description = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
         guard let match = description.firstMatch(of: /line (\d+)/) else { return "" }

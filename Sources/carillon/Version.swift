@@ -1,11 +1,11 @@
 import CVersion
 
-/// What this build calls itself.
+/// The version of this build.
 enum Version {
-    /// The newest release of CHANGELOG.md.
+    /// The number of the newest release in CHANGELOG.md.
     static let number = "0.1.0"
 
-    /// With the commit, if the build knows it.
+    /// The version with the commit, if the build knows it.
     static var text: String {
         let commit = String(cString: carillon_commit)
         return commit.isEmpty ? number : "\(number) (\(commit))"

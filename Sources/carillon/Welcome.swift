@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Service
 
-/// What a person sees when the service is ready: where everything listens, and what to type next.
+/// What a person sees when the service is ready: where it listens, and what to type next.
 struct Welcome {
     private let description: ServiceDescription
     private let folder: DataFolder
@@ -41,7 +41,7 @@ struct Welcome {
         "\(shellQuoted(CommandLine.arguments[0])) console --data \(shellQuoted(folder.path))"
     }
 
-    /// Lines that can be pasted into another terminal, in this order.
+    /// Lines to paste into another terminal, in this order.
     private var nextSteps: [String] {
         guard let bundleID = description.key?.bundleID else { return [] }
         let environment: Environment = description.development == nil ? .production : .development

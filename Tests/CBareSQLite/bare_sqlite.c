@@ -36,7 +36,7 @@ double bare_sqlite_write(const char *path, int rows, int rows_in_transaction, in
     for (int row = 0; row < rows;) {
         if (sqlite3_exec(database, "BEGIN IMMEDIATE", 0, 0, 0) != SQLITE_OK) return -4;
         for (int index = 0; index < rows_in_transaction && row < rows; index++, row++) {
-            // As scattered as the devices' names.
+            // As scattered as real device IDs.
             device = device * 6364136223846793005u + 1442695040888963407u;
             uint64_t id[2] = {device, (uint64_t)row};
             sqlite3_bind_int64(insert, 1, (sqlite3_int64)device);

@@ -21,7 +21,7 @@ static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 static sqlite3_vfs vfs;
 static sqlite3_vfs *system_vfs;
 
-// An open file: ours, and behind it the system's.
+// An open file: our part, followed by the system's.
 struct file {
     sqlite3_file base;
     struct folder *folder;
@@ -101,7 +101,7 @@ static int file_shm_unmap(sqlite3_file *file, int delete) {
     return real(file)->pMethods->xShmUnmap(real(file), delete);
 }
 
-// Version 2: without memory mapping, which would go past us.
+// Version 2 has no memory mapping, which would bypass this VFS.
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = file_close,
@@ -150,7 +150,7 @@ int faulty_disk_install(void) {
         vfs.zName = "faulty-disk";
         vfs.szOsFile = (int)sizeof(struct file) + system_vfs->szOsFile;
         vfs.xOpen = vfs_open;
-        // The other calls take the VFS only to find the system's own data in it, which the copy has.
+        // The other functions use the VFS only to find the system's data in it, which the copy has.
         if (sqlite3_vfs_register(&vfs, 1) != SQLITE_OK) system_vfs = 0;
     }
     int is_installed = system_vfs != 0;

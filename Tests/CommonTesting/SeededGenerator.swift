@@ -1,4 +1,4 @@
-/// Randomness that can be had again: SplitMix64 (Steele, Lea, Flood, 2014).
+/// Random numbers that can be repeated: SplitMix64 (Steele, Lea, Flood, 2014).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

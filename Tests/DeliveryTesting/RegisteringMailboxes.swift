@@ -2,8 +2,7 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// Mailboxes for which every app is on its device: each destination is registered before anything is stored for it the
-/// first time.
+/// Mailboxes that register each destination before they store for it the first time, so every app is on its device.
 final class RegisteringMailboxes: Mailboxes {
     private let ports: StoreContract.Ports
     private let registered = Mutex<Set<Destination>>([])
@@ -15,7 +14,7 @@ final class RegisteringMailboxes: Mailboxes {
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         for destination in Set(entries.map(\.destination))
         where registered.withLock({ $0.insert(destination).inserted }) {
-            // What cannot be registered cannot be stored for.
+            // If this fails, storing fails too.
             _ = try? await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         }
         return await ports.mailboxes.store(entries)

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// Values to check with.
+/// Values for the checks.
 enum Samples {
     static let moment = Timestamp(milliseconds: 1_700_000_000_000)
     static let later = moment.advanced(by: .seconds(60))
@@ -10,14 +10,14 @@ enum Samples {
 
     static let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 0xfedc_ba98_7654_3210))
     static let otherDevice = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
-    /// The same number in the other environment: another device.
+    /// The same number in the other environment, which is another device.
     static let twin = DeviceKey(environment: .development, device: device.device)
 
     static func destination(_ device: DeviceKey = device, app: UInt32 = 1) -> Destination {
         Destination(environment: device.environment, device: device.device, app: AppID(rawValue: app))
     }
 
-    /// A notification that says nothing it need not say.
+    /// A notification with the required values only.
     static func entry(
         _ destination: Destination = destination(),
         id: UInt64 = 1,
@@ -61,7 +61,7 @@ enum Samples {
     }
 }
 
-/// Expects that `body` throws a store error that says since when a registration has ended.
+/// Expects a store error that says since when the registration has ended.
 func expectEnded(sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
     await #expect(sourceLocation: sourceLocation) {
         try await body()
@@ -70,7 +70,7 @@ func expectEnded(sourceLocation: SourceLocation = #_sourceLocation, _ body: () a
     }
 }
 
-/// Expects that `body` throws a store error of the given code.
+/// Expects a store error with this code.
 func expectFailure(
     _ code: StoreError.Code,
     sourceLocation: SourceLocation = #_sourceLocation,

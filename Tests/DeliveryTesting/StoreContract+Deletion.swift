@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// What goes with a team or an app that is deleted, and when.
+/// What is deleted with a team or an app, and when.
 extension StoreContract {
     static let deletionPromises: [Promise] = [
         Promise("a deleted team's apps, keys and certificates go with it", deletesTeam),
@@ -28,7 +28,7 @@ extension StoreContract {
         }
     }
 
-    /// A team with apps.
+    /// Makes a team with apps.
     private static func account(_ number: Int = 1, apps count: Int = 2, in ports: Ports) async throws -> Account {
         let team = try Samples.team("TEAM00000\(number)")
         _ = try await ports.accounts.apply(.createTeam(team))
@@ -221,7 +221,7 @@ extension StoreContract {
         _ = try await delete(account.apps[0], in: ports)
         var removed: [Int] = []
         for _ in 0..<2 { removed.append(try await ports.registrations.removeOrphaned(limit: 3)) }
-        // Another one, while the first has not been removed altogether.
+        // Delete another app while the first one's data is not completely removed.
         _ = try await delete(account.apps[2], in: ports)
         for _ in 0..<4 { removed.append(try await ports.registrations.removeOrphaned(limit: 3)) }
         #expect(removed == [3, 3, 3, 3, 2, 0])
@@ -241,7 +241,7 @@ extension StoreContract {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { while try await ports.registrations.removeOrphaned(limit: 4) == 4 {} }
             group.addTask {
-                // Of an app that is there, and of one that is created meanwhile.
+                // One app that exists, and one that is created meanwhile.
                 let later = try await Self.account(2, apps: 1, in: ports)
                 for device in devices {
                     try await registerAndStore(account.destination(device, app: 1), in: ports)

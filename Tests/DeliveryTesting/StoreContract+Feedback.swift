@@ -31,7 +31,7 @@ extension StoreContract {
         FeedbackEntry(destination: destination, generation: generation, token: token(number), moment: moment)
     }
 
-    /// Registers an app and ends that a minute later.
+    /// Registers an app, and ends the registration a minute later.
     private static func end(_ destination: Destination = Samples.destination(), in ports: Ports) async throws {
         _ = try await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         _ = try await ports.registrations.end(destination, at: Samples.later)
@@ -84,7 +84,7 @@ extension StoreContract {
         try await ports.feedback.note([entry(device(2), token: 2)])
         try await ports.feedback.confirm(list, through: try #require(taken.last).mark)
         #expect(try await tokens(in: ports) == [token(2)])
-        // Once it was read, a further attempt lists it anew.
+        // After the list was read, another attempt adds the token again.
         try await ports.feedback.note([entry(device(1), token: 1)])
         #expect(try await tokens(in: ports) == [token(2), token(1)])
     }
@@ -147,7 +147,7 @@ extension StoreContract {
         let last = Samples.muchLater.advanced(by: .seconds(1))
         _ = try await ports.registrations.end(Samples.destination(), at: last)
         #expect(try await tokens(in: ports) == [])
-        // The first end is not the one that counts now.
+        // The earlier end no longer counts.
         try await ports.feedback.note([entry(), entry(at: last)])
         let taken = try await ports.feedback.take(list, after: nil, limit: 100)
         #expect(taken.map(\.moment) == [last])

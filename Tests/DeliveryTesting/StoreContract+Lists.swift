@@ -12,7 +12,7 @@ extension StoreContract {
         Promise("a device whose apps were all deleted is not listed", listsNoOrphans),
     ]
 
-    /// At both ends, and around the middle, where signed numbers begin anew.
+    /// IDs at both ends and around the middle, where signed numbers become negative.
     private static let numbers: [UInt64] = [
         0, 1, 2, 1 << 32, 1 << 63 - 1, 1 << 63, 1 << 63 + 1, .max - 1, .max,
     ]
@@ -57,7 +57,7 @@ extension StoreContract {
             #expect(listed.map(\.key) == numbers.map { key($0) })
             #expect(listed.allSatisfy { $0.apps.map(\.app.rawValue) == [1, 2, 3] })
         }
-        // After an ID that no device has.
+        // Begin after an ID that no device has.
         let rest = try await ports.registrations.devices(in: .production, after: DeviceID(rawValue: 3), limit: 2)
         #expect(rest.map(\.key.device.rawValue) == Array(numbers[3...4]))
     }

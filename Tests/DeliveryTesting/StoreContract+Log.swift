@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// What a store tells the delivery log: what leaves its mailboxes otherwise than by a removal that was asked for.
+/// What a store records in the delivery log: notifications that leave its mailboxes without a requested removal.
 extension StoreContract {
     static let logPromises: [Promise] = [
         Promise("what is replaced names what took its place, also within a batch", withLog: tellsReplaced),

@@ -122,7 +122,7 @@ extension StoreContract {
 
     @Sendable
     private static func oldestFirst(_ ports: Ports) async throws {
-        // One after the other, since there is no order among the destinations of a batch.
+        // Store them one after the other, because the destinations of one batch have no order.
         for app in [3, 1, 2, 3] as [UInt32] {
             _ = await ports.mailboxes.store([Samples.entry(Samples.destination(app: app))])
         }
@@ -172,7 +172,7 @@ extension StoreContract {
         for id in 1...50 as ClosedRange<UInt64> {
             let version = try #require(await ports.mailboxes.store([Samples.entry(id: id)]).first).get()
             #expect(versions.insert(version).inserted)
-            // Neither removing nor ending makes a version free again.
+            // A version stays used after the mailbox was emptied or the registration ended.
             if id % 3 == 0 {
                 _ = await ports.mailboxes.remove([MailboxReference(destination: destination, version: version)])
             }
@@ -219,7 +219,7 @@ extension StoreContract {
         #expect(Set(stored) == [destinations[0], destinations[2]])
     }
 
-    /// Stores one notification after the other meanwhile.
+    /// Stores notifications one after the other while `body` runs.
     private static func storing(in ports: Ports, _ body: () async throws -> Void) async throws {
         let destination = Samples.destination()
         for _ in 0..<20 {

@@ -46,7 +46,7 @@ extension StoreContract {
     private static func revokedRegistersNothing(_ ports: Ports) async throws {
         let destination = Samples.destination()
         async let revoking = ports.accounts.apply(.revokeDevice(destination.deviceKey, at: Samples.moment))
-        // Whichever is written first, none is left once the revocation has ended what it finds.
+        // Whichever is written first, no registration is left after the revocation has ended those it found.
         async let registering = try? ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         _ = try await revoking
         for app in try await ports.registrations.registrations(of: destination.deviceKey).keys {
@@ -259,7 +259,7 @@ extension StoreContract {
         let destination = Samples.destination()
         func agrees() async throws {
             let registration = try await registration(destination, in: ports)
-            // A store may have nothing to say at once, but not the wrong thing.
+            // A store may not know the answer at once, but must not give a wrong one.
             switch ports.registrations.known(destination) {
             case .registered(let known): #expect(known == registration)
             case .neverRegistered: #expect(registration == nil)

@@ -13,7 +13,7 @@ import Synchronization
 /// }
 /// ```
 package struct StoreContract: Sendable {
-    /// A store as its ports.
+    /// The ports of one store.
     package struct Ports: Sendable {
         package var accounts: any Accounts
         package var registrations: any Registrations
@@ -45,7 +45,7 @@ package struct StoreContract: Sendable {
             self.check = { ports, _ in try await check(ports) }
         }
 
-        /// - Parameter check: gets mailboxes whose apps are all registered on their devices.
+        /// - Parameter check: gets mailboxes whose apps are registered on their devices.
         init(_ name: String, registering check: @escaping @Sendable (Ports) async throws -> Void) {
             self.init(name) { ports in
                 var registering = ports
@@ -54,7 +54,7 @@ package struct StoreContract: Sendable {
             }
         }
 
-        /// - Parameter check: is given what the store's delivery log was told as well.
+        /// - Parameter check: also gets the events that the store recorded in the delivery log.
         init(_ name: String, withLog check: @escaping @Sendable (Ports, RecordingLog) async throws -> Void) {
             self.name = name
             self.check = check
@@ -63,20 +63,19 @@ package struct StoreContract: Sendable {
         package var description: String { name }
     }
 
-    /// All of them.
+    /// All promises.
     package static let promises =
         mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
         + feedbackPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 
-    /// - Parameter makeStore: makes a store that nothing else uses and that holds nothing yet. It tells the given log
-    ///   what leaves its mailboxes.
+    /// - Parameter makeStore: makes a new, empty store, which records in this log what leaves its mailboxes.
     package init(_ makeStore: @escaping @Sendable (any DeliveryLog) async throws -> Ports) {
         self.makeStore = makeStore
     }
 
-    /// Checks one promise on a fresh store.
+    /// Checks one promise with a new store.
     package func check(_ promise: Promise) async throws {
         let log = RecordingLog()
         let ports = try await makeStore(log)
@@ -90,7 +89,7 @@ package struct StoreContract: Sendable {
     }
 }
 
-/// Keeps what it is told.
+/// Records all events.
 final class RecordingLog: DeliveryLog {
     private let all = Mutex<[DeliveryEvent]>([])
 

@@ -56,6 +56,21 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
+    @Test("what waits for an app that is removed is not sent, and other apps' notifications are")
+    func removed() {
+        var rig = LineRig.open()
+        for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
+            #expect(rig.offer(Self.considerate(number, app: app)).answer == .held)
+            // The last one is about to be stored.
+            if number < 4 { #expect(rig.stored(Self.stored(number, app: app), offer: number) == []) }
+        }
+        #expect(rig.removed(1) == [.returned(4), .read])
+        #expect(rig.read([Self.stored(2, app: 2)]) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 2)])
+        #expect(rig.removed(1) == [])
+    }
+
     @Test("if the stream ends, all of it goes back, in its order")
     func streamEnds() {
         var rig = LineRig.open()

@@ -98,6 +98,7 @@ final class WatchedSwitchboard: Switchboard {
     func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { switchboard.acknowledge(attempts, by: device) }
     func giveUp(_ attempts: [UInt64], to device: DeviceKey) { switchboard.giveUp(attempts, to: device) }
     func changePower(of device: DeviceKey, to power: DevicePower) { switchboard.changePower(of: device, to: power) }
+    func removed(_ destination: Destination) { switchboard.removed(destination) }
     func disconnect(_ device: DeviceKey, because end: StreamEnd) { switchboard.disconnect(device, because: end) }
     func connected(in environment: Environment, after device: DeviceID?, limit: Int) -> [ConnectedDevice] {
         switchboard.connected(in: environment, after: device, limit: limit)

@@ -93,6 +93,11 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
+    mutating func removed(_ app: UInt32) -> [Step] {
+        let actions = line.removed(AppID(rawValue: app))
+        return actions.compactMap { step($0) }
+    }
+
     mutating func end() -> [Step] {
         let actions = line.end()
         return actions.compactMap { step($0) }

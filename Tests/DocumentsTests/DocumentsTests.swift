@@ -4,7 +4,7 @@ import Rates
 import Service
 import Testing
 
-/// The documents say what the code says.
+/// Tests that the documents agree with the code.
 struct DocumentsTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -31,7 +31,7 @@ struct DocumentsTests {
     func `docs/metrics.md has a row for each limit that is counted`(_ limit: Limit) throws {
         let rows = try Self.lines("docs/metrics.md").filter { $0.hasPrefix("| `\(limit.rawValue)` |") }
         #expect(rows.count == 1)
-        // Bounds that no setting moves have a name of their own.
+        // Limits that no setting changes have names of their own.
         let isSetting = LimitSetting.all.contains { $0.name == limit.rawValue }
         #expect(isSetting != ["flood", "open-files", "remembered-tokens"].contains(limit.rawValue))
     }
@@ -43,7 +43,7 @@ struct DocumentsTests {
         #expect(!names.isEmpty && Set(rows.map { String($0.1) }) == names && rows.count == names.count)
     }
 
-    /// script/package reads the version there.
+    /// script/package reads the version there, too.
     @Test func `The version is the newest release of CHANGELOG.md`() throws {
         let releases = try Self.lines("CHANGELOG.md").compactMap { $0.firstMatch(of: /^## \[(\d+\.\d+\.\d+)\]/) }
         let code = try Self.lines("Sources/carillon/Version.swift").joined(separator: "\n")
@@ -51,7 +51,7 @@ struct DocumentsTests {
         #expect(version != nil && version == releases.first.map { String($0.1) })
     }
 
-    /// A document that names a test says where a promise is kept.
+    /// Documents name the tests that check a promise.
     @Test func `Every test that a document names is there`() throws {
         var files: Set<String> = []
         let tests = try #require(FileManager.default.enumerator(atPath: Self.root.path + "/Tests"))
@@ -77,7 +77,7 @@ struct DocumentsTests {
             #expect(table.contains { $0.contains("`\(folder)`") }, "\(folder) is missing from ARCHITECTURE.md")
         }
     }
-    /// What comes with the compiler is not in the table.
+    /// The table does not have modules that come with the compiler.
     private static let systemModules: Set<Substring> = ["Dispatch", "Foundation", "Synchronization"]
 
     @Test(arguments: try DocumentsTests.targets)
@@ -99,7 +99,7 @@ struct DocumentsTests {
         get throws {
             let folders = try FileManager.default.contentsOfDirectory(atPath: root.path + "/Sources")
             return folders.sorted().filter { folder in
-                // A library of the system's has a map instead of sources.
+                // A system library has a module map instead of sources.
                 let map = "\(root.path)/Sources/\(folder)/module.modulemap"
                 return !folder.hasPrefix(".") && !FileManager.default.fileExists(atPath: map)
             }

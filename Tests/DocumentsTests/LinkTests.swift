@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// Links in Markdown lead somewhere.
+/// Tests that links in Markdown files have a target.
 struct LinkTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Every Markdown file of the repository, by its path in it.
+    /// All Markdown files of the repository, by their paths.
     private static var documents: [String] {
         get throws {
             let files = try #require(FileManager.default.enumerator(atPath: root.path))
             var documents: [String] = []
             while let path = files.nextObject() as? String {
                 let name = URL(fileURLWithPath: path).lastPathComponent
-                // Built things, and other people's.
+                // Skip build results and packages.
                 if name.hasPrefix(".") { files.skipDescendants() }
                 if name.hasSuffix(".md"), !name.hasPrefix(".") { documents.append(path) }
             }
@@ -21,7 +21,7 @@ struct LinkTests {
         }
     }
 
-    /// Its lines without blocks of code and what stands between backticks.
+    /// The lines outside of code blocks, without inline code.
     private static func prose(of file: URL) throws -> [String] {
         var isCode = false
         var lines: [String] = []
@@ -35,7 +35,7 @@ struct LinkTests {
         return lines
     }
 
-    /// What a heading is called in a link, by GitHub's rule: in lower case, without punctuation, hyphens for spaces.
+    /// A heading's name in a link, by GitHub's rule: lower case, no punctuation, hyphens for spaces.
     private static func anchor(of heading: Substring) -> String {
         let text = heading.replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.1 }
         return String(
@@ -53,7 +53,7 @@ struct LinkTests {
     @Test(arguments: try LinkTests.documents)
     func `Every link of a document leads to a file, and to a heading in it`(_ document: String) throws {
         let file = Self.root.appendingPathComponent(document)
-        // A link may run over the end of a line.
+        // A link may contain a line break.
         let text = try Self.prose(of: file).joined(separator: "\n").replacing(/`[^`\n]*`/, with: "")
         for match in text.matches(of: /\]\(([^)\s]+)\)/) {
             let link = String(match.1)

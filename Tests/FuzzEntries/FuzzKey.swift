@@ -3,8 +3,8 @@ import Notifications
 
 @testable import Trust
 
-/// The one signing key that the entries know, so that what they try gets as far as the signature and beyond it. A key for
-/// tests alone: the corpus holds tokens that it signed.
+/// The signing key of the entries, so that inputs reach the check of the signature and what follows. It is for tests
+/// only: the corpus has tokens that it signed.
 package enum FuzzKey {
     package static let team = "FUZZTEAM01"
     package static let id = "FUZZKEY001"
@@ -19,7 +19,7 @@ package enum FuzzKey {
 
     private static let key = required(try? P256.Signing.PrivateKey(rawRepresentation: scalar))
 
-    /// What the accounts would know of it.
+    /// The key as the accounts would have it.
     static let known = ProviderKey(
         id: required(KeyID(rawValue: id)), team: required(TeamID(rawValue: team)), publicKey: key.publicKey,
         environments: [.development], bundleIDs: nil)
@@ -31,7 +31,7 @@ package enum FuzzKey {
         return Array("bearer ".utf8) + signed + [UInt8(ascii: ".")] + Base64URL.encoded(signature)
     }
 
-    /// What these tests are built on is there, or they say nothing.
+    /// The value. Without it the tests would test nothing.
     private static func required<Value>(_ value: Value?) -> Value {
         guard let value else { preconditionFailure("The fuzzer's key is none.") }
         return value

@@ -1,10 +1,10 @@
 import Foundation
 import FuzzEntries
 
-// Hands one entry to libFuzzer, which tries whatever reaches new code. script/fuzz builds and runs it.
+// Passes one entry to libFuzzer, which looks for inputs that reach new code. script/fuzz builds and runs this.
 
-/// libFuzzer's own loop (compiler-rt, FuzzerInterface.h). The package manager takes the process's main function for
-/// this file, so libFuzzer's is called from here.
+/// libFuzzer's loop (compiler-rt, FuzzerInterface.h). The package manager uses this file's main function, so
+/// libFuzzer's is called from here.
 @_silgen_name("LLVMFuzzerRunDriver")
 func runLibFuzzer(
     _ count: UnsafeMutablePointer<CInt>,
@@ -12,7 +12,7 @@ func runLibFuzzer(
     _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt,
 ) -> CInt
 
-/// The name that libFuzzer looks for.
+/// libFuzzer looks for this name.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Fuzzing.entry.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
@@ -20,7 +20,7 @@ func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 enum Fuzzing {
-    /// Which entry: in the environment, because libFuzzer owns the arguments.
+    /// The name of the entry. It is in the environment, because libFuzzer reads the arguments.
     static let entry = ProcessInfo.processInfo.environment["FUZZ_ENTRY"].flatMap(FuzzEntry.init(rawValue:)) ?? .payload
 }
 

@@ -230,7 +230,7 @@ import Testing
         }
         peer.setWritable(false)
         try peer.send((0..<200).map { .request(Int32($0) * 2 + 1, endStream: true) })
-        #expect(peer.recorder.over == ["the peer does not read what it asked for"])
+        #expect(peer.recorder.over == ["the peer does not read the answers"])
         #expect(!peer.channel.isActive)
     }
 }

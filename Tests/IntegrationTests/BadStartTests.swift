@@ -311,7 +311,7 @@ import Testing
         (#"{"carillon":{"hostname":"push.example.com"}}"#, "The setting hostname takes a list of texts"),
         (#"{"carillon":{"event-loops":[1]}}"#, "The setting event-loops takes"),
         (#"{"carillon":{"limit":{"retention":true}}}"#, "The setting limit.retention takes neither"),
-        ("ports = ephemeral", "is not JSON"), ("[1]", "no JSON dictionary"),
+        ("ports = ephemeral", "is not JSON"), ("[1]", "not contain a JSON dictionary"),
         ("{\n\"carillon\": {\n  \"ports\"\n}}", "is not JSON"),
     ])
     func aSettingsFileThatSaysNothing(_ settings: String, _ words: String) async throws {

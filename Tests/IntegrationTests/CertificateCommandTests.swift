@@ -104,6 +104,57 @@ import Testing
         }
     }
 
+    @Test func opensslOpensPKCS12WithItsPassphraseAloneAndCurlSendsWithIt() async throws {
+        try await withTemporaryFolder { folder in
+            let (path, passphrase) = (folder + "/provider.p12", folder + "/passphrase")
+            try "s3cret\n".write(toFile: passphrase, atomically: true, encoding: .utf8)
+            let made = try await create(path, ["--format", "p12", "--passphrase-file", passphrase])
+            #expect(made.status == 0, "\(made.errors)")
+            #expect(try made.object["path"]?.text == path)
+            #expect(try permissions(ofFile: path) == 0o600)
+            let wrong = try await openssl("pkcs12", "-in", path, "-nodes", "-passin", "pass:other")
+            #expect(wrong.status != 0)
+            let opened = try await openssl("pkcs12", "-in", path, "-nodes", "-passin", "pass:s3cret")
+            #expect(opened.status == 0, "\(opened.errors)")
+            #expect(opened.output.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
+            #expect(opened.output.contains("BEGIN PRIVATE KEY"))
+
+            let service = try CarillonProcess.current
+            let token = try await service.register(bundleID, on: try await service.activate(.development))
+            let pushed = try await ChildProcess.run(
+                "curl",
+                Curl.arguments(ca: service.ready.ca) + [
+                    "--cert-type", "P12", "--cert", path + ":s3cret", "-H", "apns-topic: \(bundleID)", "--data-binary",
+                    #"{"aps":{"alert":"Hello"}}"#, "-o", "/dev/null", "-w", "%{http_code}",
+                    "https://\(try service.addresses(.development).provider)/3/device/\(token)",
+                ])
+            #expect(pushed.output == "200", "\(pushed.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        ["--format", "pfx"], ["--format", "p12"], ["--passphrase-file", "passphrase"],
+        ["--format", "p12", "--passphrase-file", "passphrase", "--request", "request.pem"],
+    ])
+    func aFormatThatCannotBeIsAWrongUse(_ options: [String]) async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await create(folder + "/provider.p12", options)
+            #expect(made.status == 64 && made.output.isEmpty && !made.errors.isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test(arguments: ["two\nlines\n", String(repeating: "x", count: 101), "🔔", nil])
+    func aPassphraseThatCannotBeIsRefusedAndNothingIsMade(_ passphrase: String?) async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder + "/passphrase"
+            try passphrase?.write(toFile: file, atomically: true, encoding: .utf8)
+            let made = try await create(folder + "/provider.p12", ["--format", "p12", "--passphrase-file", file])
+            #expect(made.status == 1 && made.output.isEmpty && made.errors.contains(file))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/provider.p12"))
+        }
+    }
+
     @Test func curlSendsWithItAndIsRefusedOnceItIsRevoked() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current

@@ -53,7 +53,7 @@ import Testing
             let lines = try sent.objects
             #expect(lines.count == 2)
             #expect(lines.contains(["token": "01", "id": "mine", "reason": "gaveUp"]))
-            #expect(sent.errors.contains("01: The service gave up the request: INTERNAL_ERROR."))
+            #expect(sent.errors.contains("01: The service reset the request: INTERNAL_ERROR."))
         }
     }
 

@@ -4,8 +4,7 @@ import Foundation
 import Notifications
 import SQLiteStore
 
-/// Durable acceptance for devices that are offline, beside what SQLite alone does with the same rows in the same
-/// transactions.
+/// Measures durable acceptance for offline devices, and SQLite alone with the same rows in the same transactions.
 func measureAcceptance(_ folder: String) async throws {
     let (count, bytes, open) = (200_000, 200, 8000)
     let step = 1000

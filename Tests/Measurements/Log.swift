@@ -5,7 +5,7 @@ import Notifications
 import SQLiteStore
 import Synchronization
 
-/// What the delivery log costs: three events for each notification that is delivered at once.
+/// Measures the cost of the delivery log: three events for each notification that is delivered at once.
 func measureLog(_ folder: String) async throws {
     let count = 1_980_000
     print("Delivery log: \(count) events")
@@ -23,7 +23,7 @@ func measureLog(_ folder: String) async throws {
         let time = systemMoment().time
         let cpu = cpuSeconds()
         var recording = 0.0
-        // At a pace that the log keeps up with, as that of a busy service.
+        // At the rate of a busy service, which the log can follow.
         for _ in 0..<200 {
             recording += await measured {
                 for number in 0..<count / 200 / 3 {

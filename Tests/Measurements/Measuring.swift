@@ -10,7 +10,7 @@ func measured(_ body: () async throws -> Void) async rethrows -> Double {
     return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
 }
 
-/// Of all threads of this process, in seconds.
+/// The CPU time of all threads of this process, in seconds.
 func cpuSeconds() -> Double {
     var usage = rusage()
     guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return 0 }
@@ -18,7 +18,7 @@ func cpuSeconds() -> Double {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// In MiB.
+/// The resident memory, in MiB.
 func residentMemory() -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -37,7 +37,7 @@ func systemMoment() -> Moment {
         uptime: Uptime(nanoseconds: DispatchTime.now().uptimeNanoseconds))
 }
 
-/// The n-th device: as scattered as real ones.
+/// The n-th destination. Device IDs are as scattered as real ones.
 func destination(_ number: UInt64) -> Destination {
     let device = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Destination(environment: .production, device: DeviceID(rawValue: device), app: AppID(rawValue: 1))
@@ -51,7 +51,7 @@ func notification(_ number: UInt64, bytes: Int) -> Notifications.Notification {
     )
 }
 
-/// Counts answers, and lets the measurement keep so many submissions open.
+/// Counts answers, and limits the number of open submissions.
 final class Answers: SubmissionAnswers {
     private struct State {
         var accepted = 0
@@ -74,7 +74,7 @@ final class Answers: SubmissionAnswers {
         waiter?.resume()
     }
 
-    /// Returns once that many have been answered.
+    /// Waits until this many are answered.
     func reach(_ goal: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in

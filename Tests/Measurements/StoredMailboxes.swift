@@ -4,7 +4,7 @@ import Notifications
 import SQLiteStore
 import Synchronization
 
-/// A million stored mailboxes: a start, and a device that connects.
+/// Measures a start with a million stored mailboxes, and a device that connects then.
 func measureMailboxes(_ folder: String) async throws {
     let count = 1_000_000
     print("Stored mailboxes: \(count), of 200 bytes")
@@ -44,7 +44,7 @@ func measureMailboxes(_ folder: String) async throws {
     await store.close()
 }
 
-/// A stream that says when something is sent.
+/// A stream that reports when something is sent.
 private final class FirstSending: NotificationStream {
     private struct State {
         var hasCome = false

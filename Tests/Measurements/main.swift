@@ -1,10 +1,10 @@
 import Foundation
 
-/// `script/measure` runs it: Measurements NAME …, on a folder that is thrown away.
+/// `script/measure` runs this: Measurements NAME …, on a temporary folder.
 let arguments = CommandLine.arguments.dropFirst()
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("measure-\(UUID().uuidString)").path
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-defer { try? FileManager.default.removeItem(atPath: folder) }  // A folder left behind harms nobody.
+defer { try? FileManager.default.removeItem(atPath: folder) }  // A folder that is left behind does no harm.
 
 for name in arguments.isEmpty ? ["acceptance", "mailboxes", "log"] : Array(arguments) {
     switch name {

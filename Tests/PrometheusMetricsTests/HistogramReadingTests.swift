@@ -1,3 +1,4 @@
+import CoreMetrics
 import Testing
 
 @testable import PrometheusMetrics

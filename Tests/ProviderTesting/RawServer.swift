@@ -4,15 +4,16 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// A server on loopback that is no HTTP/2 server.
+/// A server on loopback that does not speak HTTP/2.
 package enum RawServer {
-    /// What it does with a connection.
+    /// What the server does with a connection.
     package enum Manner: Sendable {
-        /// Not even TLS.
+        /// It accepts the connection and sends nothing, not even TLS.
         case silent
-        /// Says this over TLS to whatever comes.
+        /// It sends this over TLS as the answer to anything.
         case answering(String)
-        /// Says this once TLS is there, as the feedback service does, and closes the connection or leaves it open.
+        /// It sends this after the TLS handshake, as the feedback service does, and then closes the connection or
+        /// leaves it open.
         case saying([UInt8], closes: Bool)
     }
 
@@ -36,11 +37,11 @@ package enum RawServer {
             if closes { context.close(promise: nil) }
         }
 
-        // Whoever is disappointed goes.
+        // If the client ends the connection with an error, close it.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// Has a server running meanwhile.
+    /// Runs a server while `body` runs.
     package static func run(_ manner: Manner, _ body: (APNSEnvironment) async throws -> Void) async throws {
         let tls = try TestAuthority.serverContext(protocols: [])
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

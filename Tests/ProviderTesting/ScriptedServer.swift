@@ -4,25 +4,25 @@ package import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A server over real TLS on loopback that does to each request what a script says.
+/// A server over real TLS on loopback that handles each request as a script says.
 package final class ScriptedServer: Sendable {
     package typealias Script = @Sendable (ScriptedRequest, ScriptedConnection) -> Void
 
-    /// What is not the same in every script.
+    /// Options that differ between tests.
     package struct Options: Sendable {
-        /// The addresses it listens on, all with one port.
+        /// The addresses that it listens on, all with the same port.
         package var hosts = ["127.0.0.1"]
-        /// Announced in the first SETTINGS.
+        /// The number of streams in the first SETTINGS.
         package var streams = 1_000
-        /// Whether a client has to show a certificate; whose it is, does not matter.
+        /// Whether clients need a certificate. Any certificate will do.
         package var asksForCertificate = false
 
         package init() {}
     }
 
-    /// The one that the system chose, on each address.
+    /// The port that the system chose. It is the same on each address.
     package let port: Int
-    /// What was seen.
+    /// What the server has seen.
     package let log: ServerLog
 
     private init(port: Int, log: ServerLog) {
@@ -30,7 +30,7 @@ package final class ScriptedServer: Sendable {
         self.log = log
     }
 
-    /// Has a server running meanwhile.
+    /// Runs a server while `body` runs.
     /// - Parameter script: called with each request, on the event loop of its connection.
     package static func run(
         _ options: Options = Options(),
@@ -45,7 +45,7 @@ package final class ScriptedServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if options.asksForCertificate {
-                        // Whose certificate it is, is another's test.
+                        // Accept any certificate: other tests check whose it is.
                         try pipeline.addHandler(
                             NIOSSLServerHandler(
                                 context: tls,
@@ -81,15 +81,15 @@ package final class ScriptedServer: Sendable {
         try result.get()
     }
 
-    /// Where it is, as a client takes it.
+    /// The server's address as an environment for a client.
     package func environment(host: String = "127.0.0.1") throws -> APNSEnvironment {
         APNSEnvironment(host: host, port: port, authority: .pem(try TestAuthority.rootPEM()))
     }
 }
 
-/// One request as it came.
+/// One request.
 package struct ScriptedRequest: Sendable {
-    /// Counted over all connections, from 0.
+    /// The request's number over all connections, from 0.
     package var number = 0
     /// The connection's number, from 0.
     package var connection = 0
@@ -111,7 +111,7 @@ package final class ScriptedConnection: HTTP2Application {
     private var requests: [StreamID: ScriptedRequest] = [:]
     private var roundTrips: [UInt64: () -> Void] = [:]
     private var pings: UInt64 = 0
-    /// Requests that were not answered yet.
+    /// The requests without an answer.
     package private(set) var open: [StreamID] = []
 
     init(number: Int, channel: any Channel, log: ServerLog, script: @escaping ScriptedServer.Script) {
@@ -123,13 +123,13 @@ package final class ScriptedConnection: HTTP2Application {
 
     // MARK: What scripts do
 
-    /// Status 200, or a rejection.
+    /// Answers with status 200, or with a rejection.
     package func answer(_ stream: StreamID, status: Int = 200, reason: String? = nil, timestamp: UInt64? = nil) {
         let more = timestamp.map { #","timestamp":\#($0)"# } ?? ""
         answer(stream, status: status, body: reason.map { #"{"reason":"\#($0)"\#(more)}"# })
     }
 
-    /// Any status and body, with an identifier or without.
+    /// Answers with any status and body, with or without an identifier.
     package func answer(
         _ stream: StreamID,
         status: Int,
@@ -144,7 +144,7 @@ package final class ScriptedConnection: HTTP2Application {
         session?.flush()
     }
 
-    /// The beginning of an answer.
+    /// Sends only the beginning of an answer.
     package func begin(_ stream: StreamID) {
         var block = HeaderBlock()
         block.append(":status", "200")
@@ -152,15 +152,15 @@ package final class ScriptedConnection: HTTP2Application {
         session?.flush()
     }
 
-    /// Gives up the stream.
+    /// Resets the stream.
     package func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         open.removeAll { $0 == stream }
         session?.reset(stream, code)
         session?.flush()
     }
 
-    /// Ends the connection, with the reason in JSON as the service says it (Guide, 2.3.3.2).
-    /// - Parameter lastStream: the last that was processed; by default the last that came.
+    /// Ends the connection with the reason in JSON, as the service does (Guide, 2.3.3.2).
+    /// - Parameter lastStream: the last processed stream; by default the last that has come.
     package func goAway(lastStream: StreamID? = nil, reason: String) {
         goAway(lastStream: lastStream, debugData: #"{"reason":"\#(reason)"}"#)
     }
@@ -177,10 +177,10 @@ package final class ScriptedConnection: HTTP2Application {
         session?.flush()
     }
 
-    /// Ends the connection without a word.
+    /// Closes the connection without a message.
     package func close() { channel.close(promise: nil) }
 
-    /// Calls back once everything that the client had sent by now has arrived.
+    /// Calls back when everything that the client has sent so far has arrived.
     package func afterRoundTrip(_ body: @escaping () -> Void) {
         pings += 1
         roundTrips[pings] = body

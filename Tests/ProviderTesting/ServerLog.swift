@@ -1,9 +1,9 @@
 import NIOCore
 import Synchronization
 
-/// What a scripted server saw, to be waited for and looked at from any task.
+/// What a scripted server has seen. Any task can read it and wait for it.
 package final class ServerLog: Sendable {
-    /// What happened, in its order.
+    /// The events in their order.
     package enum Event: Equatable, Sendable {
         case opened(Int)
         case closed(Int)
@@ -25,31 +25,31 @@ package final class ServerLog: Sendable {
 
     /// All requests, in the order in which they came.
     package var requests: [ScriptedRequest] { state.withLock { $0.requests } }
-    /// All that happened.
+    /// All events.
     package var events: [Event] { state.withLock { $0.events } }
-    /// The address that each connection came in on.
+    /// The local address of each connection.
     package var hosts: [String] { state.withLock { $0.hosts } }
-    /// How many connections there were.
+    /// The number of connections.
     package var connections: Int { state.withLock { $0.hosts.count } }
-    /// The most requests that were open at once on a connection.
+    /// The largest number of open requests at one time on a connection.
     package func greatestOpen(on connection: Int) -> Int { state.withLock { $0.greatestOpen[connection] ?? 0 } }
-    /// What frames of a type held, as the client wrote them.
+    /// The payloads of the received frames of a type.
     package func frames(_ type: UInt8) -> [[UInt8]] {
         state.withLock { $0.frames.filter { $0.type == type }.map(\.payload) }
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests have come.
     package func requests(_ count: Int) async { await wait { $0.requests.count >= count } }
-    /// Waits until so many connections have ended.
+    /// Waits until this many connections have ended.
     package func closed(_ count: Int) async {
         await wait { state in state.events.count { if case .closed = $0 { true } else { false } } >= count }
     }
-    /// Waits until so many streams were given up by the client.
+    /// Waits until the client has reset this many streams.
     package func cancelled(_ count: Int) async { await wait { $0.cancelled >= count } }
-    /// Waits until a frame has come.
+    /// Waits until a frame of this type has come.
     package func frame(_ type: UInt8) async { await wait { $0.frames.contains { $0.type == type } } }
 
-    /// A test whose time is up is cancelled, and does not wait on.
+    /// A test that exceeds its time limit is cancelled, and waits no more.
     private func wait(_ condition: @escaping @Sendable (State) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -109,7 +109,7 @@ package final class ServerLog: Sendable {
     }
 }
 
-/// Notes the frames that a client sends, below the session.
+/// Records the frames that a client sends, below the session.
 final class FrameRecorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -5,7 +5,7 @@ package import NIOSSL
 import Notifications
 import Trust
 
-/// Certificates and keys for tests, made once for all.
+/// Certificates and keys for tests. All tests share the authority.
 package enum TestAuthority {
     private static let made = Result { () throws -> CertificateAuthority in
         var generator = SystemRandomNumberGenerator()
@@ -15,8 +15,8 @@ package enum TestAuthority {
     /// The root certificate.
     package static func rootPEM() throws -> String { try made.get().rootPEM }
 
-    /// TLS of a server on the loopback addresses.
-    /// - Parameter protocols: what its handshake chooses among (RFC 7301).
+    /// The TLS settings of a server on the loopback addresses.
+    /// - Parameter protocols: the protocols that it accepts (RFC 7301).
     package static func serverContext(
         asksForCertificate: Bool = false,
         protocols: [String] = ["h2"],
@@ -54,7 +54,7 @@ package enum TestAuthority {
     }
 }
 
-/// An error of nobody's but a test's.
+/// An error that only tests throw.
 package struct ProviderTestError: Error {
     package init() {}
 }

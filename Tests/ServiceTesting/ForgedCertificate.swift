@@ -5,21 +5,21 @@ import SwiftASN1
 import Trust
 import X509
 
-/// A client certificate that the service's own intermediate signed, or seems to have, made to be wrong in one way.
+/// A client certificate that the service's own intermediate has signed, or seems to have, and that is wrong in one way.
 struct ForgedCertificate {
     var notBefore = Date(timeIntervalSinceNow: -3600)
     var notAfter = Date(timeIntervalSinceNow: 3600)
     var usage = ExtendedKeyUsage.Usage.clientAuth
-    /// In bytes, of an extension that nobody needs.
+    /// The size of a useless extension, in bytes.
     var paddingBytes = 0
-    /// Signs with its own key in the place of the intermediate's.
+    /// Signs with its own key instead of the intermediate's.
     var isSelfSigned = false
-    /// How often the intermediate stands in the chain.
+    /// How many times the intermediate is in the chain.
     var intermediates = 1
 
     /// - Parameters:
-    ///   - chainPEM: a good one, which it copies.
-    ///   - issuer: whose it is to be.
+    ///   - chainPEM: a valid chain, which is copied.
+    ///   - issuer: the issuer of the copy.
     func make(like chainPEM: String, by issuer: AuthoritySecrets.Issuer) throws -> ClientCertificate {
         let leaf = try required(PEMDocument.parseMultiple(pemString: chainPEM).first)
         let original = try Certificate(pemDocument: leaf)

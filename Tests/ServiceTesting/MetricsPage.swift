@@ -1,10 +1,10 @@
-/// What Prometheus reads, over the Unix socket.
+/// The metrics, read over the Unix socket.
 extension TestService {
-    /// Reads the metrics until they say that the limit was exceeded.
+    /// Reads the metrics until they show that the limit was exceeded.
     func metricsSay(_ limit: String) async throws {
         let prefix = "carillon_limits_exceeded_total{limit=\"\(limit)\"} "
         while true {
-            // A round trip each time: nobody is kept from striking meanwhile.
+            // Each read is a round trip, so other tasks can run meanwhile.
             let line = String(decoding: try await manage("GET", "/metrics").body, as: UTF8.self).split(separator: "\n")
                 .first { $0.hasPrefix(prefix) }
             if let count = Int(try required(line).dropFirst(prefix.count)), count > 0 { return }

@@ -3,7 +3,7 @@ import SwiftASN1
 
 /// Certificate requests that our own code would not make.
 enum OpenSSLRequest {
-    /// - Parameter arguments: of `openssl req`.
+    /// - Parameter arguments: the arguments of `openssl req`.
     static func make(_ arguments: [String]) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

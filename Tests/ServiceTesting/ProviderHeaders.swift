@@ -1,4 +1,4 @@
-/// The headers of a request to the provider API, of which a test changes what it is about.
+/// The headers of a request to the provider API. A test changes those that it is about.
 struct ProviderHeaders {
     var fields: [(String, String)]
 
@@ -10,7 +10,7 @@ struct ProviderHeaders {
         if let token { fields.append(("authorization", "bearer \(token)")) }
     }
 
-    /// With another value for a header, in its place, or without it.
+    /// A copy with another value for a header, or without the header.
     func with(_ name: String, _ value: String?) -> ProviderHeaders {
         var copy = self
         let place = copy.fields.firstIndex { $0.0 == name } ?? copy.fields.endIndex
@@ -19,7 +19,7 @@ struct ProviderHeaders {
         return copy
     }
 
-    /// With one more field.
+    /// A copy with one more field.
     func adding(_ name: String, _ value: String) -> ProviderHeaders {
         var copy = self
         copy.fields.append((name, value))

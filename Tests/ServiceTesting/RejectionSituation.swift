@@ -13,9 +13,9 @@ import Testing
 
 import Service
 
-/// What has to be wrong so that a reason is given: each row of the table, over the wire.
+/// Makes the service give each reason of the table, over the network.
 enum RejectionSituation {
-    /// Runs a service and has it reject a request for that reason.
+    /// Runs a service and makes it reject a request with this reason.
     /// - Parameter id: the request's `apns-id`.
     static func provoke(
         _ reason: Rejection.Reason, in environment: Environment, id: String,
@@ -53,7 +53,7 @@ enum RejectionSituation {
         }
     }
 
-    /// A service whose database is damaged where the mailboxes are.
+    /// Runs a service with a database whose mailboxes are damaged.
     static func withDamagedStore(
         in environment: Environment = .development,
         _ body: (TestService, _ deviceToken: String) async throws -> Void,
@@ -77,7 +77,7 @@ enum RejectionSituation {
         }
     }
 
-    /// A service whose disk has no room left, once a device has registered.
+    /// Runs a service whose disk becomes full after a device has registered.
     static func withFullDisk(
         in environment: Environment = .development,
         _ body: (TestService, _ deviceToken: String) async throws -> Void,
@@ -89,7 +89,7 @@ enum RejectionSituation {
         }
     }
 
-    /// A service on a disk that fails on request.
+    /// Runs a service on a disk that fails on request.
     static func withFaultyDisk(
         in environment: Environment = .development,
         _ change: (inout Settings) -> Void = { _ in },
@@ -104,7 +104,7 @@ enum RejectionSituation {
             $0.dataFolder = folder.path
             change(&$0)
         } _: { test in
-            // The service ends well, whatever became of the test.
+            // The service shall end in an orderly way, even if the test fails.
             defer { faulty_disk_set(disk, FAULTY_DISK_NONE) }
             try await body(test, disk)
         }
@@ -112,12 +112,12 @@ enum RejectionSituation {
 }
 
 extension TestService {
-    /// The headers of a good request of the development team.
+    /// The headers of a valid request of the development team.
     func headers(_ deviceToken: String, topic: String = "com.example.app", id: String) throws -> ProviderHeaders {
         ProviderHeaders(deviceToken, topic: topic, token: try providerToken()).adding("apns-id", id)
     }
 
-    /// Makes a request that is rejected for the reason.
+    /// Makes a request that is rejected with this reason.
     fileprivate func provoke(
         _ reason: Rejection.Reason, on client: WireClient, id: String,
     ) async throws -> WireClient.Answer {
@@ -164,7 +164,7 @@ extension TestService {
             try await revoke(certificate)
             return try await began.finish()
         case .forbidden:
-            // The certificate lists the topic as a service of its app; here another app has it for a name.
+            // The certificate lists the topic as a service of its app, but here it is the bundle ID of another app.
             let topic = "com.example.app.complication"
             try await createApp(topic)
             let answer = try await client.send(headers.with("apns-topic", topic).fields)
@@ -209,7 +209,7 @@ extension TestService {
     }
 }
 
-/// What is wrong with an otherwise good request.
+/// The fault of an otherwise valid request.
 private struct Fault {
     var spoil: (ProviderHeaders) -> ProviderHeaders = { $0 }
     var body = #"{"aps":{"alert":"Hello"}}"#
@@ -218,7 +218,7 @@ private struct Fault {
 }
 
 extension Rejection.Reason {
-    /// Nil where it takes more than a request.
+    /// Nil if the reason needs more than a faulty request.
     fileprivate var fault: Fault? {
         switch self {
         case .badCollapseID: .header("apns-collapse-id", String(repeating: "x", count: 65))
@@ -238,7 +238,7 @@ extension Rejection.Reason {
         case .payloadEmpty: Fault(body: "[]")
         case .payloadTooLarge: Fault(body: #"{"aps":{"alert":"\#(String(repeating: "x", count: 4096))"}}"#)
         case .topicDisallowed: .header("apns-topic", "com.example.nobody")
-        // The app is gone from the device; the request is good.
+        // The request is valid, but the app is gone from the device.
         case .unregistered: Fault()
         default: nil
         }

@@ -1,4 +1,4 @@
-/// The value, or an error that says where it is missing.
+/// The value. If it is nil, throws an error with the line.
 func required<Value>(
     _ value: Value?,
     _ file: StaticString = #fileID,

@@ -16,9 +16,9 @@ import Trust
 
 import Service
 
-/// What an administrator does.
+/// The operations of an administrator.
 extension TestService {
-    /// The answer of the management API over its Unix socket; anything but 200 is thrown.
+    /// Sends a request to the management API over its Unix socket. Throws unless the status is 200.
     func administer<Answer: Decodable>(
         _ method: String,
         _ path: String,
@@ -31,7 +31,7 @@ extension TestService {
         return try JSONDecoder().decode(Answer.self, from: answer.body)
     }
 
-    /// Whatever the management API answers over its Unix socket.
+    /// Sends a request to the management API over its Unix socket, and returns any answer.
     func manage(_ method: String, _ path: String, _ body: Data? = nil) async throws -> (status: Int, body: Data) {
         let socket = try required(description.socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
         var request = HTTPClientRequest(url: "http+unix://\(socket)\(path)")
@@ -50,7 +50,7 @@ extension TestService {
         let body: String
     }
 
-    /// A provider certificate for the app that every service has.
+    /// Makes a provider certificate for the app of the first start.
     func makeCertificate(
         _ environment: String = "universal", listsTopics: Bool = true
     ) async throws -> ClientCertificate {
@@ -63,8 +63,8 @@ extension TestService {
         return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
     }
 
-    /// A provider token that is signed with a new key, which is good for one environment or some apps alone.
-    /// - Parameter team: the development team where it is nil.
+    /// A provider token of a new key, which is for one environment or some apps only.
+    /// - Parameter team: nil for the development team.
     func limitedToken(
         of team: String? = nil, environment: Environment? = nil, bundleIDs: [String]? = nil,
     ) async throws -> String {
@@ -84,8 +84,8 @@ extension TestService {
             "DELETE", "/v1/certificates/\(certificate.serial)")
     }
 
-    /// A certificate that the authority signs without the accounts knowing it, as one does that was issued before the data
-    /// folder came back from a backup.
+    /// Issues a certificate that the accounts do not list. This happens if the data folder is restored from an older
+    /// backup.
     func issueCertificate(for name: String) async throws -> ClientCertificate {
         let secrets = try await SharedSecrets.load(
             from: FileSecrets(folder: service.folder.path + "/secrets"), now: .now())
@@ -102,19 +102,19 @@ extension TestService {
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
     }
 
-    /// What the service calls the device of a certificate.
+    /// The ID of a certificate's device.
     func deviceID(of certificate: ClientCertificate) async throws -> String {
         let name = try required(
             NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8)).first?.description)
         return try required(name.firstMatch(of: /Device ([0-9a-f]{16})/).map { String($0.1) })
     }
 
-    /// A connection to the courier, with a certificate or without one.
+    /// Connects to the courier, with or without a certificate.
     func connectCourier(_ certificate: ClientCertificate? = nil) async throws -> WireClient {
         try await WireClient.connect(port: port(\.courier), authorityFile: description.ca, certificate: certificate)
     }
 
-    /// A connection to the provider API with a certificate.
+    /// Connects to the provider API with a certificate.
     func connectProvider(_ certificate: ClientCertificate) async throws -> WireClient {
         try await WireClient.connect(
             port: port(\.provider), authorityFile: description.ca, certificate: certificate)

@@ -14,7 +14,7 @@ extension TestService {
         let body: Data
 
         var text: String { String(decoding: body, as: UTF8.self) }
-        /// The problem's sentence; nil if it is none.
+        /// The `detail` of a problem; nil if the answer is not a problem.
         var problem: [String: Any]? { try? JSONSerialization.jsonObject(with: body) as? [String: Any] }
     }
 
@@ -27,7 +27,7 @@ extension TestService {
         }
     }
 
-    /// A request to the management API over TCP, with its key unless another or none is named.
+    /// Sends a request to the management API over TCP, with the key unless another one or none is given.
     func request(
         _ method: String,
         _ path: String,

@@ -9,16 +9,16 @@ import Notifications
 import Service
 import Trust
 
-/// A whole service in this process, on a scratch folder and ports that the system chose.
+/// A whole service in this process, with a temporary folder and ports that the system chose.
 struct TestService: Sendable {
     let service: CarillonService
     let environment: Environment
     private let serving: Task<Void, Never>
 
-    /// Begins the service's clean shutdown.
+    /// Begins a clean shutdown.
     func stop() { serving.cancel() }
 
-    /// Runs a service for as long as `body` takes, and ends it cleanly.
+    /// Runs a service while `body` runs, and ends it cleanly.
     static func run(
         environment: Environment = .development,
         _ change: (inout Settings) -> Void = { _ in },
@@ -91,27 +91,27 @@ struct TestService: Sendable {
         return try required(Int(text.split(separator: ":").last ?? ""))
     }
 
-    /// A provider token of the development team, issued at the given time.
+    /// A provider token of the development team with this time of issue.
     func providerToken(issuedAt moment: Date = Date()) throws -> String {
         let key = try required(description.key)
         let credentials = try ProviderCredentials(keyFile: key.path, keyID: key.keyID, teamID: key.teamID)
         return try credentials.token(at: UInt64(moment.timeIntervalSince1970))
     }
 
-    /// A provider token of the development team whose `iat` is written as given, made by hand.
+    /// A provider token of the development team with this text as `iat`, made by hand.
     func providerToken(issuedAt written: String) throws -> String {
         let record = try required(description.key)
         let pem = try String(contentsOfFile: record.path, encoding: .utf8)
         return try SignedToken.make(key: pem, keyID: record.keyID, teamID: record.teamID, issuedAt: written)
     }
 
-    /// A connection to the provider API.
+    /// Connects to the provider API.
     func connectProvider() async throws -> WireClient {
         try await WireClient.connect(port: port(\.provider), authorityFile: description.ca)
     }
 
-    /// A new device with one registered app, which is offline.
-    /// - Parameter isGone: whether the app has been removed from it again.
+    /// Makes an offline device with one registered app.
+    /// - Parameter isGone: whether the app was removed from it again.
     func makeDeviceToken(isGone: Bool = false) async throws -> String {
         let identity = try await APNSDevice.DeviceIdentity.activate(
             at: courier, environment: deviceEnvironment, code: try await activationCode())
@@ -122,17 +122,17 @@ struct TestService: Sendable {
         return token
     }
 
-    /// Where devices connect.
+    /// The courier's address.
     var courier: CourierAddress {
         get throws {
             CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
         }
     }
 
-    /// What the device library calls the environment.
+    /// The environment in the device library's type.
     var deviceEnvironment: APNSDevice.DeviceIdentity.Environment { APNSDevice.DeviceIdentity.Environment(environment) }
 
-    /// In production nobody becomes a device without one.
+    /// In production a device needs a code for its activation.
     private func activationCode() async throws -> String? {
         guard environment == .production else { return nil }
         let invitation: ManagementMessages.Invitation = try await administer(

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many services run in this process at the same time. Each has some thirty open files, and Foundation's `Process`,
-/// which other tests start programs with, reads past the list of them when it has more than about 1,300 to go through.
+/// Limits the number of services in this process. Each has some thirty open files, and Foundation's `Process`, with
+/// which other tests start programs, reads beyond its list of open files if there are more than about 1,300.
 final class Turns: Sendable {
     static let services = Turns(8)
 
@@ -14,10 +14,10 @@ final class Turns: Sendable {
 
     init(_ count: Int) { state = Mutex(State(free: count)) }
 
-    /// Whether the task has a turn already: a test may run a service beside another.
+    /// Whether the task has a turn already, because a test may run several services.
     @TaskLocal private static var isHeld = false
 
-    /// Waits for a turn, and has it for as long as `body` takes.
+    /// Waits for a turn, and keeps it while `body` runs.
     func hold(_ body: () async throws -> Void) async throws {
         guard !Self.isHeld else { return try await body() }
         await take()

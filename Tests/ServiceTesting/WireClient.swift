@@ -5,22 +5,22 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A client that sends requests exactly as it is told, and keeps everything that comes back.
+/// A client that sends requests exactly as a test tells it, and records everything it receives.
 final class WireClient: Sendable {
     private let channel: any Channel
     private let recorder: NIOLoopBound<WireRecorder>
 
-    /// As the value of `apns-collapse-id`: two bytes that are not UTF-8.
+    /// A value of `apns-collapse-id` that stands for two bytes that are not UTF-8.
     static let notText = "not UTF-8"
 
-    /// What became of one request.
+    /// The answer to one request.
     struct Answer: Sendable {
         var status = 0
         var headers: [String: [String]] = [:]
         var body = ""
         var error: HTTP2ErrorCode?
 
-        /// The `reason` of the body; nil where there is none.
+        /// The `reason` in the body; nil if there is none.
         var reason: String? {
             guard let start = body.range(of: #""reason":""#) else { return nil }
             return String(body[start.upperBound...].prefix { $0 != "\"" })
@@ -28,10 +28,10 @@ final class WireClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - windowBytes: how much of an answer's body the service may send before it is taken.
-    ///   - certificate: the client's.
-    ///   - literals: how headers are written that stay out of the table; the guide asks for the default (2.3.4.1).
-    ///   - burst: requests that go out with the preface, before anything of the service can have come.
+    ///   - windowBytes: how much of an answer's body the service may send before it is read.
+    ///   - certificate: the client's certificate.
+    ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
+    ///   - burst: requests that are sent with the preface, before the service can have sent anything.
     static func connect(
         port: Int,
         authorityFile: String,
@@ -74,25 +74,25 @@ final class WireClient: Sendable {
         self.recorder = recorder
     }
 
-    /// Sends a request and waits for its end.
+    /// Sends a request and waits for its answer.
     func send(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Answer {
         try await channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
     }
 
-    /// Sends the bytes of a frame as they are.
+    /// Sends the bytes of a frame unchanged.
     func write(_ frame: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: frame)) }
 
-    /// A request whose headers were sent, and whose body was not.
+    /// A request whose headers were sent, but not its body.
     struct Begun: Sendable {
         fileprivate let finishing: @Sendable () -> EventLoopFuture<Answer>
         fileprivate let answering: EventLoopFuture<Answer>
 
-        /// Waits for the end without sending the body.
+        /// Waits for the answer without sending the body.
         func answer() async throws -> Answer { try await answering.get() }
 
-        /// Sends the body and waits for the end.
+        /// Sends the body and waits for the answer.
         func finish() async throws -> Answer { try await finishing().get() }
     }
 
@@ -104,7 +104,7 @@ final class WireClient: Sendable {
         let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
             try recorder.value.begin(headers, endStream: ends, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
-        // Requests are read in their order: what is answered now was sent after.
+        // Requests are read in their order, so after this answer the headers were read.
         _ = try await send([
             (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/"),
         ])
@@ -130,7 +130,7 @@ final class WireClient: Sendable {
             }.get()
         }
 
-        /// Ends the body and waits for the end of the answer.
+        /// Ends the body, and waits for the end of the answer.
         func finish() async throws -> Answer {
             try await client.channel.eventLoop.submit { [recorder = client.recorder, stream] in
                 recorder.value.finish(stream, body: "")
@@ -141,7 +141,7 @@ final class WireClient: Sendable {
         /// Waits for the end of the answer.
         func answer() async throws -> Answer { try await answering.get() }
 
-        /// Waits for the next line of the answer; nil where the answer ends before.
+        /// Waits for the next line of the answer; nil if the answer ends first.
         func nextLine() async throws -> String? {
             try await client.channel.eventLoop.flatSubmit {
                 [recorder = client.recorder, stream, channel = client.channel] in
@@ -150,7 +150,7 @@ final class WireClient: Sendable {
         }
     }
 
-    /// Sends a request's headers, and with `endStream` all of it.
+    /// Sends a request's headers. With `endStream` this is the whole request.
     func open(_ headers: [(String, String)], endStream: Bool) async throws -> Open {
         let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
             try recorder.value.begin(
@@ -159,9 +159,9 @@ final class WireClient: Sendable {
         return Open(client: self, stream: stream, answering: answer)
     }
 
-    /// Whether the peer served a request; false where it ended the connection.
+    /// Whether the peer answered a request; false if it ended the connection.
     func isServed(_ headers: [(String, String)]) async -> Bool {
-        // Why it was not is for the service's log.
+        // The service's log has the reason.
         let answer = try? await send(headers)
         return (answer?.status ?? 0) != 0
     }
@@ -173,7 +173,7 @@ final class WireClient: Sendable {
         }.get()
     }
 
-    /// Opens streams and gives each up at once, until the peer has had enough.
+    /// Opens streams and resets each at once, until the peer ends the connection.
     func openAndReset(_ headers: [(String, String)], times: Int) async throws {
         for _ in 0..<times {
             let isOpen = try await channel.eventLoop.submit { [recorder] in
@@ -183,7 +183,7 @@ final class WireClient: Sendable {
         }
     }
 
-    /// Waits until the peer's SETTINGS have announced the given number of streams.
+    /// Waits until the peer's SETTINGS have announced this number of streams.
     func announced(_ streams: Int) async throws {
         try await channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.whenAnnounced(streams, channel.eventLoop.makePromise(of: Void.self))
@@ -203,13 +203,13 @@ final class WireClient: Sendable {
     }
 
     /// Waits for the end of the connection.
-    /// - Returns: The debug data of each GOAWAY.
+    /// - Returns: the debug data of each GOAWAY.
     func goAways() async throws -> [String] {
         try await channel.closeFuture.get()
         return try await channel.eventLoop.submit { [recorder] in recorder.value.goAways }.get()
     }
 
-    /// The certificate that the server showed, DER.
+    /// The server's certificate, in DER.
     func serverCertificate() async throws -> [UInt8] {
         try await channel.eventLoop.submit { [channel] in
             try required(channel.pipeline.syncOperations.nioSSL_peerCertificate()).toDERBytes()
@@ -221,7 +221,7 @@ final class WireClient: Sendable {
     }
 }
 
-/// Keeps what comes. Confined to its event loop.
+/// Records what arrives. Confined to its event loop.
 final class WireRecorder: HTTP2Application {
     private var session: HTTP2Session?
     private var answers: [StreamID: (answer: WireClient.Answer, promise: EventLoopPromise<WireClient.Answer>)] = [:]
@@ -234,11 +234,11 @@ final class WireRecorder: HTTP2Application {
     private var leaving: [EventLoopPromise<Void>] = []
     private var lines: [StreamID: Lines] = [:]
 
-    /// What was read of an answer line by line.
+    /// The part of an answer that was read line by line.
     private struct Lines {
         var waiting: [EventLoopPromise<String?>] = []
         var taken = 0
-        /// All of the answer, once it has ended.
+        /// The whole answer, once it has ended.
         var last = ""
     }
 
@@ -247,10 +247,10 @@ final class WireRecorder: HTTP2Application {
         self.eventLoop = eventLoop
     }
 
-    /// The names that change with each request and are in the table of headers.
+    /// The names of changing values that are in the header table.
     private var indexed: Set<String> = []
 
-    /// Encodes the fields as the guide asks (2.3.4.1); the session's literals are those without indexing.
+    /// Encodes the fields as the Guide asks (2.3.4.1). The session writes literals without indexing.
     private func block(_ headers: [(String, String)]) -> HeaderBlock {
         var block = HeaderBlock()
         for (name, value) in headers {
@@ -306,7 +306,7 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
-    /// Gives lines to those who wait for them; nil once the answer has ended.
+    /// Passes lines to those who wait for them; nil after the answer has ended.
     private func serveLines(_ stream: StreamID) {
         guard var served = lines[stream] else { return }
         let isOpen = answers[stream] != nil

@@ -309,7 +309,7 @@ struct ConsoleTests {
             let rows = try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
             let row = try required(rows.first { $0["reason"] as? String == "BadDeviceToken" })
             #expect(row["status"] as? Int == 400)
-            #expect(row["meaning"] as? String == "The device token is not one of this environment.")
+            #expect(row["meaning"] as? String == "The device token does not belong to this environment.")
             #expect(row["advice"] as? String == "forget the device token")
         }
     }

@@ -156,6 +156,8 @@ struct FixtureTests {
         (#"{"teams":[{"keys":[{"privateKey":"-----BEGIN PRIVATE KEY-----"}]}]}"#, 400, "/teams/0/keys/0/privateKey"),
         (#"{"teams":[{"certificates":[{}]}]}"#, 400, "/teams/0/certificates/0"),
         (#"{"teams":[{"apps":["a"],"certificates":[{"passphrase":"x"}]}]}"#, 400, "/teams/0/certificates/0/passphrase"),
+        (#"{"teams":[{"apps":["a"],"certificates":[{"format":"p12"}]}]}"#, 400, "/teams/0/certificates/0/passphrase"),
+        (#"{"teams":[{"apps":["a"],"certificates":[{"format":"pfx"}]}]}"#, 400, "/teams/0/certificates/0/format"),
         (#"{"teams":[{"apps":["a"],"certificates":[{"bundleID":"b"}]}]}"#, 409, "/teams/0/certificates/0/bundleID"),
         (#"{"teams":[{"devices":[{"environment":"production"}]}]}"#, 400, "/teams/0/devices/0/environment"),
         (#"{"teams":[{"devices":[{"apps":["a"]}]}]}"#, 400, "/teams/0/devices/0/apps/0"),

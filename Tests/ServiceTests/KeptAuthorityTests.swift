@@ -91,9 +91,9 @@ struct KeptAuthorityTests {
     @Test(arguments: [
         (#"{"root":{"certificate":"a"}}"#, "it has no servers"),
         (#"{"root":{"key":"a"}}"#, "it has no root.certificate"),
-        (#"{"root":{"certificate":5}}"#, "its root.certificate is not what it was"),
-        (#"{"root":null}"#, "its root is not what it was"), ("", "it is no JSON dictionary"),
-        ("[]", "it is no JSON dictionary"), (#"{"root":"#, "it is no JSON dictionary"),
+        (#"{"root":{"certificate":5}}"#, "its root.certificate has an invalid value"),
+        (#"{"root":null}"#, "its root has an invalid value"), ("", "it is not a JSON dictionary"),
+        ("[]", "it is not a JSON dictionary"), (#"{"root":"#, "it is not a JSON dictionary"),
     ])
     func `A damaged one is named, with what is wrong and what to do`(_ text: String, fault: String) async throws {
         try await withKept { folder, _ in

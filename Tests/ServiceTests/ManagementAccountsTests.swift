@@ -3,9 +3,11 @@ import Crypto
 import Foundation
 import Management
 import NIOHTTP1
+import NIOSSL
 import Notifications
 import Service
 import Testing
+import Trust
 
 @testable import ServiceTesting
 
@@ -131,6 +133,48 @@ import Testing
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: nil)
             #expect(try await client.send(headers.fields).status == 200)
             await client.close()
+        }
+    }
+
+    @Test(arguments: ["s3cret", "Schlüssel", ""])
+    func `A certificate comes as PKCS12 with its key, under the passphrase`(_ passphrase: String) async throws {
+        try await TestService.run { test in
+            let made: Messages.CertificateMade = try await test.administer(
+                "POST", "/v1/certificates",
+                Messages.NewCertificate(
+                    team: try required(test.description.key).teamID, bundleID: test.bundleID,
+                    environment: "development", format: "p12", passphrase: passphrase))
+            let p12 = [UInt8](try required(Data(base64Encoded: required(made.p12))))
+            #expect(throws: (any Error).self) {
+                try NIOSSLPKCS12Bundle(buffer: p12, passphrase: Array((passphrase + "x").utf8))
+            }
+            let bundle = try NIOSSLPKCS12Bundle(buffer: p12, passphrase: Array(passphrase.utf8))
+            #expect(try bundle.certificateChain == NIOSSLCertificate.fromPEMBytes(Array(made.chain.utf8)))
+            let key = try NIOSSLPrivateKey(bytes: Array(try required(made.privateKey).utf8), format: .pem)
+            #expect(bundle.privateKey == key)
+        }
+    }
+
+    @Test func `A format or a passphrase that cannot be is refused with its place, and nothing is made`() async throws {
+        try await TestService.run { test in
+            let team = try required(test.description.key).teamID
+            let request = try SigningRequest.pem(for: P256.Signing.PrivateKey()).replacing("\n", with: "\\n")
+            for (more, pointer) in [
+                (#""format":"pfx""#, "/format"), (#""format":"p12""#, "/passphrase"),
+                (#""format":"p12","passphrase":7"#, "/passphrase"), (#""passphrase":"x""#, "/passphrase"),
+                (#""format":"pem","passphrase":"x""#, "/passphrase"),
+                (#""format":"p12","passphrase":"\u0000""#, "/passphrase"),
+                (#""format":"p12","passphrase":"🔔""#, "/passphrase"),
+                (#""format":"p12","passphrase":"\#(String(repeating: "x", count: 101))""#, "/passphrase"),
+                (#""format":"p12","passphrase":"x","request":"\#(request)""#, "/format"),
+            ] {
+                let answer = try await test.ask(
+                    "POST", "/v1/certificates",
+                    body: #"{"team":"\#(team)","bundleID":"\#(test.bundleID)","environment":"universal",\#(more)}"#)
+                #expect(answer.status == 400, "\(more): \(answer.text)")
+                #expect(answer.problem?["pointer"] as? String == pointer, "\(more): \(answer.text)")
+            }
+            #expect(try await test.ask("GET", "/v1/certificates").text == "[]")
         }
     }
 

@@ -135,8 +135,8 @@ type request struct {
 	Payload struct{ APS struct{ Alert string } }
 }
 
-// wait returns the requests of this team that match, as soon as there are so many; if they do not come, the test fails
-// with what came instead.
+// wait returns the requests of this team that match, as soon as there are count of them. If they do not come in time,
+// the test fails and shows the requests that came.
 func (team *team) wait(count int, match object) []request {
 	team.t.Helper()
 	match["team"] = team.TeamID
@@ -148,7 +148,7 @@ func (team *team) wait(count int, match object) []request {
 	return seen.Requests
 }
 
-// rehearse has a fault happen to this team's requests, and to nobody else's.
+// rehearse makes a fault happen to this team's requests, and to those of no other team.
 func (team *team) rehearse(when, fault object) {
 	team.t.Helper()
 	rule := object{"match": object{"team": team.TeamID}, "when": when, "fault": fault}

@@ -24,14 +24,14 @@ type Provider struct {
 	topic, token string
 }
 
-// Answer is what the service says to a notification.
+// Answer is the service's answer to a notification.
 type Answer struct {
 	Status int
 	APNSID string
 	Reason string
 }
 
-// NewProvider makes a provider that trusts roots and signs with a key in PEM.
+// NewProvider makes a provider that trusts these roots and signs with a key in PEM.
 func NewProvider(url, topic, teamID, keyID, privateKey string, roots *x509.CertPool) (*Provider, error) {
 	token, err := providerToken(teamID, keyID, privateKey)
 	if err != nil {

@@ -228,7 +228,7 @@ final class CourierConnection: HTTP2Application {
             self.stream = nil
             // If the connection ends as well, the next event has the cause.
             guard session?.isActive == true, goAway == nil else { return }
-            return fail(DeviceError(.disconnected, "The courier gave up the stream of notifications: \(error)."))
+            return fail(DeviceError(.disconnected, "The courier reset the stream of notifications: \(error)."))
         }
         let removed = exchanges.remove(stream)
         // A device often makes no request for hours, so an empty table must not keep its memory.
@@ -237,7 +237,7 @@ final class CourierConnection: HTTP2Application {
         exchange.deadline?.cancel()
         // If the connection ends as well, the next event has the cause.
         guard session?.isActive == true else { return orphans.append(exchange) }
-        let cause = "The courier gave up the request: \(error)."
+        let cause = "The courier reset the request: \(error)."
         exchange.finish(.failure(exchange.failure ?? failure ?? goAway ?? DeviceError(.disconnected, cause)))
     }
 

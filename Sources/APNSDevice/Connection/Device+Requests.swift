@@ -10,7 +10,7 @@ extension Device {
     public func register(_ bundleID: String) async throws(DeviceError) -> String {
         let response = try await send(CourierRequest(.put, Self.path(bundleID)))
         guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
-            throw DeviceError(.badResponse, "The courier's answer holds no device token.")
+            throw DeviceError(.badResponse, "The courier's answer contains no device token.")
         }
         return token
     }

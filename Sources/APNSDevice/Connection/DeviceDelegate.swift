@@ -29,6 +29,6 @@ extension DeviceDelegate {
     /// Refuses the renewed identity.
     /// - Throws: ``DeviceError/Code/storage``.
     public func renewed(_ identity: DeviceIdentity) async throws {
-        throw DeviceError(.storage, "The delegate does not keep renewed identities.")
+        throw DeviceError(.storage, "The delegate does not store renewed identities.")
     }
 }

@@ -12,9 +12,10 @@ extension DeviceError {
         if cause.contains("CERTIFICATE_VERIFY_FAILED") {
             self.init(
                 .courierNotTrusted,
-                "The courier's certificate is not one of the authority for this name, or this device's clock is wrong.")
+                "The authority did not issue the courier's certificate for this name, or this device's clock is wrong."
+            )
         } else if cause.contains("ALERT"), Self.identityAlerts.contains(where: cause.contains) {
-            self.init(.identityRefused, "The courier does not take the device's certificate (\(cause)).")
+            self.init(.identityRefused, "The courier does not accept the device's certificate (\(cause)).")
         } else {
             self.init(.disconnected, "The connection broke: \(cause)")
         }

@@ -169,7 +169,7 @@ extension DeviceLink: CourierConnection.Owner {
         guard error.code == .identityRefused || error.code == .courierNotTrusted,
             let hint = credentials?.validity?.clockHint(at: configuration.now())
         else { return error }
-        return DeviceError(error.code, "\(error.cause) Perhaps so because \(hint).", reason: error.reason)
+        return DeviceError(error.code, "\(error.cause) A possible reason: \(hint).", reason: error.reason)
     }
 
     // MARK: Watching

@@ -20,7 +20,7 @@ extension DeviceLink {
                 do {
                     try await received.insert(notification.id)
                 } catch {
-                    let cause = "That a notification was taken could not be kept: \(error)"
+                    let cause = "A received notification could not be recorded: \(error)"
                     delegate.reported(DeviceError(.storage, cause))
                 }
             }

@@ -143,7 +143,7 @@ final class DeviceLink {
         guard closing == nil else { return finish(.failure(DeviceError(.closed, "The device was closed."))) }
         if case .connected(let connection) = state { return connection.send(request, timeout: timeout, finish) }
         guard requests.count < Self.maximumWaitingRequests else {
-            return finish(.failure(DeviceError(.unavailable, "Too many requests wait for a connection.")))
+            return finish(.failure(DeviceError(.unavailable, "Too many requests are waiting for a connection.")))
         }
         requests.append(WaitingRequest(request: request, timeout: timeout, finish: finish))
         if case .idle = state { connect() }

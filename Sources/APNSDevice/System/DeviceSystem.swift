@@ -67,7 +67,7 @@ public actor DeviceSystem: DeviceDelegate {
         clock: any Clock<Duration> = ContinuousClock(),
         report: @escaping @Sendable (Event) -> Void = { _ in },
         keep: @escaping @Sendable (DeviceIdentity) async throws -> Void = { _ in
-            throw DeviceError(.storage, "Nobody keeps renewed identities here.")
+            throw DeviceError(.storage, "This system was not given a function that stores renewed identities.")
         },
     ) {
         state = SystemState(languages: languages)

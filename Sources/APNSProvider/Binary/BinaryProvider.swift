@@ -41,7 +41,7 @@ public struct BinaryProvider: Sendable {
         limits: BinaryWindow.Limits,
     ) throws(ProviderError) {
         guard case .certificate = credentials.kind else {
-            throw ProviderError(.badCredentials, "The binary API takes a provider certificate alone.")
+            throw ProviderError(.badCredentials, "The binary API needs a provider certificate.")
         }
         self.environment = environment
         self.credentials = credentials
@@ -63,14 +63,14 @@ public struct BinaryProvider: Sendable {
                 if delay > .zero { try await Task.sleep(for: delay) }
                 step = window.ended(try await exchange(pushes, window.next))
             } catch is CancellationError {
-                return window.outcomes.map { $0 ?? .failed(ProviderError(.cancelled, "The sending was cancelled.")) }
+                return window.outcomes.map { $0 ?? .failed(ProviderError(.cancelled, "The task was cancelled.")) }
             } catch {
                 let failure = error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")
                 guard window.first > 0 else { return pushes.map { _ in .failed(failure) } }
                 step = window.ended(.lost(failure))
             }
         }
-        return window.outcomes.map { $0 ?? .failed(ProviderError(.connectionLost, "The service said nothing.")) }
+        return window.outcomes.map { $0 ?? .failed(ProviderError(.connectionLost, "The service did not answer.")) }
     }
 
     /// Sends some of the notifications on one connection, followed by the probe.
@@ -101,7 +101,7 @@ public struct BinaryProvider: Sendable {
         guard let bytes = answer.bytes.getBytes(at: 0, length: LegacyConnection.packetBytes), bytes[0] == 8 else {
             return .lost(
                 ProviderError(
-                    .connectionLost, "The service ended the connection without a word (\(answer.cause)).",
+                    .connectionLost, "The service ended the connection without an error packet (\(answer.cause)).",
                     mayHaveBeenTaken: true))
         }
         let identifier = bytes[2...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

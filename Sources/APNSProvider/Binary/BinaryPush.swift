@@ -32,11 +32,11 @@ public struct BinaryPush: Sendable, Hashable {
     ) throws(ProviderError) {
         let digits = deviceToken.utf8.map(Hexadecimal.value(of:))
         guard digits.count.isMultiple(of: 2), digits.count <= Self.maximumFieldBytes, !digits.contains(nil) else {
-            throw ProviderError(.badNotification, "The device token is not bytes in hexadecimal digits.")
+            throw ProviderError(.badNotification, "The device token does not consist of pairs of hexadecimal digits.")
         }
         guard payload.count <= Self.maximumFieldBytes else {
             throw ProviderError(
-                .badNotification, "The payload has \(payload.count) bytes; the service takes 2,048 at most.")
+                .badNotification, "The payload has \(payload.count) bytes; the service accepts 2,048 at most.")
         }
         self.deviceToken = stride(from: 0, to: digits.count, by: 2).map {
             (digits[$0] ?? 0) << 4 | (digits[$0 + 1] ?? 0)

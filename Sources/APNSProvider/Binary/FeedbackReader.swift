@@ -39,7 +39,7 @@ public struct FeedbackReader: Sendable {
     ///   ``ProviderError/Code/cancelled``, or ``ProviderError/Code/connectionLost`` if the list is incomplete.
     public func read(deadline: Duration = .seconds(300)) async throws(ProviderError) -> [FeedbackItem] {
         guard case .certificate = credentials.kind else {
-            throw ProviderError(.badCredentials, "The feedback service takes a provider certificate alone.")
+            throw ProviderError(.badCredentials, "The feedback service needs a provider certificate.")
         }
         let connection = try await LegacyConnection.connect(
             to: environment, credentials, reading: Self.maximumBytes, group)
@@ -47,7 +47,7 @@ public struct FeedbackReader: Sendable {
         await connection.close()
         guard !Task.isCancelled else { throw ProviderError(.cancelled, "The task was cancelled.") }
         guard !answer.isLate else {
-            throw ProviderError(.deadlineExceeded, "The feedback service did not send its list to the end in time.")
+            throw ProviderError(.deadlineExceeded, "The feedback service did not send its whole list in time.")
         }
         var bytes = answer.bytes
         var items: [FeedbackItem] = []
@@ -57,7 +57,7 @@ public struct FeedbackReader: Sendable {
         }
         guard answer.isWhole, bytes.readableBytes == 0 else {
             throw ProviderError(
-                .connectionLost, "The feedback service did not send its list to the end (\(answer.cause)).")
+                .connectionLost, "The feedback service did not send its whole list (\(answer.cause)).")
         }
         return items
     }

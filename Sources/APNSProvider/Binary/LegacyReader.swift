@@ -21,7 +21,7 @@ final class LegacyReader: ChannelInboundHandler {
     func read(within limit: TimeAmount, _ promise: EventLoopPromise<LegacyConnection.Answer>) {
         self.promise = promise
         let reader = NIOLoopBound(self, eventLoop: eventLoop)
-        deadline = eventLoop.scheduleTask(in: limit) { reader.value.finish("it said nothing in time", isLate: true) }
+        deadline = eventLoop.scheduleTask(in: limit) { reader.value.finish("it did not answer in time", isLate: true) }
         answerIfDone()
     }
 

@@ -38,7 +38,7 @@ public struct APNSEnvironment: Sendable, Hashable {
     public static func custom(url: String, authority: Authority = .system) throws(ProviderError) -> APNSEnvironment {
         guard let parts = URLComponents(string: url), parts.scheme?.lowercased() == "https", let host = parts.host,
             !host.isEmpty, (1...65_535).contains(parts.port ?? 443)
-        else { throw ProviderError(.badEnvironment, "\(url) is no address; write https://host:port.") }
+        else { throw ProviderError(.badEnvironment, "\(url) is not an address; write https://host:port.") }
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         return APNSEnvironment(host: bare, port: parts.port ?? 443, authority: authority)
     }
@@ -92,7 +92,7 @@ public struct APNSEnvironment: Sendable, Hashable {
                 guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
                 tls.trustRoots = .certificates(certificates)
             } catch {
-                throw ProviderError(.badEnvironment, "The authority's certificate is no certificate in PEM.")
+                throw ProviderError(.badEnvironment, "The authority's certificate is not a certificate in PEM.")
             }
         }
         if case .certificate(let certificate) = credentials.kind { tls = certificate.tls(tls) }

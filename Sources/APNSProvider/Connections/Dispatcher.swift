@@ -96,7 +96,7 @@ final class Dispatcher {
             } else if isShuttingDown {
                 finish(Job(ticket), .failure(ProviderError(.shutDown, "The client was shut down.")))
             } else if waiting.count + delayed.count >= settings.maximumWaiting {
-                let cause = "\(settings.maximumWaiting) notifications wait already."
+                let cause = "\(settings.maximumWaiting) notifications are already waiting."
                 finish(Job(ticket), .failure(ProviderError(.overloaded, cause)))
             } else {
                 waiting.append(Job(ticket))
@@ -237,7 +237,7 @@ final class Dispatcher {
     func abandon() {
         isShuttingDown = true
         for connection in connections { connection.close() }
-        for job in waiting + delayed { finish(job, .failure(ProviderError(.shutDown, "The client is gone."))) }
+        for job in waiting + delayed { finish(job, .failure(ProviderError(.shutDown, "The client was released."))) }
         waiting.removeAll()
         delayed.removeAll()
         wakeReaders()

@@ -74,7 +74,7 @@ final class ServerConnection: HTTP2Application {
             return nil
         } catch {
             if error.code == .library {
-                let error = ProviderError(.badNotification, "A header of the notification holds what none can hold.")
+                let error = ProviderError(.badNotification, "A header contains a character that headers cannot have.")
                 owner?.finish(job, .failure(error))
                 owner?.requestEnded(on: id)
                 return nil
@@ -126,7 +126,7 @@ final class ServerConnection: HTTP2Application {
             giveUp(
                 stream,
                 ProviderError(
-                    .deadlineExceeded, "The service did not answer in time; it may have taken the notification.",
+                    .deadlineExceeded, "The service did not answer in time; it may have accepted the notification.",
                     mayHaveBeenTaken: true))
         }
         switch keepAlive.tick(inFlight: exchanges.count, at: now) {
@@ -215,14 +215,14 @@ final class ServerConnection: HTTP2Application {
                 goAwayCause.map { "The service ended the connection: \($0)." } ?? "The service refused the stream."
             owner?.refused(exchange.job, isUnprocessed: isUnprocessed, ProviderError(.gaveUp, cause))
         } else if session?.isActive == true, goAwayCause == nil {
-            let cause = "The service gave up the request: \(error)."
+            let cause = "The service reset the request: \(error)."
             owner?.finish(exchange.job, .failure(ProviderError(.gaveUp, cause, mayHaveBeenTaken: true)))
         } else {
             let cause = goAwayCause ?? trouble
             let error = ProviderError(
                 .connectionLost,
                 "The connection ended before the answer\(cause.map { ": " + $0 } ?? ""); "
-                    + "the service may have taken the notification.",
+                    + "the service may have accepted the notification.",
                 mayHaveBeenTaken: true)
             owner?.finish(exchange.job, .failure(error))
         }
@@ -293,7 +293,7 @@ final class ServerConnection: HTTP2Application {
     static func unexpected(_ status: Int) -> ProviderError {
         let missing = status == 200 ? "an apns-id" : "a reason in JSON"
         return ProviderError(
-            .unexpectedAnswer, "Status \(status) without \(missing): what answers is no push service.",
+            .unexpectedAnswer, "Status \(status) without \(missing): the server is not a push service.",
             mayHaveBeenTaken: status == 200)
     }
 }

@@ -33,7 +33,7 @@ public struct FileProviderTokenStore: ProviderTokenStore {
         let path = "\(folder)/\(key).json"
         let lock = open("\(path).lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Failure(path: path, errno: errno) }
-        defer { close(lock) }  // Which lets go of the lock.
+        defer { close(lock) }  // Closing releases the lock.
         while flock(lock, LOCK_EX) != 0 {
             guard errno == EINTR else { throw Failure(path: path, errno: errno) }
         }

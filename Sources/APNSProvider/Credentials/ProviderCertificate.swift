@@ -27,7 +27,7 @@ package struct ProviderCertificate: Sendable {
             // BoringSSL checks that the key belongs to the certificate when it has both.
             _ = try NIOSSLContext(configuration: tls(TLSConfiguration.makeClientConfiguration()))
         } catch {
-            throw ProviderError(.badCredentials, "The private key is not the certificate's.")
+            throw ProviderError(.badCredentials, "The private key does not belong to the certificate.")
         }
     }
 

@@ -84,7 +84,7 @@ public struct ProviderCredentials: Sendable {
     /// - Parameter moment: the time of issue, in seconds since 1970.
     package func token(at moment: UInt64) throws(ProviderError) -> String {
         guard case .token(let team, let key) = kind else {
-            throw ProviderError(.badCredentials, "A certificate makes no provider tokens.")
+            throw ProviderError(.badCredentials, "Provider tokens need a signing key, not a certificate.")
         }
         do {
             return try ProviderToken.sign(key: key.privateKey, keyID: key.id, teamID: team, issuedAt: moment)

@@ -61,7 +61,7 @@ struct JSONWriter {
     ) throws(ProviderError) {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard !keys.contains(name) else {
-                throw ProviderError(.badNotification, "The key \(name) of \(place) has a property of its own.")
+                throw ProviderError(.badNotification, "The key \(name) of \(place) has its own property; use that.")
             }
             raw(name, try PushPayload.encode(value))
         }

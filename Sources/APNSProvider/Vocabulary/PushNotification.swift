@@ -109,7 +109,7 @@ public struct PushNotification: Sendable, Hashable {
             throw ProviderError(.badNotification, "The collapse identifier has 1 to 64 bytes (Guide, Table 8-2).")
         }
         guard collapseID?.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) != false else {
-            throw ProviderError(.badNotification, "The collapse identifier holds a control character.")
+            throw ProviderError(.badNotification, "The collapse identifier contains a control character.")
         }
         guard pushType != .background || payload.isSilent else {
             throw ProviderError(

@@ -92,13 +92,13 @@ public struct PushPayload: Sendable, Hashable {
 
     private static func check(_ aps: APS) throws(ProviderError) {
         if let badge = aps.badge, badge < 0 {
-            throw ProviderError(.badNotification, "The badge is a number from 0 on, not \(badge).")
+            throw ProviderError(.badNotification, "The badge is 0 or a positive number, not \(badge).")
         }
         if let score = aps.relevanceScore, !(0...1).contains(score) {
-            throw ProviderError(.badNotification, "The relevance score lies between 0 and 1.")
+            throw ProviderError(.badNotification, "The relevance score is a number from 0 to 1.")
         }
         if let volume = aps.sound?.volume, !(0...1).contains(volume) {
-            throw ProviderError(.badNotification, "The volume lies between 0 and 1.")
+            throw ProviderError(.badNotification, "The volume is a number from 0 to 1.")
         }
     }
 

@@ -40,14 +40,14 @@ extension PushRequest {
     /// All else is left to the service.
     package var problem: ProviderError? {
         guard deviceToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-            return ProviderError(.badNotification, "The device token holds a character that no path can hold.")
+            return ProviderError(.badNotification, "The device token contains a character that paths cannot have.")
         }
         let values = [
             ("topic", topic), ("identifier", id), ("expiration", expiration), ("priority", priority),
             ("collapse identifier", collapseID), ("push type", pushType),
         ]
         for case (let name, let value?) in values where !Self.canBeHeader(value.utf8) {
-            return ProviderError(.badNotification, "The \(name) holds what no header can hold.")
+            return ProviderError(.badNotification, "The \(name) contains a character that headers cannot have.")
         }
         return nil
     }

@@ -63,7 +63,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
         case NIOSSLError.uncleanShutdown: break
         // The service had already sent everything.
         case _ where finished != nil: break
-        default: accepted.report("A connection ended before its time", ConnectionFailure.cause(of: error))
+        default: accepted.report("A connection ended unexpectedly", ConnectionFailure.cause(of: error))
         }
     }
 }

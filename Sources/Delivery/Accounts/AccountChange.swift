@@ -44,7 +44,7 @@ extension AccountsSnapshot {
         case .deleteApp(let bundleID, _):
             guard let app = apps[bundleID] else {
                 throw StoreError(
-                    .missing, "There is no app \(bundleID); carillon app list shows those that there are.")
+                    .missing, "There is no app \(bundleID); carillon app list shows all apps.")
             }
             next.remove(app)
         case .createKey(let key):
@@ -54,7 +54,7 @@ extension AccountsSnapshot {
             next.keys[key.id] = key
         case .revokeKey(let id, let moment):
             guard let key = keys[id] else {
-                throw StoreError(.missing, "There is no key \(id); carillon key list shows those that there are.")
+                throw StoreError(.missing, "There is no key \(id); carillon key list shows all keys.")
             }
             guard key.revoked == nil else { return nil }
             next.keys[id]?.revoked = moment
@@ -68,7 +68,7 @@ extension AccountsSnapshot {
         case .revokeCertificate(let serial, let moment):
             guard let certificate = certificates[serial] else {
                 throw StoreError(
-                    .missing, "There is no certificate \(serial); carillon certificate list shows those that there are."
+                    .missing, "There is no certificate \(serial); carillon certificate list shows all certificates."
                 )
             }
             guard certificate.revoked == nil else { return nil }

@@ -69,6 +69,28 @@ extension DeviceLine {
         }
     }
 
+    /// Gives up what waits here for an app that was removed. The store has emptied its mailbox, and recorded that of the
+    /// newest of them; what is not stored yet is returned, and the store refuses it.
+    ///
+    /// The app may have been registered again meanwhile, and something stored for it that waited here. So the mailboxes
+    /// are read again.
+    mutating func removed(_ app: AppID) -> [Action] {
+        let newest = deferred.lazy.filter { $0.destination.app == app }.compactMap(\.version).max()
+        var actions: [Action] = []
+        var isFound = false
+        for waiting in deferred where waiting.destination.app == app {
+            isFound = true
+            if waiting.version == nil, let offer = waiting.offer {
+                actions.append(.returned(offer, waiting.destination))
+            } else if waiting.version != newest {
+                actions.append(.note(.discarded(.unregistered), waiting.subject))
+            }
+        }
+        guard isFound else { return [] }
+        deferred.removeAll { $0.destination.app == app }
+        return actions + mayHaveMissed()
+    }
+
     /// Sends all waiting notifications in their order. There is room, because ``hasRoom`` counts them.
     ///
     /// A notification that has expired, or of which the app has had too many, is not sent. If it is not known to be

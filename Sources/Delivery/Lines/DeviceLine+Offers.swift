@@ -71,9 +71,10 @@ extension DeviceLine {
 }
 
 extension DeviceLine {
-    /// Sends the offers that were held. Returns those that have expired meanwhile, that may have been replaced in
-    /// the mailbox, or that would overtake a notification in the mailbox. If a newer held offer has replaced one in
-    /// the mailbox, that one is not sent either: a mailbox's new content discards the older one (Guide, 2.1.3).
+    /// Sends the offers that were held. Returns those that have expired meanwhile, those that may have been replaced in
+    /// the mailbox, and those that would overtake a notification in the mailbox. If a newer held offer has replaced a
+    /// notification in the mailbox, that notification is not sent either: a mailbox's new content discards the older
+    /// one (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []

@@ -27,7 +27,7 @@ struct DeviceLine: ~Copyable {
     /// Identifies this line among all lines of the device. A reading that was begun for an older line may have
     /// missed something.
     let epoch: UInt64
-    /// What was sent last: what has an identifier of these is a duplicate.
+    /// The identifiers of the last notifications that were sent. A notification with one of them is a duplicate.
     var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int

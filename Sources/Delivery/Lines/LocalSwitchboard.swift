@@ -119,6 +119,10 @@ package final class LocalSwitchboard: Switchboard {
         advance(device) { line, silents, now in line.changed(power, now: now, silents: &silents) }
     }
 
+    package func removed(_ destination: Destination) {
+        advance(destination.deviceKey) { line, _, _ in line.removed(destination.app) }
+    }
+
     package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
         attach(stream, of: device, power: power, after: 0)
     }

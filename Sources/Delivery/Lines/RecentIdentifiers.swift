@@ -1,9 +1,10 @@
 import Notifications
 
-/// The identifiers of the notifications that were sent last on a stream. A provider may give one to several requests; they
-/// count as one notification then (Guide, Table 8-2), of which the device shows what came first.
+/// The identifiers of the last notifications on a stream. If a provider gives several requests the same identifier,
+/// they count as one notification (Guide, Table 8-2), and the device shows only the first.
 struct RecentIdentifiers {
-    /// A provider that sends a request again does so soon. More would cost each attempt time, and each device memory.
+    /// Providers that send a request again do so soon. A larger number would cost time for each attempt and memory for
+    /// each device.
     static let capacity = 16
 
     private struct Entry: Equatable {
@@ -12,10 +13,10 @@ struct RecentIdentifiers {
     }
 
     private var entries: ContiguousArray<Entry> = []
-    /// The oldest of them, once they are as many as there may be.
+    /// The position of the oldest identifier, once there are ``capacity`` of them.
     private var oldest = 0
 
-    /// - Returns: whether it is there already.
+    /// - Returns: whether the identifier was there already.
     mutating func note(_ id: NotificationID, of app: AppID) -> Bool {
         let entry = Entry(id: id, app: app)
         if entries.contains(entry) { return true }

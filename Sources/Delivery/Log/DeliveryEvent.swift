@@ -37,7 +37,8 @@ package enum DeliveryStep: Sendable, Hashable {
     case expired
     /// It was given up, for this reason.
     case discarded(DiscardReason)
-    /// It was sent, and another one with its identifier before it on the same stream: the device shows that one only.
+    /// It was sent after another notification with the same identifier on the same stream. The device shows only the
+    /// first.
     case duplicate
 }
 
@@ -56,7 +57,7 @@ extension DeliveryStep {
         case acknowledged = 9
         case expired = 10
         case discarded = 11
-        // 12 is the files' mark of losses.
+        // 12 marks lost events in the log's files.
         case duplicate = 13
 
         /// The name in `carillon log` and in the metrics.

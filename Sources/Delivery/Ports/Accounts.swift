@@ -40,5 +40,5 @@ package enum AccountsLimits {
 extension StoreError {
     /// The change was meant for an older version of the accounts.
     package static let accountsHaveChanged = StoreError(
-        .conflict, "The accounts were changed meanwhile: look at them and try again.")
+        .conflict, "The accounts have changed meanwhile: read them again and repeat the change.")
 }

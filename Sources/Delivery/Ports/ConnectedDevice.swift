@@ -1,12 +1,12 @@
 package import Notifications
 
-/// A device that is connected, as the node that holds its connection knows it.
+/// A connected device, as the node with its connection knows it.
 package struct ConnectedDevice: Sendable, Hashable {
     package let key: DeviceKey
     /// The time at which its stream began.
     package var since: Timestamp
     package var power: DevicePower
-    /// What waits for a reason to wake the device, by app.
+    /// The notifications that wait for a reason to wake the device, by app.
     package var held: [AppID: HeldNotifications]
 
     package init(key: DeviceKey, since: Timestamp, power: DevicePower, held: [AppID: HeldNotifications]) {
@@ -20,7 +20,7 @@ package struct ConnectedDevice: Sendable, Hashable {
 /// The notifications for one app that wait for a reason to wake the device.
 package struct HeldNotifications: Sendable, Hashable {
     package var count: Int
-    /// The version of the newest of them that is in the app's mailbox as well; nil if none is.
+    /// The version of the newest of them that is also in the app's mailbox; nil if none is there.
     package var stored: MailboxVersion?
 
     package init(count: Int, stored: MailboxVersion? = nil) {

@@ -49,6 +49,6 @@ extension StoreError {
     /// There are too many unused invitations.
     package static let tooManyInvitations = StoreError(
         .conflict,
-        "\(InvitationLimits.maximumCount) invitations are waiting; let some be used or run out first.",
+        "\(InvitationLimits.maximumCount) invitations are unused; wait until some are used or expire.",
     )
 }

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A device as the store knows it: the apps that are on it, or were.
+/// A device as the store knows it, with the apps that are or were on it.
 package struct ListedDevice: Sendable, Hashable {
     package let key: DeviceKey
     /// In the order of the apps' numbers.

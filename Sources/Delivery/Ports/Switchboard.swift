@@ -41,6 +41,10 @@ package protocol Switchboard: Sendable {
     /// Records the device's power state, which decides when notifications that are not urgent are sent.
     func changePower(of device: DeviceKey, to power: DevicePower)
 
+    /// An app was removed from the device, or its device token was renewed: what waits here for a reason to wake the
+    /// device is not sent to it any more.
+    func removed(_ destination: Destination)
+
     /// Ends the device's stream, if it has one.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)
 

@@ -66,7 +66,7 @@ final class ClientExchanges: HTTP2Application {
         guard let exchange = exchanges.remove(stream), !exchange.isEnded else { return }
         let reason = goAwayReason.isEmpty ? "" : " (\(goAwayReason))"
         exchange.fail(
-            exchange.failure ?? HTTP2ClientError(.streamReset, "The server gave up the request: \(error)\(reason)."))
+            exchange.failure ?? HTTP2ClientError(.streamReset, "The server reset the request: \(error)\(reason)."))
     }
 
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {

@@ -11,15 +11,15 @@ package final class HTTP2Client: Sendable {
     private let authority: String
     private let isSecure: Bool
 
-    /// Where the server is.
+    /// The address of the server.
     package enum Address: Sendable {
-        /// The host's addresses are tried one after the other. The server name is for the TLS handshake; the host's by
-        /// default.
+        /// If the host has several addresses, they are tried one after the other. The server name for the TLS handshake
+        /// is the host's unless another is given.
         case tcp(host: String, port: Int, tls: NIOSSLContext, serverName: String? = nil)
         case unix(path: String)
     }
 
-    /// In bytes: the largest body of a response.
+    /// The largest body of a response, in bytes.
     package static let maximumResponseBytes = 1 << 20
 
     /// Connects. It does not wait for the TLS handshake: if that fails, the first request fails.
@@ -93,7 +93,7 @@ package final class HTTP2Client: Sendable {
 
     /// Ends the connection.
     package func close() async {
-        // It may have ended already.
+        // This fails if the connection has ended already.
         try? await channel.close()
     }
 }

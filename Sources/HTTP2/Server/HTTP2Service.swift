@@ -113,7 +113,7 @@ private final class ServedSession: ServedConnection {
         // whether the data is complete.
         case .channelError(NIOSSLError.uncleanShutdown): break
         case .plainHTTP1, .badPreface, .protocolError, .flood, .peerDoesNotRead, .channelError:
-            accepted.report("A connection ended before its time", "\(end)")
+            accepted.report("A connection ended unexpectedly", "\(end)")
         }
     }
 }

@@ -13,7 +13,7 @@ package enum OverdueRequest: Sendable, Hashable {
     /// Nil while the request is in time.
     /// - Parameters:
     ///   - began: when its headers began.
-    ///   - timeout: how long it may take.
+    ///   - timeout: the time that it may take.
     package init?(began: NIODeadline, isAnswered: Bool, timeout: TimeAmount, now: NIODeadline) {
         guard began + timeout < now else { return nil }
         guard isAnswered else {

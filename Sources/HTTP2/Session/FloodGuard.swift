@@ -42,8 +42,9 @@ package struct FloodGuard: Sendable {
         package var pings = Rate(burst: 200, perSecond: 10)
         /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
         package var idleFrames = Rate(burst: 2_000, perSecond: 100)
-        /// In bytes. What is on its way when we reset streams fits the connection's window, 1 MiB; twice that, because the
-        /// window opens again while the resets travel. A client that knows of them sends nothing more.
+        /// In bytes. When we reset streams, up to 1 MiB may be under way, the connection's window. Twice that is
+        /// allowed, because the window opens again while the resets travel. A client that has received the resets sends
+        /// nothing more for these streams.
         package var ignoredBytes = Rate(burst: 2_097_152, perSecond: 65_536)
 
         package init() {}

@@ -9,7 +9,8 @@ package protocol HTTP2Application: AnyObject {
 
     /// Server: a request begins. Client: the final response to a request begins; informational ones (1xx) are skipped.
     func headersBegan(_ stream: StreamID)
-    /// One field, pseudo-header fields first, names in lower case (RFC 9113, 8.2 and 8.3; libnghttp2 has checked it).
+    /// One field. Pseudo-header fields come first, and names are in lower case (RFC 9113, 8.2 and 8.3; libnghttp2 has
+    /// checked it).
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>)
     /// Server, with `observesEncoding`: the encoding of the field that comes with the next `headerReceived`.
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm)
@@ -32,15 +33,15 @@ package protocol HTTP2Application: AnyObject {
     /// The stream has ended. Called exactly once for each stream that the application knows, also after its own `reset`
     /// and when the connection ends. The error is `noError` if both sides had finished.
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode)
-    /// After `write` asked to wait: fewer than `streamLowMark` bytes of this stream are unsent.
+    /// Called after `write` returned `wait`, when fewer than `streamLowMark` bytes of this stream are unsent.
     func writable(_ stream: StreamID)
 
     /// The peer answered a `ping`.
     func pingAcknowledged(_ payload: UInt64)
-    /// The peer's SETTINGS came and are in force.
+    /// The peer's SETTINGS have arrived and apply.
     func settingsReceived(_ settings: PeerSettings)
-    /// The peer will take no new streams. Those of ours above `lastStream` were not processed: `streamClosed` follows
-    /// for each with REFUSED_STREAM, and they can be sent again elsewhere (RFC 9113, 6.8).
+    /// The peer accepts no more new streams. It did not process ours above `lastStream`: for each of these,
+    /// `streamClosed` follows with REFUSED_STREAM, and its request can be sent again elsewhere (RFC 9113, 6.8).
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>)
 
     /// The end of a batch: everything that had arrived was reported. Frames that are submitted until this call returns

@@ -33,7 +33,7 @@ package struct HTTP2Error: Error, Hashable, Sendable, CustomStringConvertible {
             case .goingAway: "the HTTP/2 session is going away"
             case .streamsUsedUp: "the HTTP/2 session has used up its stream numbers"
             case .tooManyStreams: "as many HTTP/2 streams are open as the peer allows"
-            case .notAClient: "only a client's HTTP/2 session makes requests"
+            case .notAClient: "only a client's HTTP/2 session can make requests"
             case .library: "the HTTP/2 library refused"
             }
         return detail.isEmpty ? text : text + ": " + detail

@@ -8,7 +8,7 @@ package struct HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
 
     /// Not an error: a graceful end, or an answer given before the request's body ended (RFC 9113, 8.1).
     package static let noError = HTTP2ErrorCode(0x0)
-    /// The peer broke the protocol, and no other code says it better.
+    /// The peer violated the protocol, and no other code is more specific.
     package static let protocolError = HTTP2ErrorCode(0x1)
     /// A fault on the sender's own side.
     package static let internalError = HTTP2ErrorCode(0x2)
@@ -28,7 +28,7 @@ package struct HTTP2ErrorCode: Hashable, Sendable, CustomStringConvertible {
     package static let compressionError = HTTP2ErrorCode(0x9)
     /// The connection behind a CONNECT request broke.
     package static let connectError = HTTP2ErrorCode(0xa)
-    /// The peer does what might produce excessive load.
+    /// The peer causes, or may cause, too much load.
     package static let enhanceYourCalm = HTTP2ErrorCode(0xb)
     /// The connection's TLS does not meet the minimum (RFC 9113, 9.2).
     package static let inadequateSecurity = HTTP2ErrorCode(0xc)

@@ -4,7 +4,7 @@ import NIOCore
 
 // The methods for the connection as a whole. They queue frames, which are sent with the next flush.
 extension HTTP2Session {
-    /// The most debug data a GOAWAY can carry: what fits a frame that every peer accepts (RFC 9113, 4.2).
+    /// The most debug data of a GOAWAY, in bytes, so that it fits into a frame that every peer accepts (RFC 9113, 4.2).
     static let maxDebugDataBytes = 16_384 - 8
 
     /// Whether no new streams will come: a drain was begun, or GOAWAY was submitted or received.
@@ -13,12 +13,12 @@ extension HTTP2Session {
         return true
     }
 
-    /// Server: whether the client has not acknowledged SETTINGS yet. Until it does, the greater number of streams is
-    /// valid. An application that lowers the number for safety ends the connection with SETTINGS_TIMEOUT if this takes
-    /// too long (RFC 9113, 6.5.3).
+    /// Server: whether the client has not acknowledged SETTINGS yet. Until it does, the greater of the two numbers of
+    /// streams applies. If this takes too long, an application that has lowered the number for safety ends the
+    /// connection with SETTINGS_TIMEOUT (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { concurrency.isUnacknowledged }
 
-    /// The peer's settings, the protocol's initial ones before its own have come.
+    /// The peer's settings. Before its SETTINGS have come, these are the protocol's initial values.
     package var peerSettings: PeerSettings {
         func value(_ setting: nghttp2_settings_id) -> UInt32 {
             guard let library else { return 0 }
@@ -36,24 +36,24 @@ extension HTTP2Session {
 
     /// Server: changes how many streams the client may have open, at most `maxConcurrentStreams`.
     ///
-    /// Streams the client opened before it acknowledged a smaller number are served. Later ones are refused without the
-    /// application's hearing of them.
+    /// Streams that the client opened before it acknowledged a smaller number are served. Later ones are refused, and
+    /// the application does not see them.
     package func announce(concurrentStreams: Int) {
         guard role == .server, state == .active else { return }
         guard min(concurrentStreams, concurrency.full) != concurrency.announced else { return }
         if concurrency.announce(concurrentStreams) { submitConcurrentStreams() }
     }
 
-    /// Sends PING; `pingAcknowledged` brings the payload back.
+    /// Sends PING. The payload comes back with `pingAcknowledged`.
     package func ping(_ payload: UInt64) {
         guard state == .active, let library, !hasLibraryFailed else { return }
         submitPing(library, payload)
         scheduleFlush()
     }
 
-    /// Sends GOAWAY: streams above `lastStream` (by default the last one the application was told of) were not
-    /// processed, and no new one will be. Open streams go on; the channel is closed when the last is done, or at once
-    /// with `close()`. Debug data over 16,376 bytes is cut.
+    /// Sends GOAWAY: streams above `lastStream` were not processed, and no new stream is accepted. By default
+    /// `lastStream` is the last stream that the application has seen. Open streams continue. The channel is closed when
+    /// the last one has ended, or at once by `close()`. Debug data beyond 16,376 bytes is cut off.
     package func goAway(
         lastStream: StreamID? = nil,
         _ code: HTTP2ErrorCode,
@@ -81,14 +81,14 @@ extension HTTP2Session {
 
     /// Begins a graceful end (RFC 9113, 6.8).
     ///
-    /// A server sends GOAWAY with stream 2^31-1 and the debug data, serves what the client had under way, and sends the
-    /// second GOAWAY, with the last stream processed and the same data, when a PING sent after the first has come back
-    /// or `finishDrain()` is called. A client makes no more requests and says so with one GOAWAY. The channel is closed
-    /// when the last stream is done; a deadline for that is the application's.
+    /// A server sends GOAWAY with stream 2^31-1 and the debug data, and then a PING. It serves the requests that were
+    /// under way. When the PING was answered, or `finishDrain()` is called, it sends a second GOAWAY with the last
+    /// processed stream and the same data. A client makes no more requests and sends one GOAWAY. The channel is closed
+    /// when the last stream has ended. The application has to limit how long that may take.
     package func drain(debugData: [UInt8] = []) {
         guard state == .active, let library, !hasLibraryFailed, case .none = drain else { return }
         let debugData = Array(debugData.prefix(Self.maxDebugDataBytes))
-        // The peer knows already that the connection ends.
+        // The peer already knows that the connection ends.
         guard role == .server, !hasSubmittedGoAway, !hasReceivedGoAway else {
             drain = .finished(debugData: debugData)
             goAway(.noError, debugData: debugData)
@@ -99,7 +99,7 @@ extension HTTP2Session {
         scheduleFlush()
     }
 
-    /// Sends the second GOAWAY of a drain now, when the client takes too long to answer.
+    /// Sends the second GOAWAY of a drain now, because the client takes too long to answer the PING.
     package func finishDrain() {
         guard case .began(let debugData) = drain else { return }
         drain = .finished(debugData: debugData)
@@ -107,11 +107,12 @@ extension HTTP2Session {
         goAway(.noError, debugData: debugData)
     }
 
-    /// Server: ends with answers first and one GOAWAY after them.
+    /// Server: ends the connection by answering all requests first and then sending one GOAWAY.
     ///
-    /// Clients on python-h2 refuse every frame after a GOAWAY, and with it the answers that they wait for; so it comes last.
-    /// A stream that the client opens meanwhile is refused with REFUSED_STREAM, and can be sent again elsewhere. The channel
-    /// is closed when the last stream is done. How long an answer may take is the application's to bound.
+    /// Clients with python-h2 refuse every frame after a GOAWAY, and so lose the answers that they wait for. Therefore
+    /// GOAWAY comes last. Streams that the client opens meanwhile are refused with REFUSED_STREAM, and can be sent
+    /// again elsewhere. The channel is closed when the last stream has ended. The application has to limit how long the
+    /// answers may take.
     package func goAwayOnceAnswered(debugData: [UInt8] = []) {
         guard role == .server, state == .active, !hasLibraryFailed, case .none = drain else { return }
         guard !hasSubmittedGoAway else { return }
@@ -125,15 +126,15 @@ extension HTTP2Session {
         return state == .closing || streams.streams { !$0.isAnswered }.isEmpty
     }
 
-    /// The GOAWAY that comes after all answers.
+    /// Sends the GOAWAY that follows all answers.
     func endAnswering() {
         guard case .answering(let debugData) = drain, let library, !hasLibraryFailed else { return }
         drain = .finished(debugData: debugData)
         submitGoAway(library, lastProcessedStream, .noError, debugData)
     }
 
-    /// Closes the channel after what is queued was written, GOAWAY for one. Nothing more is told but `streamClosed` for
-    /// what is still open, and `sessionClosed`.
+    /// Closes the channel after the queued frames, such as GOAWAY, were written. The application then only gets
+    /// `streamClosed` for the open streams, and `sessionClosed`.
     package func close() {
         switch state {
         case .active:

@@ -5,15 +5,15 @@ import NIOCore
 // An idle session releases the memory that only reading and writing need.
 extension HTTP2Session {
     enum Activity {
-        /// A frame came or went since the last check.
+        /// A frame was received or sent since the last check.
         case working
-        /// No frame came or went since the last check.
+        /// No frame was received or sent since the last check.
         case idle
         /// The session is idle, and its memory was released.
         case released
     }
 
-    /// Records that a frame came or went.
+    /// Records that a frame was received or sent.
     func worked(_ context: ChannelHandlerContext) {
         activity = .working
         scheduleIdleCheck(context)
@@ -30,8 +30,9 @@ extension HTTP2Session {
         }
     }
 
-    /// Releases memory if no frame came or went since the last call. For callers that check many connections anyway
-    /// (``HTTP2Configuration/IdleMemory/releasedOnRequest``): a timer for each would wake the event loop too often.
+    /// Releases memory if no frame was received or sent since the last call. For callers that check many connections
+    /// anyway (``HTTP2Configuration/IdleMemory/releasedOnRequest``): a timer for each connection would wake the event
+    /// loop too often.
     package func releaseMemoryIfIdle() {
         guard let memory, activity != .released else { return }
         guard state == .active, let library, let context, !isInLibrary else { return }
@@ -44,10 +45,10 @@ extension HTTP2Session {
         buffers?.releaseIdleMemory()
     }
 
-    /// Whether the channel still holds bytes to write: they are in the buffers whose memory would be released.
+    /// Whether the channel still has bytes to write. They are in the buffers whose memory would be released.
     private func hasUnwritten(_ channel: any Channel) -> Bool {
         guard let options = channel.syncOptions, let bytes = try? options.getOption(.bufferedWritableBytes) else {
-            // The channel does not tell, so it may hold some at any time.
+            // The channel does not say, so assume that it has.
             return true
         }
         return bytes > 0

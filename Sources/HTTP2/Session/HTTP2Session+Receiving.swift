@@ -96,7 +96,7 @@ extension HTTP2Session {
     func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
         let head = LibraryCallbacks.head(of: frame)
         let isEnd = head.flags & OutgoingFrame.endStreamFlag != 0
-        // Not when it began: the rest of it may have come with a later read.
+        // Do this only at the frame's end, because the rest of a frame may come with a later read.
         if isEnd || UInt32(head.type) != NGHTTP2_DATA.rawValue { hasNews = true }
         switch UInt32(head.type) {
         case NGHTTP2_DATA.rawValue:
@@ -139,13 +139,13 @@ extension HTTP2Session {
 
     private func requestBegan(_ stream: StreamID) -> Int32 {
         if case .answering = drain {
-            // An honest client may have sent this many before it knows.
+            // An honest client may have sent this stream before it knew the smaller number.
             flood.streamOpened()
             nghttp2_submit_rst_stream(library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
             return Self.go
         }
         guard concurrency.admits(openStreams: streams.count) else {
-            // The client acknowledged a smaller number. It is told as for a stream that was never looked at.
+            // The client has acknowledged a smaller number, so refuse the stream as one that was not processed.
             nghttp2_submit_rst_stream(
                 library, 0, stream.rawValue, HTTP2ErrorCode.refusedStream.rawValue)
             return count(.resets)
@@ -164,7 +164,8 @@ extension HTTP2Session {
         -> Int32
     {
         let form = encodings?.reader.next(of: stream)
-        // Neither count can pass the frame's 24 bits times the table's 4 KiB: no overflow within one block.
+        // This cannot overflow within one block: a frame's length has 24 bits, and each byte stands for at most 4 KiB
+        // of the table.
         block.listBytes += name.count + value.count + IncomingBlock.bytesPerField
         guard block.listBytes <= configuration.maxHeaderListBytes else {
             block.isTooLarge = true
@@ -176,7 +177,7 @@ extension HTTP2Session {
         case .told: break
         case .skipped: return Self.go
         case .undecided:
-            // `:status` is a response's only pseudo-header field and so comes first.
+            // `:status` is the only pseudo-header field of a response, so it comes first.
             if value.first == UInt8(ascii: "1") {
                 block.kind = .skipped
                 return Self.go
@@ -206,13 +207,13 @@ extension HTTP2Session {
 
     func dataReceived(_ stream: StreamID, bytes: UnsafeBufferPointer<UInt8>) -> Int32 {
         guard let index = streams.index(of: stream), state == .active else {
-            // A stream that was refused or is being closed. Its bytes still count for the connection.
+            // The stream was refused or is being closed, but its bytes still count for the connection's window.
             nghttp2_session_consume(library, stream.rawValue, bytes.count)
             return state == .active ? count(.idleFrames) : Self.go
         }
         streams[index].received += bytes.count
-        // After the answer or a reset, the rest of the body is ignored (RFC 9113, 8.1), and the stream's window is not
-        // opened again, so the peer can send no more than it holds.
+        // After the answer or a reset, ignore the rest of the body (RFC 9113, 8.1) and do not open the stream's window
+        // again. So the peer can send no more than the window.
         guard streams[index].flags.isDisjoint(with: [.reset, .answeredEarly, .bodyTooLarge]) else {
             nghttp2_session_consume_connection(library, bytes.count)
             return count(.idleFrames)

@@ -66,7 +66,7 @@ extension HTTP2Session {
         hasNews = true
     }
 
-    /// Adds a frame to the output, and changes it if libnghttp2 wrote something else than we mean.
+    /// Adds a frame to the output, and changes it if libnghttp2 cannot write what we need.
     private func take(_ bytes: UnsafeRawBufferPointer) {
         reserveOutput()
         guard let frame = OutgoingFrame(bytes) else {
@@ -110,7 +110,7 @@ extension HTTP2Session {
         guard let said = frame.goAway else { return }
         if let debugData = drain.debugData, said.lastStream == .last, said.code == .noError, said.debugData.isEmpty {
             output.writeBytes(OutgoingFrame.goAway(lastStream: .last, code: .noError, debugData: debugData))
-            // Only now, because libnghttp2 would have sent a PING before the notice if both were submitted together.
+            // Send the PING now: if both were submitted together, libnghttp2 would send it before the notice.
             if case .began = drain { isDrainPingDue = true }
             return
         }
@@ -118,13 +118,14 @@ extension HTTP2Session {
         if queuedGoAways > 0 {
             queuedGoAways -= 1
         } else if said.code != .noError, end == nil {
-            // A frame of libnghttp2 itself: the peer broke the protocol. Its text is a constant of the library.
+            // libnghttp2 wrote this frame itself, because the peer violated the protocol. Its text is a constant of the
+            // library.
             let isHTTP1 = !hasReceivedPreface && prefix.starts(with: "HTTP/".utf8)
             end = isHTTP1 ? .plainHTTP1 : .protocolError(said.code, String(decoding: said.debugData, as: UTF8.self))
         }
     }
 
-    /// libnghttp2 has a DATA frame to send. It has made the head, and the bytes are still ours.
+    /// Adds a DATA frame of libnghttp2 to the output. libnghttp2 has made its head; we add the bytes.
     func sendData(flags: UInt8, head: UnsafeRawBufferPointer, count: Int, body: OutboundBody) -> Int32 {
         guard output.readableBytes < Self.outputBytes else {
             isOutputFull = true
@@ -145,12 +146,13 @@ extension HTTP2Session {
         return 0
     }
 
-    /// A whole answer was sent. If its request has not ended, RST_STREAM may follow (RFC 9113, 8.1).
+    /// Called when a complete answer was sent. If its request has not ended, RST_STREAM may follow (RFC 9113, 8.1).
     private func noteEarlyAnswer(_ stream: StreamID) {
         if configuration.resetsAfterEarlyAnswer { earlyResets.append(stream) }
     }
 
-    /// When libnghttp2 has nothing more to say: what follows from what it said. Says whether it may have more now.
+    /// Called when libnghttp2 has no more frames. Submits the frames that follow from those already sent. Returns
+    /// whether libnghttp2 may have frames again.
     private func submitFollowUps() -> Bool {
         guard let library, hasFollowUps else { return false }
         if isDrainPingDue {
@@ -179,7 +181,7 @@ extension HTTP2Session {
     private func writeOutput(_ context: ChannelHandlerContext) {
         guard output.readableBytes > 0 else { return }
         let batch = output
-        // The buffer is not kept for the next batch: an idle connection uses no memory for output.
+        // Do not keep the buffer for the next batch, so that an idle connection has no memory for output.
         output = ByteBuffer()
         context.writeAndFlush(wrapOutboundOut(batch), promise: nil)
         if memory != nil { worked(context) }
@@ -198,7 +200,7 @@ extension HTTP2Session {
         }
     }
 
-    /// Closes the channel once everything written before was taken, or after a while.
+    /// Closes the channel after everything was written, or after a time limit.
     private func startClosing(_ context: ChannelHandlerContext) {
         guard !hasStartedClosing else { return }
         hasStartedClosing = true

@@ -5,9 +5,9 @@ package import NIOCore
 extension HTTP2Session {
     /// The result of a `write`.
     package enum WriteResult: Hashable, Sendable {
-        /// Accepted. Write on.
+        /// Accepted. You may write more.
         case more
-        /// Accepted. Wait for `writable` now, because the peer reads slowly.
+        /// Accepted. Do not write more until `writable` is called, because the peer reads slowly.
         case wait
         /// Not accepted: the stream is closed, was reset or is finished. Or `maxBufferedBytes` would be exceeded; then
         /// the stream is reset, because the application did not wait.
@@ -23,9 +23,9 @@ extension HTTP2Session {
         return max(0, min(allowed, configuration.maxConcurrentStreams) - streams.count)
     }
 
-    /// Client: sends a request. With `endStream` false the body goes on with `write` and `finish`.
+    /// Client: sends a request. If `endStream` is false, `write` and `finish` send its body.
     ///
-    /// Queued and numbered at once; the application is told of the response, and in the end that the stream is closed.
+    /// The request is queued and gets its number at once. The application later gets the response and `streamClosed`.
     package func request(
         _ headers: borrowing HeaderBlock,
         body: ByteBuffer? = nil,
@@ -52,9 +52,9 @@ extension HTTP2Session {
         return stream
     }
 
-    /// Server: sends a whole response. False if the stream is gone or was answered.
+    /// Server: sends a complete response. Returns false if the stream has ended or was answered.
     ///
-    /// If the request is still coming, the response goes out and then RST_STREAM with NO_ERROR (RFC 9113, 8.1).
+    /// If the request has not ended, RST_STREAM with NO_ERROR follows the response (RFC 9113, 8.1).
     @discardableResult
     package func respond(_ stream: StreamID, _ headers: borrowing HeaderBlock, body: ByteBuffer? = nil) -> Bool {
         respond(stream, headers, body: body, endStream: true)
@@ -66,8 +66,8 @@ extension HTTP2Session {
         streams[index].flags.insert(.endlessBody)
     }
 
-    /// Server: begins a response. With `endStream` false its body follows with `write` and `finish`, for any time.
-    /// False if the stream is gone or was answered.
+    /// Server: begins a response. If `endStream` is false, `write` and `finish` send its body, at any time. Returns
+    /// false if the stream has ended or was answered.
     @discardableResult
     package func sendHeaders(_ stream: StreamID, _ headers: borrowing HeaderBlock, endStream: Bool) -> Bool {
         respond(stream, headers, body: nil, endStream: endStream)
@@ -101,8 +101,8 @@ extension HTTP2Session {
 
     /// Sends bytes of a body that was begun with `endStream: false`.
     ///
-    /// - Parameter schedulesFlush: false if the caller calls ``flush()`` itself after its last write. That saves a task
-    ///   of the event loop.
+    /// - Parameter schedulesFlush: false if the caller calls ``flush()`` after its last write, which saves a task of
+    ///   the event loop.
     @discardableResult
     package func write(_ stream: StreamID, _ bytes: ByteBuffer, schedulesFlush: Bool = true) -> WriteResult {
         guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else {
@@ -143,14 +143,14 @@ extension HTTP2Session {
         scheduleFlush()
     }
 
-    /// Stops opening the stream's window: the peer can send at most `streamWindowBytes` more of the body. Other streams
-    /// are not held up.
+    /// Stops opening the stream's window, so the peer can send at most `streamWindowBytes` more of the body. Other
+    /// streams continue.
     package func pauseReading(_ stream: StreamID) {
         guard let index = streams.index(of: stream) else { return }
         streams[index].flags.insert(.paused)
     }
 
-    /// Opens the stream's window again, for what came meanwhile too.
+    /// Opens the stream's window again, also for bytes that came meanwhile.
     package func resumeReading(_ stream: StreamID) {
         guard let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
         guard streams[index].flags.contains(.paused) else { return }
@@ -193,7 +193,7 @@ extension HTTP2Session {
         _ submit: (UnsafePointer<nghttp2_data_provider>?) -> Result
     ) -> Result {
         guard let body else { return submit(nil) }
-        // The table keeps the body for as long as libnghttp2 has the pointer.
+        // The table keeps the body while libnghttp2 has the pointer.
         let source = nghttp2_data_source(ptr: Unmanaged.passUnretained(body).toOpaque())
         return withUnsafePointer(
             to: nghttp2_data_provider(source: source, read_callback: LibraryCallbacks.readBody), submit)

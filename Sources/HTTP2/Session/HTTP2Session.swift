@@ -2,20 +2,20 @@ import CNghttp2
 package import Connections
 package import NIOCore
 
-/// One HTTP/2 connection (RFC 9113), server or client, as the last handler of a NIO channel that reads and writes.
+/// One HTTP/2 connection (RFC 9113), server or client: the last handler of a NIO channel.
 ///
-/// libnghttp2 does the protocol; this type feeds it, tells an `HTTP2Application` what happened, and writes out what it
-/// has to say, all of one batch in one write. There is no child channel and no task for a stream, and nothing of what
-/// arrives is kept: the application sees the bytes where they lie.
+/// libnghttp2 implements the protocol. This type passes the received bytes to it, calls an `HTTP2Application` with the
+/// events, and writes the frames of a batch in one write. Streams have no child channels and no tasks. Received bytes
+/// are not kept: the application gets spans of them.
 ///
-/// Confined to the channel's event loop. TLS and ALPN, timeouts for the handshake, for idle connections and for slow
-/// requests are the caller's. The session holds its application until the connection is over and then lets go of it,
-/// so the two may refer to each other.
+/// Confined to the channel's event loop. TLS, ALPN and time limits for the handshake, idle connections and slow
+/// requests are the caller's task. The session holds its application until the connection has ended, so the two may
+/// refer to each other.
 package final class HTTP2Session: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// Which side of the connection this is.
+    /// The side of the connection.
     package enum Role: Sendable {
         case server
         case client
@@ -24,84 +24,87 @@ package final class HTTP2Session: ChannelInboundHandler {
     enum State {
         /// The channel is not active yet.
         case idle
-        /// Open for all.
+        /// Requests can be made and answered.
         case active
-        /// Nothing more is read, and the channel is closed once what is queued was written.
+        /// Nothing more is read. The channel is closed when the queued frames are written.
         case closing
-        /// The application was told, libnghttp2's session is gone.
+        /// The application has had its last call, and libnghttp2's session is deleted.
         case closed
     }
 
-    // What each read and each write looks at stands together here, in three lines of the processor's cache: there are
-    // thousands of sessions, and each line of each is waited for.
+    // The members that each read and write use are next to each other, in three cache lines: with thousands of
+    // sessions, each access to another line waits for memory.
 
-    /// Which side of the connection this is.
+    /// The side of the connection.
     package let role: Role
     var state = State.idle
-    /// Whether libnghttp2 may have something to send, or may have finished. True if, since the last check, something
-    /// was submitted, or a frame came that opens a window or closes a stream. DATA does so only if it ends its stream.
+    /// Whether libnghttp2 may have something to send, or may have finished. It is true if something was submitted since
+    /// the last check, or if a frame came that opens a window or closes a stream. DATA closes a stream only if it has
+    /// END_STREAM.
     var hasNews = true
-    /// Whether bytes are being read: what is submitted meanwhile goes out when all were.
+    /// Whether bytes are being read. Frames that are submitted meanwhile are sent at the end.
     var isReading = false
-    /// Whether libnghttp2 is at work: its session must not be deleted, nor called again for the same direction.
+    /// Whether a call of libnghttp2 is running. Its session must not be deleted then, nor called again in the same
+    /// direction.
     var isInLibrary = false
-    /// libnghttp2's session gave up and must not be used any more.
+    /// libnghttp2's session has failed and must not be used any more.
     var hasLibraryFailed = false
     var isFlushing = false
     var isFlushScheduled = false
-    /// `sendData` found no room in `output`.
+    /// Set if `sendData` finds no room in `output`.
     var isOutputFull = false
-    /// Whether the channel takes more, as it last said.
+    /// Whether the channel is writable, as it last reported.
     var isWritable = true
     var hasStartedClosing = false
     var activity = Activity.working
     var context: ChannelHandlerContext?
-    /// libnghttp2's session: from the channel's becoming active until `teardown`.
+    /// libnghttp2's session; nil before the channel is active and after `teardown`.
     var library: OpaquePointer?
-    /// The application once more, for what libnghttp2 calls back: some fifteen times for a request, and each time
-    /// counting references to it cost as much as finding the stream. It is let go of in `teardown` only, which waits for
-    /// libnghttp2 to return.
+    /// The same application without reference counting, for libnghttp2's callbacks: some fifteen for each request, and
+    /// counting a reference cost as much as finding the stream. Only `teardown` releases it, and it waits until
+    /// libnghttp2 has returned.
     private var receiver: Unmanaged<HeldApplication>?
     private var held: HeldApplication? { didSet { receiver = held.map { .passUnretained($0) } } }
     var streams = StreamTable<StreamState>()
     var output = ByteBuffer()
-    /// Body bytes that wait to be sent, on all streams.
+    /// The unsent body bytes of all streams.
     package internal(set) var bufferedBytes = 0
-    /// When the bytes came that are being read: the clock is looked at once for all of them.
+    /// When the bytes that are being read arrived. The clock is read once for all of them.
     var readTime = NIODeadline.distantPast
-    /// Where libnghttp2's memory comes from, where some of it is given back while nothing is sent.
+    /// libnghttp2's allocator, if some of its memory is released while the session is idle.
     var memory: LibraryMemory?
-    /// The next look at whether anything came or went.
+    /// The next check whether the session is idle.
     var idleCheck: Scheduled<Void>?
     var ignored = IgnoredBytes()
-    /// How many open streams have the flag `answeredEarly`.
+    /// The number of open streams with the flag `answeredEarly`.
     var earlyAnswers = 0
 
     /// The limits and sizes.
     package let configuration: HTTP2Configuration
 
-    /// Told of the end as well, after the application: for whoever accepted the connection.
+    /// Called at the end, after the application, for the code that accepted the connection.
     package var whenEnded: ((SessionEnd) -> Void)?
-    /// Why the session ends, once that is known.
+    /// Why the session ends; nil until that is known.
     var end: SessionEnd?
-    /// The channel ended while libnghttp2 was at work.
+    /// Set if the channel ended during a call of libnghttp2.
     var pendingTeardown: SessionEnd?
 
     // Receiving
     var block = IncomingBlock()
-    /// How header fields are encoded, where somebody wants to know; in a place of its own, as hardly anybody does.
+    /// The encodings of header fields; nil unless they are observed. It is a separate object, because few connections
+    /// need it.
     let encodings: ObservedEncodings?
     var flood: FloodGuard
-    /// What arrived is a flood: set within a callback, acted on when libnghttp2 has returned.
+    /// Set in a callback if the peer floods us. It is handled when libnghttp2 has returned.
     var floodKind: FloodGuard.Kind?
     var concurrency: ConcurrencyLimit
-    /// The first bytes received, kept until they proved to be HTTP/2.
+    /// The first bytes of the connection, kept until they are known to be HTTP/2.
     var prefix: [UInt8] = []
 
     // Sending
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
     var earlyResets: [StreamID] = []
-    /// Streams that are owed a `writable`.
+    /// Streams whose applications wait for `writable`.
     var writableStreams: [StreamID] = []
     /// TLS's buffers; nil if the session does not release their memory.
     package var buffers: TLSBuffers?
@@ -110,19 +113,20 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// GOAWAY frames that were handed in and not yet written; any other one is libnghttp2's own.
     var queuedGoAways = 0
     var drain: Drain = .none
-    /// The notice of a drain was written, and the PING that follows it was not submitted yet.
+    /// The first GOAWAY of a drain was written, and the PING after it was not submitted yet.
     var isDrainPingDue = false
 
-    /// Whether the peer's preface has come, its first SETTINGS included (RFC 9113, 3.4): what a handshake timeout asks.
+    /// Whether the peer's preface has come, including its first SETTINGS (RFC 9113, 3.4). The handshake's time limit
+    /// uses it.
     package internal(set) var hasReceivedPreface = false
-    /// Whether GOAWAY came from the peer.
+    /// Whether the peer has sent GOAWAY.
     package internal(set) var hasReceivedGoAway = false
-    /// Whether a final GOAWAY was handed in here; the notice that begins a drain does not count.
+    /// Whether a final GOAWAY was submitted. The first GOAWAY of a drain does not count.
     package internal(set) var hasSubmittedGoAway = false
-    /// Server: the greatest stream that the application was told of; what the last GOAWAY carries.
+    /// Server: the highest stream that the application has seen. The last GOAWAY names it.
     package internal(set) var lastProcessedStream = StreamID.none
 
-    /// The application in a place that never changes, so that nobody has to hold on to it to call it.
+    /// Holds the application, so that it can be called without counting a reference.
     private final class HeldApplication {
         let application: any HTTP2Application
         init(_ application: any HTTP2Application) { self.application = application }
@@ -130,7 +134,7 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     var application: (any HTTP2Application)? { held?.application }
 
-    /// Makes a session for a channel that is about to become active, or is already.
+    /// Makes a session for a channel that is active or becomes active later.
     package init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
         self.role = role
         self.configuration = configuration
@@ -143,11 +147,11 @@ package final class HTTP2Session: ChannelInboundHandler {
     }
 
     deinit {
-        // Only a handler that was never told of the end of its channel still has one.
+        // Needed only if the handler never heard of the channel's end.
         if let library { nghttp2_session_del(library) }
     }
 
-    /// Whether the session takes requests: active, and not on its way out.
+    /// Whether requests are accepted: the session is active and not ending.
     package var isActive: Bool { state == .active }
 
     /// The peer's address, without the port; nil once the channel is gone.
@@ -184,7 +188,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         if state == .active { application?.batchEnded() }
         flush()
         if memory != nil { worked(context) }
-        // Nobody behind the session reads, and the channel reads on without being told.
+        // No handler behind the session reads, and the channel continues to read by itself.
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -216,7 +220,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         flush()
     }
 
-    /// Tells the application of the end, once, and lets go of everything.
+    /// Calls the application for the last time and releases everything.
     func teardown(_ reason: SessionEnd) {
         guard state != .closed else { return }
         if isInLibrary {
@@ -226,7 +230,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         state = .closed
         let application = application
         held = nil
-        // It would hold the session, and with it the pages around it, until its time.
+        // The scheduled check would keep the session and its memory alive until its time.
         idleCheck?.cancel()
         idleCheck = nil
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
@@ -240,13 +244,13 @@ package final class HTTP2Session: ChannelInboundHandler {
         whenEnded = nil
     }
 
-    /// Tells the application something while libnghttp2 is at work.
+    /// Calls the application during a call of libnghttp2.
     @inline(__always)
     func tell(_ body: (any HTTP2Application) -> Void) {
         receiver?._withUnsafeGuaranteedRef { body($0.application) }
     }
 
-    /// Runs a piece of libnghttp2 and then what had to wait for it.
+    /// Calls libnghttp2, and then does what had to wait for the end of the call.
     func withLibrary<Result>(_ body: (OpaquePointer) -> Result) -> Result? {
         guard let library, !isInLibrary, !hasLibraryFailed else { return nil }
         isInLibrary = true
@@ -259,8 +263,8 @@ package final class HTTP2Session: ChannelInboundHandler {
         return result
     }
 
-    /// Begins to close the session: it reads nothing more, calls the application no more, writes its queue and then
-    /// closes the channel.
+    /// Begins to close the session: reads nothing more, calls the application no more, writes the queue and closes the
+    /// channel.
     func beginClosing(_ reason: SessionEnd) {
         guard state == .active else { return }
         state = .closing

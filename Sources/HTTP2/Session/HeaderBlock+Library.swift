@@ -1,7 +1,7 @@
 import CNghttp2
 
 extension HeaderBlock {
-    /// Calls with the fields as libnghttp2 takes them. Literals are not copied, what is in the arena is copied by it.
+    /// Calls `body` with the fields in libnghttp2's form. libnghttp2 copies the bytes of the arena, but not literals.
     func withLibraryFields<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: fields.count) { target in
             bytes.withUnsafeBufferPointer { arena in

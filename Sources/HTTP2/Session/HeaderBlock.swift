@@ -1,9 +1,9 @@
 /// The header fields of one request or response, as bytes.
 ///
-/// Reusable: one block per connection, emptied with `removeAll()` before each use, allocates nothing once it has grown.
-/// Names must be lower-case, pseudo-header fields come first (RFC 9113, 8.2 and 8.3).
+/// Reuse one block for each connection and call `removeAll()` before each use: after it has grown once, it allocates
+/// nothing. Names must be in lower case, and pseudo-header fields come first (RFC 9113, 8.2 and 8.3).
 package struct HeaderBlock: Sendable {
-    /// What the encoder does with a field (RFC 7541, 6.2).
+    /// How the encoder writes a field (RFC 7541, 6.2).
     package enum Indexing: Sendable {
         /// The field may enter the peer's dynamic table: for values that repeat.
         case indexed
@@ -13,7 +13,7 @@ package struct HeaderBlock: Sendable {
         case never
     }
 
-    /// A name or a value: a literal of the program, or a range of the block's own bytes.
+    /// A name or a value: a literal of the program, or a range of the block's bytes.
     enum Piece: Sendable {
         case literal(StaticString)
         case bytes(offset: Int, count: Int)
@@ -28,7 +28,7 @@ package struct HeaderBlock: Sendable {
     private(set) var bytes: ContiguousArray<UInt8> = []
     private(set) var fields: ContiguousArray<Field> = []
 
-    /// An empty block.
+    /// Makes an empty block.
     package init() {}
 
     /// Empties the block and keeps its memory.
@@ -42,13 +42,13 @@ package struct HeaderBlock: Sendable {
         fields.append(Field(name: piece(name), value: piece(value), indexing: indexing))
     }
 
-    /// Adds a field with a value of the caller's; the bytes are copied.
+    /// Adds a field with a literal name. The bytes of the value are copied.
     @_disfavoredOverload
     package mutating func append(_ name: StaticString, _ value: String, indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name), value: piece(value.utf8), indexing: indexing))
     }
 
-    /// Adds a field whose value is a literal and then one of the caller's; the bytes are copied.
+    /// Adds a field whose value is a literal followed by other bytes, which are copied.
     package mutating func append(
         _ name: StaticString,
         beginning: StaticString,
@@ -62,19 +62,19 @@ package struct HeaderBlock: Sendable {
         fields.append(Field(name: piece(name), value: value, indexing: indexing))
     }
 
-    /// Adds a field with a value of the caller's; the bytes are copied.
+    /// Adds a field with a literal name. The bytes of the value are copied.
     package mutating func append(_ name: StaticString, _ value: Span<UInt8>, indexing: Indexing = .indexed) {
         let value = value.withUnsafeBufferPointer { piece($0) }
         fields.append(Field(name: piece(name), value: value, indexing: indexing))
     }
 
-    /// Adds a field whose name is only known at run time; lower-case, as RFC 9113 (8.2) demands.
+    /// Adds a field whose name is known at run time only. It has to be in lower case (RFC 9113, 8.2).
     package mutating func append(name: String, value: String, indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name.utf8), value: piece(value.utf8), indexing: indexing))
     }
 
     private mutating func piece(_ literal: StaticString) -> Piece {
-        // A literal of one character may be stored as that character instead of a pointer to it.
+        // The compiler may store a literal of one character as the character itself, without a pointer.
         literal.hasPointerRepresentation ? .literal(literal) : piece(literal.description.utf8)
     }
 

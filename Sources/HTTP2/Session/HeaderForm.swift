@@ -1,11 +1,11 @@
-/// How a header field stands in a header block (RFC 7541, 6).
+/// The encoding of a header field (RFC 7541, 6).
 package enum HeaderForm: Sendable, Hashable, CaseIterable {
-    /// 6.1: name and value are in a table.
+    /// 6.1: a table has the name and the value.
     case indexed
-    /// 6.2.1: a literal that enters the dynamic table.
+    /// 6.2.1: a literal that is added to the dynamic table.
     case incremental
-    /// 6.2.2: a literal that does not.
+    /// 6.2.2: a literal that is not added.
     case withoutIndexing
-    /// 6.2.3: a literal that no intermediary may index either.
+    /// 6.2.3: a literal that no intermediary may add either.
     case neverIndexed
 }

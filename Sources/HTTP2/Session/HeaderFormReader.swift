@@ -1,44 +1,44 @@
-/// A session's reader, for as long as it has one.
+/// Holds the reader of a session whose encodings are observed.
 final class ObservedEncodings {
     var reader = HeaderFormReader()
 }
 
-/// Reads from a client's bytes how each header field is encoded, which libnghttp2 does not tell. It looks at no text and
-/// keeps no table: the fields' names and values come from the library, in the same order.
+/// Reads the encoding of each header field from the client's bytes, because libnghttp2 does not report it. It keeps no
+/// text and no table: libnghttp2 reports the names and values in the same order.
 ///
-/// Of what one read brings, it keeps a form for each field until the library has told the field. Fields that the library
-/// passes over, of streams that are gone, are forgotten with the next read. A pure value.
+/// It keeps the encoding of each field that one read brings until libnghttp2 has reported the field. libnghttp2 skips
+/// fields of streams that have ended; their encodings are dropped at the next read. It is a value.
 struct HeaderFormReader {
     private enum Place {
-        /// The preface, and how much of it is still to come.
+        /// The client's preface, with the number of bytes that are missing.
         case preface(Int)
-        /// A frame's head, as much as has come.
+        /// A frame's head, with the bytes that have come.
         case head
-        /// The padding's length, and then the priority, before a block's fragment.
+        /// The length of the padding and the priority, which come before the header fragment.
         case beforeFragment(skip: Int, hasPadding: Bool)
         case fragment
-        /// The rest of a frame.
+        /// The rest of a frame, which is skipped.
         case rest
     }
 
-    /// Where in a field the next byte belongs.
+    /// The part of a field that the next byte belongs to.
     private enum Part: Equatable {
         case start
-        /// The bytes of an index that follow its first one; what comes after it.
+        /// The bytes of an index after the first one, and what follows the index.
         case index(then: Next)
         /// The first byte of a text's length.
         case length(then: Next)
-        /// Those that follow it.
+        /// The further bytes of the length.
         case lengthRest(then: Next)
         case text(then: Next)
     }
 
     private enum Next: Equatable {
-        /// The name's text, and then the value's.
+        /// The text of the name. The value follows.
         case name
         case value
         case end
-        /// A change of the table's size, which is no field (6.3).
+        /// A change of the table's size, which is not a field (6.3).
         case noField
     }
 
@@ -52,22 +52,22 @@ struct HeaderFormReader {
     private var form = HeaderForm.indexed
     private var number = 0
     private var shift = 0
-    /// A number was too large to follow; the library ends such a connection.
+    /// Set if a number is too large to follow. libnghttp2 ends such a connection.
     private(set) var isLost = false
 
-    /// What the last read brought.
+    /// The encodings of the fields that the last read brought.
     private(set) var forms: ContiguousArray<(stream: StreamID, form: HeaderForm)> = []
-    /// How many of them were told.
+    /// How many of them libnghttp2 has reported.
     private var told = 0
 
-    /// How long a number may be. A text of more than 2^28 bytes is over every limit.
+    /// The largest shift when reading a number. A text of more than 2^28 bytes exceeds every limit.
     private static let maximumShift = 28
     private static let headBytes = 9
     private static let headers: UInt8 = 0x1, continuation: UInt8 = 0x9
     /// Flags of HEADERS (RFC 9113, 6.2).
     private static let padded: UInt8 = 0x8, priority: UInt8 = 0x20
 
-    /// Takes what came, before the library does.
+    /// Takes the received bytes. Call it before libnghttp2 gets them.
     mutating func read(_ bytes: UnsafeRawBufferPointer) {
         forms.removeAll(keepingCapacity: true)
         told = 0
@@ -75,7 +75,7 @@ struct HeaderFormReader {
         while index < bytes.count, !isLost { take(bytes, &index) }
     }
 
-    /// The form of the field that the library tells now.
+    /// The encoding of the field that libnghttp2 reports now.
     mutating func next(of stream: StreamID) -> HeaderForm? {
         while told < forms.count {
             defer { told += 1 }
@@ -123,7 +123,7 @@ struct HeaderFormReader {
         padding = 0
     }
 
-    /// A frame's head is there.
+    /// Handles a complete frame head.
     private mutating func begin() {
         remaining = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
         let (type, flags) = (head[3], head[4])
@@ -175,7 +175,7 @@ struct HeaderFormReader {
         if number < (1 << bits) - 1 { endIndex(then) } else { part = .index(then: then) }
     }
 
-    /// An index is complete. Without one the name is a text.
+    /// Handles a complete index. If it is zero, the name follows as text.
     private mutating func endIndex(_ then: Next) {
         go(then == .value && number == 0 ? .name : then)
     }

@@ -1,20 +1,20 @@
-/// How many of the bytes received belong to frames that libnghttp2 does not tell of.
+/// Counts the received bytes of frames that libnghttp2 does not report.
 ///
-/// It passes over DATA of streams that are closed, and frames of unknown types, without calling back; what it did tell of
-/// and what came differ by just these.
+/// libnghttp2 skips DATA of closed streams and frames of unknown types without a callback. These are the difference
+/// between the bytes received and the bytes of reported frames.
 struct IgnoredBytes {
-    /// RFC 9113, 4.1. One that has not come whole was not told of.
+    /// RFC 9113, 4.1. libnghttp2 reports a frame only after its whole head has come.
     private static let frameHeadBytes = 9
 
     private var received = 0
     private var told = 0
     private var counted = 0
 
-    /// The library told of a frame that begins; its payload may yet come.
+    /// libnghttp2 has reported the beginning of a frame. Its payload may come later.
     mutating func told(payloadBytes: Int) { told &+= Self.frameHeadBytes &+ payloadBytes }
 
-    /// Bytes have been handed to the library, which has read them all.
-    /// - Returns: how many more were ignored, at the least.
+    /// libnghttp2 has read this many bytes.
+    /// - Returns: how many more bytes were ignored, at least.
     mutating func received(_ count: Int) -> Int {
         received &+= count
         let new = received &- told &- (Self.frameHeadBytes - 1) &- counted

@@ -1,20 +1,20 @@
 /// The header block that is being received; there is one at a time on a connection (RFC 9113, 4.3).
 struct IncomingBlock {
     enum Kind {
-        /// Its fields are told to the application.
+        /// The application gets its fields.
         case told
         /// A client waits for `:status` to know whether the response is the final one.
         case undecided
-        /// Trailers, informational responses and refused streams: decoded for the sake of the compression state.
+        /// Trailers, informational responses and refused streams. They are decoded only to keep the compression state.
         case skipped
     }
 
     var kind = Kind.skipped
-    /// The list's size so far as RFC 9113 (6.5.2) counts it.
+    /// The size of the list so far, counted as in RFC 9113, 6.5.2.
     var listBytes = 0
-    /// The list is over its limit.
+    /// Whether the list exceeds its limit.
     var isTooLarge = false
 
-    /// What RFC 9113 adds to each field's name and value.
+    /// RFC 9113 adds this to the size of each field's name and value.
     static let bytesPerField = 32
 }

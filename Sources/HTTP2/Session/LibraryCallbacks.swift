@@ -1,11 +1,12 @@
 import CNghttp2
 
-/// The functions libnghttp2 calls. Each finds its session in the user data and hands over.
+/// The callbacks of libnghttp2. Each finds its session in the user data and calls it.
 ///
-/// libnghttp2 calls them only from within `nghttp2_session_mem_recv` and `nghttp2_session_mem_send`, which only the
-/// session itself calls, so the unretained reference is alive for as long as the call lasts.
+/// libnghttp2 calls them only within `nghttp2_session_mem_recv` and `nghttp2_session_mem_send`. Only the session calls
+/// these, so the unretained reference is valid during a callback.
 enum LibraryCallbacks {
-    /// Shared by all sessions, made once, never freed, never changed: libnghttp2 copies it into each session.
+    /// All sessions share this table, which is made once and never changed or freed. libnghttp2 copies it into each
+    /// session.
     nonisolated(unsafe) static let table: OpaquePointer? = {
         var made: OpaquePointer?
         guard nghttp2_session_callbacks_new(&made) == 0, let table = made else { return nil }
@@ -66,7 +67,7 @@ enum LibraryCallbacks {
         }
     }
 
-    /// Asks a body how much of it goes into the next DATA frame; `sendData` then moves just that much.
+    /// Asks a body how much of it goes into the next DATA frame. `sendData` then moves these bytes.
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, _ in
         guard let flags, let pointer = source?.pointee.ptr else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
@@ -82,7 +83,7 @@ enum LibraryCallbacks {
         return count
     }
 
-    /// A frame's head, without copying the union that it is part of: every member of the union begins with it.
+    /// A frame's head, without a copy of the union that it is part of. Every member of the union begins with the head.
     @inline(__always)
     static func head(of frame: UnsafePointer<nghttp2_frame>) -> nghttp2_frame_hd {
         UnsafeRawPointer(frame).assumingMemoryBound(to: nghttp2_frame_hd.self).pointee
@@ -90,7 +91,7 @@ enum LibraryCallbacks {
 }
 
 extension HTTP2Session {
-    /// Calls with the session, without counting a reference to it: several times for each request.
+    /// Calls `body` with the session, without counting a reference. This happens several times for each request.
     @inline(__always)
     fileprivate static func with(_ pointer: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Int32) -> Int32 {
         guard let pointer else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }

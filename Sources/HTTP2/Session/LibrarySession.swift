@@ -3,8 +3,9 @@ import Rates
 
 /// Makes libnghttp2's session objects.
 enum LibrarySession {
-    /// A session that calls back to its owner; nil when memory is out. The owner deletes it, and then the memory.
-    /// - Parameter memory: where the session's memory comes from; nil for the C library as it is.
+    /// Makes a session with our callbacks; nil if there is no memory. The owner deletes first the session and then its
+    /// memory.
+    /// - Parameter memory: the session's allocator; nil for the C library's own.
     static func make(
         _ role: HTTP2Session.Role,
         _ configuration: HTTP2Configuration,
@@ -15,9 +16,9 @@ enum LibrarySession {
         guard nghttp2_option_new(&made) == 0, let option = made else { return nil }
         defer { nghttp2_option_del(option) }
 
-        // Windows are opened by the session, so that an application can hold back one stream.
+        // We open the windows ourselves, so that an application can hold back one stream.
         nghttp2_option_set_no_auto_window_update(option, 1)
-        // Closed streams are of use to RFC 7540's priorities only.
+        // Closed streams are needed only for RFC 7540's priorities.
         nghttp2_option_set_no_closed_streams(option, 1)
         nghttp2_option_set_max_continuations(option, configuration.maxContinuations)
         nghttp2_option_set_max_settings(option, configuration.maxSettingsEntries)

@@ -1,22 +1,21 @@
 import NIOCore
 
-/// The bytes of one body on their way out, between the application and libnghttp2.
+/// The unsent bytes of one body, between the application and libnghttp2.
 ///
-/// A class, because libnghttp2 holds a pointer to it as its data source. It lives in the session's table for as long as
-/// the stream is open there, and libnghttp2 never asks a stream's source after it has closed the stream.
+/// It is a class, because libnghttp2 has a pointer to it as data source. The session's table keeps it while the stream
+/// is open, and libnghttp2 never uses a data source after it has closed the stream.
 final class OutboundBody {
     /// The stream's number. A client gets it from libnghttp2 later.
     var stream: StreamID
-    /// What waits to be sent. Small writes behind others are copied to the end of what is there, so that many of them
-    /// make one frame.
+    /// The unsent bytes. Small writes are appended, so that many of them go into one frame.
     private(set) var buffer = ByteBuffer()
-    /// No more will be written.
+    /// Whether the body is complete.
     var isFinished = false
-    /// libnghttp2 was told that there is nothing to send and waits to be told otherwise.
+    /// libnghttp2 has learnt that there is nothing to send, and has to be told when there is.
     var isDeferred = false
-    /// The high mark was reached, and the application waits for `writable`.
+    /// The high mark was reached. The application waits for `writable`.
     var isAboveMark = false
-    /// How much waits.
+    /// The number of unsent bytes.
     var bytes: Int { buffer.readableBytes }
 
     init(stream: StreamID) { self.stream = stream }
@@ -40,11 +39,11 @@ final class OutboundBody {
             }
         }
         buffer.moveReaderIndex(forwardBy: min(count, buffer.readableBytes))
-        // An empty buffer must not keep its memory: streams stay open for days.
+        // Release the memory of an empty buffer, because streams stay open for days.
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }
     }
 
-    /// Drops what waits, and says how much that was.
+    /// Drops the unsent bytes, and returns their number.
     func discard() -> Int {
         defer { buffer = ByteBuffer() }
         return buffer.readableBytes

@@ -1,9 +1,9 @@
 extension OutgoingFrame {
-    /// Finds the literals of a HEADERS frame that are never indexed (RFC 7541, 6.2.3).
+    /// Finds the never indexed literals of a HEADERS frame (RFC 7541, 6.2.3).
     ///
-    /// Only what tells the fields apart is read, their forms and lengths. A header block that goes on in CONTINUATION is
-    /// passed over: it has more than 16 KiB, and no push service takes one as long.
-    /// - Parameter body: gets the offset of the field's first byte in the frame, and that byte.
+    /// It reads only the forms and lengths of the fields. A header block with CONTINUATION frames is skipped: it has
+    /// more than 16 KiB, and no push service accepts that.
+    /// - Parameter body: gets the offset of each such field in the frame, and its first byte.
     func forEachNeverIndexedLiteral(_ body: (_ offset: Int, _ byte: UInt8) -> Void) {
         guard flags & Self.endHeadersFlag != 0, flags & Self.paddedOrPriorityFlags == 0 else { return }
         var offset = Self.headBytes
@@ -20,7 +20,7 @@ extension OutgoingFrame {
         }
     }
 
-    /// A name, by its number in the table or as text, and a value.
+    /// Skips a name, given by its index or as text, and a value.
     private func skipLiteral(prefix: Int, at offset: inout Int) {
         if skipInteger(prefix: prefix, at: &offset) == 0 { skipText(at: &offset) }
         skipText(at: &offset)
@@ -31,7 +31,8 @@ extension OutgoingFrame {
         offset = isTooLarge ? bytes.count : end
     }
 
-    /// Reads a number (RFC 7541, 5.1). libnghttp2 wrote it, so it is whole; past the end of the frame it is 0.
+    /// Reads an integer (RFC 7541, 5.1). libnghttp2 wrote it, so it is complete. Beyond the end of the frame the result
+    /// is 0.
     @discardableResult
     private func skipInteger(prefix: Int, at offset: inout Int) -> Int {
         guard offset < bytes.count else { return 0 }

@@ -1,10 +1,9 @@
-/// One frame as libnghttp2 has serialised it, before it is written out (RFC 9113, 4.1). Valid while the bytes are.
+/// One frame as libnghttp2 has written it, before it is sent (RFC 9113, 4.1). Valid while its bytes are.
 ///
-/// libnghttp2 hands out one frame at a time. Three of them are changed on the way: the number of streams that SETTINGS
-/// announce (see `ConcurrencyLimit`); the first GOAWAY of a drain, which gets its debug data here, because libnghttp2's
-/// own GOAWAY would make it ignore streams that arrive between the first and the second; and the literals of a
-/// provider's HEADERS, because libnghttp2 has no way to ask for a literal without indexing (see
-/// `HTTP2Configuration.Literals`).
+/// libnghttp2 returns one frame at a time. Three kinds are changed here. SETTINGS get the announced number of streams
+/// (see `ConcurrencyLimit`). The first GOAWAY of a drain gets its debug data: libnghttp2's own GOAWAY would make it
+/// ignore streams that arrive between the first and the second. The never indexed literals of a provider's HEADERS
+/// become literals without indexing, because libnghttp2 cannot write these (see `HTTP2Configuration.Literals`).
 struct OutgoingFrame {
     static let headBytes = 9
 
@@ -18,7 +17,7 @@ struct OutgoingFrame {
     /// SETTINGS_MAX_CONCURRENT_STREAMS.
     static let maxConcurrentStreams: UInt16 = 0x3
     private static let settingBytes = 6
-    /// GOAWAY before its debug data: the last stream and the code.
+    /// The bytes of a GOAWAY before its debug data: the last stream and the code.
     private static let goAwayBytes = 8
 
     let bytes: UnsafeRawBufferPointer
@@ -29,9 +28,10 @@ struct OutgoingFrame {
     /// PADDED and PRIORITY, which put bytes before the header block (RFC 9113, 6.2).
     static let paddedOrPriorityFlags: UInt8 = 0x28
 
-    /// Nil for what is no frame: the client's preface.
+    /// Nil for the client's preface, which is not a frame.
     init?(_ bytes: UnsafeRawBufferPointer) {
-        // The preface begins with "PRI "; read as a frame's length that would be 5 MiB, more than any frame of ours.
+        // The preface begins with "PRI ". As the length of a frame this would be 5 MiB, which is more than we ever
+        // send.
         guard bytes.count >= Self.headBytes, bytes[0] != UInt8(ascii: "P") else { return nil }
         self.bytes = bytes
     }
@@ -40,12 +40,12 @@ struct OutgoingFrame {
     var flags: UInt8 { bytes[4] }
     var stream: StreamID { StreamID(Int32(bitPattern: word(at: 5) & 0x7fff_ffff)) }
 
-    /// A 32-bit number in network order.
+    /// A 32-bit number in network byte order.
     func word(at offset: Int) -> UInt32 {
         UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Where in a SETTINGS frame the value of a setting stands; nil if it is not among them.
+    /// The offset of a setting's value in a SETTINGS frame; nil if the frame does not have the setting.
     func offset(ofSetting setting: UInt16) -> Int? {
         var offset = Self.headBytes
         while offset + Self.settingBytes <= bytes.count {
@@ -56,7 +56,7 @@ struct OutgoingFrame {
         return nil
     }
 
-    /// What a GOAWAY says; nil for a frame that is too short for one.
+    /// The contents of a GOAWAY; nil if the frame is too short for one.
     var goAway: (lastStream: StreamID, code: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer)? {
         guard bytes.count >= Self.headBytes + Self.goAwayBytes else { return nil }
         return (
@@ -66,7 +66,7 @@ struct OutgoingFrame {
         )
     }
 
-    /// A whole GOAWAY frame.
+    /// Makes a whole GOAWAY frame.
     static func goAway(lastStream: StreamID, code: HTTP2ErrorCode, debugData: some Collection<UInt8>) -> [UInt8] {
         let length = UInt32(truncatingIfNeeded: goAwayBytes + debugData.count)
         var frame: [UInt8] = []

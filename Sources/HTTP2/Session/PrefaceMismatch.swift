@@ -1,9 +1,9 @@
-/// Tells what a peer speaks whose first bytes are not HTTP/2's preface.
+/// Finds out which protocol a peer speaks if its first bytes are not HTTP/2's preface.
 enum PrefaceMismatch {
-    /// The length of the longest method in common use, and a space; longer words at the start are not HTTP.
+    /// The length of the longest common method and a space. If the first word is longer, it is not HTTP.
     private static let methodBytes = 16
 
-    /// `plainHTTP1` for the start of a request ("GET /…", or as much of it as has come) or of a status line.
+    /// Returns `plainHTTP1` for the beginning of a request ("GET /…", complete or not) or of a status line.
     static func of(_ prefix: [UInt8]) -> SessionEnd {
         let word = prefix.prefix { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }
         guard !word.isEmpty, word.count <= methodBytes else { return .badPreface }

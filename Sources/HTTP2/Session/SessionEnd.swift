@@ -1,24 +1,25 @@
 import Connections
 
-/// Why a session ended, told once in `HTTP2Application.sessionClosed(_:)`.
+/// The reason why a session ended, for `HTTP2Application.sessionClosed(_:)`.
 package enum SessionEnd: Sendable, CustomStringConvertible {
     /// The application called `close()`.
     case closed
-    /// GOAWAY was sent or received, and the last stream is done.
+    /// GOAWAY was sent or received, and the last stream has ended.
     case drained
     /// The peer closed the connection.
     case peerClosed
-    /// The peer speaks plain HTTP/1: the first bytes were a request, or a response's status line.
+    /// The peer speaks plain HTTP/1: the first bytes were a request or a status line.
     case plainHTTP1
     /// The first bytes were neither HTTP/2's preface (RFC 9113, 3.4) nor HTTP/1.
     case badPreface
-    /// The peer broke the protocol; GOAWAY with this code was sent. The text is the library's, without peer's bytes.
+    /// The peer violated the protocol, and GOAWAY with this code was sent. The text is the library's and contains no
+    /// bytes of the peer.
     case protocolError(HTTP2ErrorCode, String)
-    /// The peer passed a limit that protects against floods; GOAWAY with ENHANCE_YOUR_CALM was sent.
+    /// The peer exceeded a limit against floods, and GOAWAY with ENHANCE_YOUR_CALM was sent.
     case flood(FloodGuard.Kind)
-    /// The peer reads too slowly for what it asks: more frames wait for it than `maxQueuedFrames`.
+    /// The peer reads too slowly: more frames wait for it than `maxQueuedFrames`.
     case peerDoesNotRead
-    /// The channel failed, in TLS for example.
+    /// The channel failed, for example in TLS.
     case channelError(any Error)
 
     package var description: String {
@@ -30,7 +31,7 @@ package enum SessionEnd: Sendable, CustomStringConvertible {
         case .badPreface: "the peer does not speak HTTP/2"
         case .protocolError(let code, let text): text.isEmpty ? "\(code)" : "\(code): \(text)"
         case .flood(let kind): "flood of \(kind.rawValue)"
-        case .peerDoesNotRead: "the peer does not read what it asked for"
+        case .peerDoesNotRead: "the peer does not read the answers"
         case .channelError(let error): "channel error: \(ConnectionFailure.cause(of: error))"
         }
     }

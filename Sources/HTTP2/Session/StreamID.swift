@@ -1,12 +1,12 @@
-/// The number of one stream within its session (RFC 9113, 5.1.1).
+/// The number of a stream within its session (RFC 9113, 5.1.1).
 ///
-/// Streams opened by a client are odd, and a number is never used again on the same session. Public because
-/// `StreamTable` is.
+/// Streams that a client opens have odd numbers, and no number is used twice in a session. Public because `StreamTable`
+/// is public.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The 31-bit number as it stands on the wire.
+    /// The 31-bit number in the frame.
     public let rawValue: Int32
 
-    /// Names a stream by its number.
+    /// Makes a stream's number.
     @inlinable
     public init(_ rawValue: Int32) { self.rawValue = rawValue }
 
@@ -15,8 +15,8 @@ public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     public var description: String { String(rawValue) }
 
-    /// The whole connection, in GOAWAY: "no stream was processed".
+    /// Stands for the whole connection. In GOAWAY it means that no stream was processed.
     public static let none = StreamID(0)
-    /// The greatest number there is, 2^31-1: what a first GOAWAY of a drain carries (RFC 9113, 6.8).
+    /// The greatest number, 2^31-1. The first GOAWAY of a drain has it (RFC 9113, 6.8).
     public static let last = StreamID(Int32.max)
 }

@@ -9,14 +9,15 @@ struct ListPage {
     /// The address of the next page; nil if this one is the last.
     private let next: String?
 
-    /// - Parameter names: of all items, in any order.
+    /// - Parameter names: the names of all items, in any order.
     init(sorting names: some Sequence<String>, _ call: ManagementCall) {
         let all = names.sorted()
         let start = call.query("after").map { after in all.firstIndex { $0 > after } ?? all.endIndex }
         self.init(all[(start ?? 0)...], call)
     }
 
-    /// - Parameter names: of all items, in the order in which they are listed. The list begins anew after an unknown name.
+    /// - Parameter names: the names of all items, in the order of the list. After an unknown name the list begins
+    ///   again.
     init(inOrder names: [String], _ call: ManagementCall) {
         let last = call.query("after").flatMap(names.firstIndex(of:))
         self.init(names[(last.map { $0 + 1 } ?? 0)...], call)
@@ -33,13 +34,13 @@ struct ListPage {
         "\(call.request.uri.path)?limit=\(limit)&after=\(name)"
     }
 
-    /// - Parameter items: what is shown of the items on the page.
+    /// - Parameter items: the items on the page, as they are shown.
     func answer(_ items: some Encodable) throws -> Response { try Self.answer(items, next: next) }
 
-    /// The page of a list that is too long to be known whole.
+    /// The answer with a page of a list that is not read as a whole.
     /// - Parameters:
-    ///   - items: the page, and one more if there are more.
-    ///   - limit: how many the page may have.
+    ///   - items: the items of the page, and one more if there is another page.
+    ///   - limit: the most items of the page.
     static func answer<Item: Encodable>(
         _ items: [Item],
         of limit: Int,
@@ -58,8 +59,8 @@ struct ListPage {
     }
 
     /// - Parameters:
-    ///   - names: of all items, in any order.
-    ///   - message: makes what is shown of the item with that name; nil if it went meanwhile.
+    ///   - names: the names of all items, in any order.
+    ///   - message: returns the item with that name as it is shown; nil if it was deleted meanwhile.
     static func make<Message: Encodable>(
         of names: some Sequence<String>,
         _ call: ManagementCall,

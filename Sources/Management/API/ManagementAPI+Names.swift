@@ -1,14 +1,14 @@
 import Delivery
 import Notifications
 
-// How names in requests are read.
+// Reads names in requests.
 extension ManagementAPI {
-    /// What was asked for.
-    /// - Parameter kind: the command that has a list of them.
-    /// - Throws: ``StoreError/Code/missing`` if there is no such thing.
+    /// Returns the requested item.
+    /// - Parameter kind: the command that lists such items, for the error.
+    /// - Throws: ``StoreError/Code/missing`` if it is nil.
     func present<Value>(_ value: Value?, _ kind: String, _ id: some CustomStringConvertible) throws -> Value {
         guard let value else {
-            throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows those that there are.")
+            throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows all of them.")
         }
         return value
     }
@@ -31,7 +31,7 @@ extension ManagementAPI {
 
     func deviceID(_ name: String) throws(Problem) -> DeviceID { try read(name, .deviceID) { DeviceID($0) } }
 
-    /// Schemas have checked the format before; this is where a type says the same.
+    /// The schema has checked the format before. This reads it with the type's own rule.
     private func read<Name>(
         _ text: String,
         _ format: TextFormat,

@@ -10,15 +10,15 @@ struct ManagementCall: Sendable {
     let request: Request
     /// Completes when the client's connection has ended.
     private let connectionEnd: EventLoopFuture<Void>
-    /// The session of the console that asks; nil if none does.
+    /// The console session that sent the request; nil if none did.
     let session: ConsoleSessions.Name?
     private let api: ManagementAPI
     private let parameters: [String: String]
     private let query: [String: String]
-    /// As it came; `{}` if there was none and the operation allows that.
+    /// The body; `{}` if there was none and the operation allows that.
     private let body: Data
 
-    /// Reads and checks what the operation says of parameters and body.
+    /// Reads and checks the parameters and the body of the operation.
     /// - Throws: a ``Problem`` that names the first fault.
     init(
         _ request: Request,
@@ -34,7 +34,7 @@ struct ManagementCall: Sendable {
         var parameters: [String: String] = [:]
         for (name, value) in context.parameters {
             guard let decoded = value.removingPercentEncoding else {
-                throw Problem(400, "The path has a percent sign that begins no encoding.")
+                throw Problem(400, "The path has a percent sign without two hexadecimal digits after it.")
             }
             parameters[String(name)] = decoded
         }
@@ -82,7 +82,7 @@ struct ManagementCall: Sendable {
         } catch is NIOTooManyBytesError {
             throw Problem(413, "The body may have \(expected.maximumBytes) bytes.")
         } catch {
-            throw Problem(400, "The body did not arrive whole.")
+            throw Problem(400, "The body did not arrive completely.")
         }
         if buffer.readableBytes == 0, expected.isOptional { return Data("{}".utf8) }
         let data = Data(buffer.readableBytesView)
@@ -105,8 +105,8 @@ struct ManagementCall: Sendable {
         }
     }
 
-    /// Ends an answer that has no end of its own when its client has gone, or the session of the console in which it was
-    /// begun is over.
+    /// Calls `finish` when the client has disconnected or its console session has ended. For answers that have no end
+    /// of their own.
     func whenOver(_ finish: @escaping @Sendable () -> Void) {
         connectionEnd.whenComplete { _ in finish() }
         guard let session else { return }
@@ -121,7 +121,7 @@ struct ManagementCall: Sendable {
 
     /// A parameter of the path, which the operation names.
     func parameter(_ name: String) throws(Problem) -> String {
-        guard let value = parameters[name] else { throw .notFound("There is nothing here.") }
+        guard let value = parameters[name] else { throw .notFound("There is nothing at this path.") }
         return value
     }
 

@@ -109,18 +109,26 @@ package enum ManagementMessages {
         /// Whether the certificate lists the app's topics, as it does by default; false for one whose only topic is its
         /// subject's UID.
         package var listsTopics: Bool?
+        /// `pem` or `p12`.
+        package var format: String?
+        /// Of the PKCS#12.
+        package var passphrase: String?
         package init(
             team: String,
             bundleID: String,
             environment: String,
             request: String? = nil,
             listsTopics: Bool? = nil,
+            format: String? = nil,
+            passphrase: String? = nil,
         ) {
             self.team = team
             self.bundleID = bundleID
             self.environment = environment
             self.request = request
             self.listsTopics = listsTopics
+            self.format = format
+            self.passphrase = passphrase
         }
     }
 
@@ -131,6 +139,8 @@ package enum ManagementMessages {
         package var chain: String
         /// In PEM, if the service made the key. It is shown this once.
         package var privateKey: String?
+        /// PKCS#12 in Base64, if it was asked for.
+        package var p12: String?
     }
 
     package struct Certificate: Codable, Sendable {

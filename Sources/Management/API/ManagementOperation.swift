@@ -1,23 +1,23 @@
 import HTTPTypes
 import Hummingbird
 
-/// One request that the API takes. The router, `/openapi.json` and the check of bodies all go by this value.
+/// One request of the API. The router, `/openapi.json` and the check of bodies all use this value.
 struct ManagementOperation: Sendable {
     let method: HTTPRequest.Method
-    /// With parameters in braces: `/v1/teams/{teamID}`.
+    /// The path, with parameters in braces: `/v1/teams/{teamID}`.
     let path: String
-    /// What it does, in a few words.
+    /// What the request does, in a few words.
     let summary: String
-    /// The parameters in the path, in its order, and those of the query.
+    /// The parameters of the path in their order, and those of the query.
     var parameters: [Parameter] = []
-    /// The JSON that it takes; nil if it takes none.
+    /// The JSON body; nil if the request has none.
     var body: Body?
     let answer: Answer
-    /// The statuses of ``Problem`` that it may answer with beside those that every request may get.
+    /// The statuses of a ``Problem`` that this request can get, beside those that every request can get.
     var problems: [Int] = []
-    /// The answers with another status than 200 that are no ``Problem``, by their status.
+    /// Answers with a status other than 200 that are not a ``Problem``, by status.
     var otherAnswers: [Int: Schema] = [:]
-    /// Who may ask without the key, over TCP.
+    /// Who may send it over TCP without the key.
     var access = Access.key
     let perform: @Sendable (ManagementAPI, ManagementCall) async throws -> Response
 
@@ -43,7 +43,7 @@ struct ManagementOperation: Sendable {
 
     enum Answer: Sendable {
         case json(Schema)
-        /// Something else than JSON, by its media types.
+        /// A body that is not JSON, with its media types.
         case other([String])
 
         var mediaTypes: [String] {
@@ -55,22 +55,22 @@ struct ManagementOperation: Sendable {
     }
 
     enum Access: Sendable {
-        /// Everybody needs the key.
+        /// Every client needs the key.
         case key
-        /// Whoever reaches a loopback address needs none.
+        /// Clients need no key if the listener's address is loopback.
         case loopback
-        /// Nobody needs the key.
+        /// No client needs the key.
         case everybody
     }
 }
 
 extension ManagementOperation {
-    /// Every operation. docs/administration.md has the same list, which a test compares.
+    /// All operations. docs/administration.md has the same list, and a test compares them.
     static let all: [ManagementOperation] =
         system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
         + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
-    /// The parameters of every list: how many at most, and the name after which it goes on.
+    /// The parameters of every list: the most items, and the name after which it begins.
     static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {
         [
             Parameter(

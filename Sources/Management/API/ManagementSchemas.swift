@@ -87,6 +87,10 @@ enum ManagementSchemas {
                 "A certificate signing request (PKCS#10) in PEM, of which only the public key is taken; without it the "
                     + "service makes a key."),
             .optional("listsTopics", .boolean, "false: the only topic is the UID of the certificate's subject."),
+            .optional(
+                "format", .string(.oneOf(CertificateFormat.allCases.map(\.rawValue))),
+                "p12 adds PKCS#12, for a key that the service makes."),
+            .optional("passphrase", text, "Of the PKCS#12, which needs one."),
         ])
     /// The environment of a certificate that is good for both.
     static let universal = "universal"
@@ -96,6 +100,7 @@ enum ManagementSchemas {
             .required("serial", serial), .required("topics", .array(text)),
             .required("chain", text, "The certificate and its intermediate in PEM."),
             .optional("privateKey", text, "In PEM, if the service made the key; shown this once."),
+            .optional("p12", text, "PKCS#12 in Base64, if it was asked for."),
         ])
     static let certificateRevoked = named("CertificateRevoked", [.required("serial", serial)])
     static let certificate = named(

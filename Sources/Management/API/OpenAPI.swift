@@ -1,7 +1,7 @@
 import HTTPTypes
 import Notifications
 
-/// The API's description in OpenAPI 3.1, made of the operations themselves.
+/// The description of the API in OpenAPI 3.1, made from the operations.
 enum OpenAPI {
     static let document: JSONValue = [
         "openapi": "3.1.0",
@@ -96,8 +96,8 @@ enum OpenAPI {
         return responses
     }
 
-    /// The statuses that any request may get: its form is wrong, the key is missing, the host is foreign, it comes too
-    /// slowly, or its headers are too large.
+    /// The statuses that any request can get: it is malformed, the key is missing, the host is not allowed, it arrives
+    /// too slowly, or its headers are too large.
     private static let alwaysPossible = [400, 401, 403, 503]
 
     private static func meaning(of status: Int) -> String {
@@ -105,12 +105,12 @@ enum OpenAPI {
         case 400: "The request cannot be read, or a value in it is not allowed."
         case 401: "The key is missing or wrong."
         case 403: "The host, the origin or the certificate may not do this."
-        case 408: "The time was over first."
-        case 404: "There is no such thing."
+        case 408: "The time was over before enough requests matched."
+        case 404: "There is no such path, or no such item."
         case 409: "It exists already, or something that it needs does not."
         case 413: "The body is too large."
         case 415: "The body is not JSON."
-        case 503: "The service is not ready, or its store cannot do it now."
+        case 503: "The service is not ready, or its store cannot make the change now."
         default: "The request fails."
         }
     }

@@ -7,9 +7,9 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     package var status: Int
     /// What happened and what to do, in one sentence for a person.
     package var detail: String
-    /// If a document is at fault: the place in it (RFC 6901); "" is the whole document.
+    /// The place of the fault in a document (RFC 6901); "" is the whole document. Nil if no document is at fault.
     package var pointer: String?
-    /// The methods that the path takes, for the status 405.
+    /// With status 405: the methods that the path takes.
     var allow: String?
 
     package init(_ status: Int, _ detail: String, pointer: String? = nil) {
@@ -25,7 +25,7 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Problem {
-    /// A value in a document cannot be.
+    /// A problem for an invalid value in a document.
     static func invalid(_ pointer: String, _ detail: String) -> Problem { Problem(400, detail, pointer: pointer) }
 
     static func notFound(_ detail: String) -> Problem { Problem(404, detail) }
@@ -56,7 +56,7 @@ extension Problem: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        // The status says what kind of error it is (RFC 9457, 4.2.1).
+        // This type means that the status says what kind of error it is (RFC 9457, 4.2.1).
         try container.encode("about:blank", forKey: .type)
         try container.encode(title, forKey: .title)
         try container.encode(status, forKey: .status)
@@ -64,7 +64,7 @@ extension Problem: Codable {
         try container.encodeIfPresent(pointer, forKey: .pointer)
     }
 
-    /// The status in words (RFC 9110, 15).
+    /// The name of the status (RFC 9110, 15).
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,

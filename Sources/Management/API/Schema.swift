@@ -1,20 +1,20 @@
 import Notifications
 
-/// What a JSON value in a request or an answer looks like.
+/// The allowed form of a JSON value in a request or an answer.
 ///
-/// One description serves twice: it checks the bodies that arrive, with a pointer to what is wrong, and `/openapi.json`
-/// shows it to clients. So the two cannot differ.
+/// The same schema checks the bodies that arrive, with a pointer to the fault, and is shown in `/openapi.json`. So the
+/// two cannot differ.
 package indirect enum Schema: Sendable {
     case string(TextFormat)
     case integer(ClosedRange<Int64>)
     case boolean
-    /// - Parameter count: how many elements it may have.
+    /// - Parameter count: the allowed numbers of elements.
     case array(Schema, count: ClosedRange<Int> = 0...Int(Int32.max))
     /// An object with these members and no others.
     case object([Member])
     /// Any object.
     case openObject
-    /// Another schema by its name among ``ManagementSchemas``.
+    /// Another schema, with its name in ``ManagementSchemas``.
     case named(String, Schema)
 
     /// One member of an object.
@@ -38,8 +38,8 @@ package indirect enum Schema: Sendable {
 
 extension Schema {
     /// Checks a value.
-    /// - Parameter pointer: where the value stands in the document (RFC 6901).
-    /// - Throws: a problem that names the place of the first fault and what is allowed there.
+    /// - Parameter pointer: the place of the value in the document (RFC 6901).
+    /// - Throws: a problem with the place of the first fault and what is allowed there.
     func check(_ value: JSONValue, at pointer: String = "") throws(Problem) {
         switch (self, value) {
         case (.string(let format), .string(let text)):
@@ -81,7 +81,7 @@ extension Schema {
         }
     }
 
-    /// As a part of a JSON pointer (RFC 6901, 3).
+    /// The name escaped for a JSON pointer (RFC 6901, 3).
     static func escaped(_ name: String) -> String {
         name.replacing("~", with: "~0").replacing("/", with: "~1")
     }
@@ -101,7 +101,7 @@ extension Schema {
 // MARK: - Describing
 
 extension Schema {
-    /// The schema as OpenAPI 3.1 has it, with others by reference.
+    /// The schema in OpenAPI 3.1, with references to named schemas.
     var description: JSONValue {
         switch self {
         case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
@@ -109,7 +109,7 @@ extension Schema {
         }
     }
 
-    /// The same with the members in place.
+    /// The schema in OpenAPI 3.1, with its members written out.
     var definition: JSONValue {
         switch self {
         case .string(let format): Self.definition(of: format)
@@ -158,7 +158,7 @@ extension Schema {
         ]
     }
 
-    /// The schemas that this one refers to by name, itself among them.
+    /// The named schemas that this one refers to, including itself.
     var references: [String: Schema] {
         switch self {
         case .named(let name, let schema):

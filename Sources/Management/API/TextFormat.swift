@@ -2,15 +2,15 @@ import Foundation
 import Matching
 import Notifications
 
-/// A kind of text in a request: its pattern for the API's description, and the rule that the service goes by.
+/// A kind of text in a request: a pattern for the API's description, and a function that checks it.
 ///
-/// Both say the same. The pattern is for clients; the service checks with the types that the rest of it uses.
+/// Both mean the same. The pattern is for clients; the service checks with the types that it uses elsewhere.
 package struct TextFormat: Sendable {
-    /// What a person reads of it after "has to be".
+    /// For error messages, after "has to be".
     let name: String
-    /// A regular expression (ECMA 262), as OpenAPI has it; nil if a pattern cannot say it.
+    /// A regular expression (ECMA 262) for OpenAPI; nil if no pattern can describe the format.
     let pattern: String?
-    /// In characters.
+    /// The allowed lengths, in characters.
     let length: ClosedRange<Int>?
     let allows: @Sendable (String) -> Bool
 
@@ -58,7 +58,7 @@ extension TextFormat {
         pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
     ) { NotificationID($0) != nil }
 
-    /// What `Duration(iso8601:)` reads, and nothing negative.
+    /// A duration that `Duration(iso8601:)` can read, not negative.
     static let duration = TextFormat(
         "a duration of ISO 8601 in days, hours, minutes and seconds, up to 366 days, such as PT1H or PT0.5S",
         pattern: "^P(?=[0-9T])(?:[0-9]{1,9}D)?"
@@ -67,8 +67,8 @@ extension TextFormat {
 
     static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
 
-    /// A text of 1 to `maximum` bytes on one line. A control character in a name would reach the terminal of whoever
-    /// lists it.
+    /// A text of 1 to `maximum` bytes on one line. Control characters are not allowed, because a terminal that lists
+    /// the names would obey them.
     static func line(maximumBytes maximum: Int) -> TextFormat {
         TextFormat(
             "1 to \(maximum) bytes on one line, without control characters",

@@ -1,19 +1,19 @@
 import Delivery
 import Notifications
 
-/// Ends the trust in a device: its connection, its registrations, and every certificate it has.
+/// Revokes a device: ends its connection and its registrations, and invalidates its certificates.
 struct DeviceRevocation: Sendable {
     let accounts: any Accounts
     let registrations: any Registrations
     let switchboard: any Switchboard
 
-    /// Harmless where it was revoked before.
+    /// Revokes the device. Doing so again is harmless.
     /// - Parameters:
-    ///   - moment: by the machine's clock, as certificates count.
-    ///   - serviceTime: by the service's clock, as registrations count.
-    /// - Returns: How many registrations it ended.
+    ///   - moment: by the machine's clock, which certificates use.
+    ///   - serviceTime: by the service's clock, which registrations use.
+    /// - Returns: how many registrations it ended.
     func revoke(_ device: DeviceKey, at moment: Timestamp, serviceTime: Timestamp) async throws(StoreError) -> Int {
-        // First of all: from then on it neither connects nor registers.
+        // Do this first: from then on the device can neither connect nor register.
         _ = try await accounts.apply(.revokeDevice(device, at: moment))
         switchboard.disconnect(device, because: .revoked)
         let active = try await registrations.registrations(of: device).filter(\.value.isActive)

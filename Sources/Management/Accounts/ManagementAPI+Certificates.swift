@@ -9,7 +9,14 @@ extension ManagementAPI {
     func createCertificate(
         _ request: ManagementMessages.NewCertificate
     ) async throws -> ManagementMessages.CertificateMade {
-        let issued = try issueCertificate(request)
+        let passphrase = try PKCS12.passphrase(request.passphrase, format: request.format, at: "")
+        guard passphrase == nil || request.request == nil else {
+            throw Problem.invalid(
+                "/format",
+                "The format p12 holds the private key, which the service does not have if there is a request.")
+        }
+        var issued = try issueCertificate(request)
+        issued.made.p12 = try PKCS12.base64(issued.made, passphrase: passphrase)
         // Kept before it is handed out: a certificate that nobody knows could not be revoked.
         _ = try await accounts.apply(.createCertificate(issued.certificate))
         return issued.made

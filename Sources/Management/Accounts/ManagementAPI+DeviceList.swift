@@ -4,15 +4,15 @@ import Notifications
 import Trust
 import VirtualDevices
 
-// All devices: what the store, the switchboard and the virtual devices know of them.
+// Lists all devices, from the store, the switchboard and the virtual devices.
 extension ManagementAPI {
     /// The devices that have an app, that are connected, or that are virtual.
     func listDevices(_ call: ManagementCall) async throws -> Response {
         let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
         var after = try call.query("after").map { try deviceID($0) }
         var messages: [ManagementMessages.Device] = []
-        // One more than the page has says whether there is another one. What is passed over, such as devices that were
-        // revoked, is made up for, because a page that is not full is the last.
+        // Collect one more than the page has, to know whether there is another page. Devices that are not shown, such
+        // as revoked ones, are replaced by later ones, because a page that is not full is the last.
         while messages.count <= limit {
             let seen = try await devices(after: after, limit: limit + 1)
             for device in seen.prefix(limit + 1) {
@@ -36,7 +36,7 @@ extension ManagementAPI {
         return message
     }
 
-    /// What is known of a device.
+    /// What the sources know of a device.
     private struct Seen {
         let key: DeviceKey
         var stored: ListedDevice?
@@ -44,8 +44,8 @@ extension ManagementAPI {
         var virtual: VirtualDevice?
     }
 
-    /// The next devices of all environments in the order of their IDs. Each source gives as many as may be needed, so
-    /// what one of them says of a device here is known.
+    /// The next devices of all environments, in the order of their IDs. Each source returns as many as the page may
+    /// need, so everything about these devices is included.
     private func devices(after device: DeviceID?, limit: Int) async throws -> [Seen] {
         var seen: [DeviceKey: Seen] = [:]
         for environment in Environment.allCases {
@@ -59,12 +59,11 @@ extension ManagementAPI {
         for virtual in parts.testing?.devices.all ?? [] where device.map({ $0 < virtual.key.device }) ?? true {
             seen[virtual.key, default: Seen(key: virtual.key)].virtual = virtual
         }
-        // IDs are random, so no two devices of different environments have the same.
+        // IDs are random, so no two devices have the same, also in different environments.
         return Array(seen.values.sorted { $0.key.device < $1.key.device }.prefix(limit))
     }
 
-    /// - Returns: nil for what is no device any more: all of its apps were removed and it is not connected, or it was
-    ///   revoked.
+    /// - Returns: nil if the device is not listed: it was revoked, or it has no app and is not connected.
     private func message(_ seen: Seen) async throws -> ManagementMessages.Device? {
         let accounts = accounts.current
         if let virtual = seen.virtual { return message(virtual, waiting: { waiting($0, seen) }) }
@@ -91,8 +90,8 @@ extension ManagementAPI {
             apps: apps.sorted { $0.bundleID < $1.bundleID })
     }
 
-    /// How many notifications for an app wait: the one in the mailbox, and what is held because the device's power is
-    /// low. The newest of these is in the mailbox as well, as a rule.
+    /// How many notifications wait for an app: the one in its mailbox, and those that are held back because the
+    /// device's power is low. The newest of these is usually in the mailbox too, and is counted once.
     private func waiting(_ app: AppID, _ seen: Seen) -> Int {
         let stored = seen.stored?.apps.first { $0.app == app }?.stored
         guard let held = seen.connected?.held[app] else { return stored == nil ? 0 : 1 }

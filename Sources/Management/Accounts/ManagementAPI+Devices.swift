@@ -3,7 +3,7 @@ import Notifications
 import Trust
 import VirtualDevices
 
-// Who may be a device, and who may not any more.
+// Inviting and revoking devices.
 extension ManagementAPI {
     func invite(_ request: ManagementMessages.NewInvitation) async throws -> ManagementMessages.Invitation {
         var random = SystemRandomNumberGenerator()
@@ -18,14 +18,15 @@ extension ManagementAPI {
         return ManagementMessages.Invitation(code: code.text)
     }
 
-    /// - Parameter environment: nil for both: in an emergency nobody remembers which environment a device is of.
+    /// - Parameter environment: nil revokes the device in both, because in an emergency nobody remembers its
+    ///   environment.
     func revokeDevice(_ name: String, in environment: String?) async throws -> ManagementMessages.RevokedDevice {
         let device = try deviceID(name)
         let environments = try environment.map { [try self.environment($0)] } ?? Environment.allCases
         let revocation = DeviceRevocation(
             accounts: accounts, registrations: parts.registrations, switchboard: parts.switchboard)
         var registrations = 0
-        // A virtual device is gone for good: there is nobody whom the accounts would have to refuse.
+        // A virtual device is removed. It has no certificate, so the accounts need not refuse it.
         if environments.contains(.development), let ended = try await removeVirtualDevice(device) {
             return ManagementMessages.RevokedDevice(
                 deviceID: device.description, environments: [Environment.development.rawValue], registrations: ended)

@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Trust
 
-// The keys with which teams sign.
+// The teams' signing keys.
 extension ManagementAPI {
     func createKey(_ request: ManagementMessages.NewKey) async throws -> ManagementMessages.KeyMade {
         let (publicKey, made) = try Self.publicKey(of: request)
@@ -21,7 +21,7 @@ extension ManagementAPI {
         return ManagementMessages.KeyMade(keyID: key.id.rawValue, privateKey: made?.pemRepresentation)
     }
 
-    /// The public half of the key that the request brings, or of a new one.
+    /// The public half of the key in the request, or of a new key.
     private static func publicKey(
         of request: ManagementMessages.NewKey
     ) throws -> (P256.Signing.PublicKey, made: P256.Signing.PrivateKey?) {
@@ -30,7 +30,7 @@ extension ManagementAPI {
             let key = P256.Signing.PrivateKey()
             return (key.publicKey, key)
         case (nil, let pem?):
-            // The error does not say why the key is invalid: it could quote it.
+            // The error does not say why the key is invalid, because it could quote the key.
             guard let key = try? SigningKey.privateKey(pem: pem) else {
                 throw Problem.invalid(
                     "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")

@@ -31,7 +31,7 @@ extension ManagementAPI {
             _ = try await accounts.apply(.deleteTeam(id, at: now))
             return team
         }
-        // A fixture that is being made is not met half way.
+        // Do not run while a fixture is being made.
         try await devices.inTurn { [self] in try await remove(id) }
         return team
     }

@@ -81,7 +81,8 @@ extension ManagementOperation {
             }
         },
         ManagementOperation(
-            method: .post, path: "/v1/keys", summary: "Make a signing key of a team, or take one that it has",
+            method: .post, path: "/v1/keys",
+            summary: "Make a signing key of a team, or register one that it already has",
             body: Body(schema: ManagementSchemas.newKey), answer: .json(ManagementSchemas.keyMade),
             problems: [409, 413, 415]
         ) { api, call in

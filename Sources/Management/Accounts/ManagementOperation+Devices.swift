@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-// Who may be a device, the keys of device tokens, and administrators.
+// Devices, the keys of device tokens, and administrators.
 extension ManagementOperation {
     static let devices = [
         ManagementOperation(
@@ -32,7 +32,7 @@ extension ManagementOperation {
                 path("deviceID", .deviceID, "The device's ID."),
                 Parameter(
                     place: .query, name: "environment", schema: .string(.environment),
-                    meaning: "The only environment to revoke it in; both without it."),
+                    meaning: "The environment to revoke the device in; both if it is not given."),
             ],
             answer: .json(ManagementSchemas.revokedDevice)
         ) { api, call in

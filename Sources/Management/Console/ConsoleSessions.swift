@@ -3,21 +3,22 @@ import Foundation
 import Notifications
 import Synchronization
 
-/// Who has signed in to the console: links that sign a browser in once, and the sessions that they began.
+/// The console's sign-in links and sessions. A link starts one session.
 ///
-/// Only digests are kept: comparing them takes the same time wherever two secrets differ. All of it ends with the service.
+/// Only digests of the secrets are kept, so the time of a comparison reveals nothing. All links and sessions end with
+/// the service.
 final class ConsoleSessions: Sendable {
-    /// What a session is known by: the digest of the secret in its cookie.
+    /// Identifies a session: the digest of the secret in its cookie.
     typealias Name = SHA256.Digest
 
     private struct Session {
         let end: Timestamp
-        /// Ends the answers that were begun in the session and have no end of their own.
+        /// Closures that end the session's answers that have no end of their own.
         var answers: [UInt64: @Sendable () -> Void] = [:]
     }
 
     private struct State {
-        /// Until when each link is good.
+        /// When each link expires.
         var links: [Name: Timestamp] = [:]
         var sessions: [Name: Session] = [:]
         var lastAnswer: UInt64 = 0
@@ -26,13 +27,13 @@ final class ConsoleSessions: Sendable {
 
     private let state = Mutex(State())
 
-    /// Where browsers reach the console, as in http://127.0.0.1:2198; nil if they do not.
+    /// The console's address, for example http://127.0.0.1:2198; nil if browsers cannot reach it.
     var address: String? {
         get { state.withLock(\.address) }
         set { state.withLock { $0.address = newValue } }
     }
 
-    /// Makes the secret of a link. If there are as many links as there may be, the oldest is good no longer.
+    /// Makes the secret of a link. If the limit is reached, the oldest link becomes invalid.
     func makeLink(now: Timestamp) -> String {
         let secret = Self.secret()
         state.withLock { state in
@@ -47,8 +48,8 @@ final class ConsoleSessions: Sendable {
         return secret
     }
 
-    /// Uses a link up, and begins a session. If there are as many sessions as there may be, the oldest ends.
-    /// - Returns: the secret for the session's cookie; nil if the link is not good.
+    /// Uses a link, which becomes invalid, and begins a session. If the limit is reached, the oldest session ends.
+    /// - Returns: the secret for the session's cookie; nil if the link is not valid.
     func signIn(link: String, now: Timestamp) -> String? {
         let secret = Self.secret()
         let (isGood, ended) = state.withLock { state -> (Bool, [Session]) in
@@ -71,7 +72,7 @@ final class ConsoleSessions: Sendable {
         return isGood ? secret : nil
     }
 
-    /// The session of a cookie; nil if there is none, or if its time is over.
+    /// The session of a cookie; nil if there is none or it has expired.
     func session(cookie: String, now: Timestamp) -> Name? {
         let name = Self.name(cookie)
         return state.withLock { state in
@@ -81,15 +82,15 @@ final class ConsoleSessions: Sendable {
     }
 
     /// Ends one session.
-    /// - Returns: whether it was there.
+    /// - Returns: whether it existed.
     func end(_ name: Name) -> Bool {
         let session = state.withLock { $0.sessions.removeValue(forKey: name) }
         Self.finish([session].compactMap(\.self))
         return session != nil
     }
 
-    /// Ends all sessions, and all links.
-    /// - Returns: how many sessions that were.
+    /// Ends all sessions, and invalidates all links.
+    /// - Returns: the number of sessions.
     func endAll() -> Int {
         let sessions = state.withLock { state in
             defer { (state.sessions, state.links) = ([:], [:]) }
@@ -103,7 +104,7 @@ final class ConsoleSessions: Sendable {
         for session in sessions { for finish in session.answers.values { finish() } }
     }
 
-    // 256 bits, which nobody guesses.
+    // A secret of 256 random bits.
     private static func secret() -> String {
         var random = SystemRandomNumberGenerator()
         return Hexadecimal.string((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
@@ -115,8 +116,9 @@ final class ConsoleSessions: Sendable {
 // MARK: - Answers without an end
 
 extension ConsoleSessions {
-    /// Has an answer end with its session.
-    /// - Returns: how long the session lasts, and the answer's name for ``remove(_:of:)``; nil if the session has ended.
+    /// Makes an answer end with its session.
+    /// - Returns: the session's remaining time, and the answer's name for ``remove(_:of:)``; nil if the session has
+    ///   ended.
     func add(
         _ finish: @escaping @Sendable () -> Void, to name: Name, now: Timestamp
     ) -> (left: Duration, answer: UInt64)? {
@@ -136,21 +138,23 @@ extension ConsoleSessions {
 // MARK: - The cookie
 
 extension ConsoleSessions {
-    /// Cookies belong to a host and not to its port: the name keeps several services on one machine apart.
-    /// - Parameter authority: of the request, as the browser has it: a forwarded port is another one than the service's.
+    /// The name of the cookie. It contains the port, because browsers send a cookie to all ports of a host, and several
+    /// services may run on one machine.
+    /// - Parameter authority: that of the request, as the browser sees it. Behind a forwarded port it is not the
+    ///   service's own.
     static func cookieName(_ authority: String) -> String {
         let end = authority.lastIndex(of: "]") ?? authority.startIndex
         let port = authority[end...].lastIndex(of: ":").map { authority[authority.index(after: $0)...] } ?? "80"
         return "carillon-console-\(port)"
     }
 
-    /// What `Set-Cookie` says. A page of another site does not make the browser send it, and no script reads it.
+    /// The value of `Set-Cookie`. Other sites cannot make the browser send this cookie, and scripts cannot read it.
     static func cookie(_ secret: String, _ authority: String) -> String {
         "\(cookieName(authority))=\(secret); Path=/; Max-Age=\(ManagementLimits.consoleSessionLife.components.seconds); "
             + "HttpOnly; SameSite=Strict"
     }
 
-    /// The same for a session that has ended.
+    /// The value of `Set-Cookie` that removes the cookie.
     static func cookieRemoval(_ authority: String) -> String {
         "\(cookieName(authority))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
     }

@@ -1,14 +1,14 @@
 package import Delivery
 
-/// Where the API finds the delivery log.
+/// Gives the API access to the delivery log.
 package struct DeliveryLogSource: Sendable {
-    /// Names the device token of an address, in hexadecimal digits; nil if it is not known.
+    /// Returns the device token of an address, in hexadecimal digits; nil if it is not known.
     package typealias TokenName = @Sendable (_ address: NotificationSubject.Address, _ key: UInt32) -> String?
 
     let folder: String
     let token: TokenName
     let signal: LogSignal
-    /// Returns once what was recorded before is in the files.
+    /// Returns after all events recorded before the call are in the files.
     let flush: @Sendable () async -> Void
 
     package init(

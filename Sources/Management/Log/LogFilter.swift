@@ -2,16 +2,16 @@ import Delivery
 import DeliveryLogFiles
 import Notifications
 
-/// Which entries of the delivery log a request wants.
+/// Selects the entries of the delivery log that a request asks for.
 struct LogFilter: Sendable {
     var notification: NotificationID?
     /// In lower-case hexadecimal digits.
     var token: String?
     var team: TeamID?
-    /// Only what happened later, in milliseconds since 1970.
+    /// Selects only later events. In milliseconds since 1970.
     var after: UInt64?
 
-    /// - Parameter accounts: say whose app an entry is about.
+    /// - Parameter accounts: tell which team's app an entry is about.
     func wants(_ item: LogPages.Item, _ accounts: AccountsSnapshot) -> Bool {
         if let notification, item.entry.notification != notification { return false }
         if let token, item.entry.token != token { return false }

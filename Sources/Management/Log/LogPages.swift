@@ -4,9 +4,9 @@ import Dispatch
 import Notifications
 import Synchronization
 
-/// Reads the log's files on a thread of its own: reading blocks, which must not happen on the threads that tasks run on.
+/// Reads the log's files on a separate thread. Reading blocks, and must not block the threads of tasks.
 final class LogPages: Sendable {
-    /// An entry, where it stands, and whom it is about.
+    /// An entry, its position, and the destination that it is about.
     struct Item: Sendable {
         let position: LogPosition
         let entry: LogEntry
@@ -29,7 +29,7 @@ final class LogPages: Sendable {
         reader = Mutex(DeliveryLogReader(folder: source.folder, after: position))
     }
 
-    /// The next entries; nil if there is nothing more now.
+    /// The next entries; nil if there are none now.
     func next() async throws -> [Item]? {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in continuation.resume(with: Result { try read() }) }

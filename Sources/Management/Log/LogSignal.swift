@@ -12,23 +12,23 @@ package final class LogSignal: Sendable {
 
     package init() {}
 
-    /// Something was written. Called on the log's own thread; never waits.
+    /// Called on the log's own thread after each write. It never waits.
     package func notify() {
         state.withLock { state in
             for reader in state.readers.values { reader.yield() }
         }
     }
 
-    /// One reader's wake-ups.
+    /// The wake-ups of one reader.
     struct WakeUps {
-        /// An element for one or more writings since the last element. It ends with the service.
+        /// Has an element after one or more writes. It ends when the service ends.
         let stream: AsyncStream<Void>
-        /// For other reasons to wake up.
+        /// For waking up the reader for other reasons.
         let continuation: AsyncStream<Void>.Continuation
         fileprivate let name: UInt64
     }
 
-    /// Begins to wake a reader, who has to be given up with ``remove(_:)``.
+    /// Adds a reader. ``remove(_:)`` has to remove it again.
     func add() -> WakeUps {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let name = state.withLock { state in
@@ -44,7 +44,7 @@ package final class LogSignal: Sendable {
         wakeUps.continuation.finish()
     }
 
-    /// Ends the streams of all readers, and of those that begin from now on.
+    /// Ends the streams of all readers, and of readers that are added later.
     package func end() {
         let readers = state.withLock { state in
             state.hasEnded = true

@@ -3,7 +3,7 @@ import DeliveryLogFiles
 import Hummingbird
 import NIOCore
 
-/// Writes the delivery log as an answer that may never end: as lines of JSON, or as server-sent events.
+/// Writes the delivery log as an answer, which may have no end: as lines of JSON or as server-sent events.
 struct LogStream: Sendable {
     enum Form: Sendable {
         /// `application/x-ndjson`: one entry on each line.
@@ -11,7 +11,7 @@ struct LogStream: Sendable {
         /// `text/event-stream`: one entry for each event, whose `id` is its position.
         case events
 
-        /// The one that the request asks for.
+        /// The form that the request asks for.
         init(_ request: Request) {
             self = request.headers[.accept]?.contains(Self.events.mediaType) == true ? .events : .lines
         }
@@ -33,11 +33,11 @@ struct LogStream: Sendable {
     let limit: Int
     /// Whether a busy log is shown in part.
     let isSampled: Bool
-    /// Calls what it is given when nobody reads any more.
+    /// Registers a closure that is called when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
-        // Before the first reading, so that nothing that is written after it goes unnoticed.
+        // Begin this before the first read, so that no write after it is missed.
         let wakeUps = source.signal.add()
         whenOver { wakeUps.continuation.finish() }
         let pulse = Task {
@@ -50,7 +50,7 @@ struct LogStream: Sendable {
             pulse.cancel()
             source.signal.remove(wakeUps)
         }
-        // A reader that asks after an answer finds what was recorded before it.
+        // The answer contains everything that was recorded before the request.
         await source.flush()
         let sample = isSampled ? LogSample() : nil
         let pages = LogPages(source, after: position) { sample?.admits($0) ?? true }
@@ -77,9 +77,9 @@ struct LogStream: Sendable {
         try await writer.finish(nil)
     }
 
-    /// Writes what there is now.
+    /// Writes the entries that are there now.
     /// - Parameter left: how many entries may still be written.
-    /// - Returns: how many were.
+    /// - Returns: how many were written.
     @concurrent private func writePages(
         _ pages: LogPages,
         _ left: inout Int,

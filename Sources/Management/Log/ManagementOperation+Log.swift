@@ -10,7 +10,8 @@ extension ManagementOperation {
         ManagementOperation(
             method: .get, path: "/v1/log", summary: "The delivery log, oldest entry first",
             parameters: [
-                query("follow", .boolean, "Whether the answer goes on with what happens, until the client closes it."),
+                query(
+                    "follow", .boolean, "Whether the answer continues with later events, until the client closes it."),
                 query(
                     "sample", .boolean,
                     "With follow: whether a busy log shows some notifications only, \(ManagementLimits.sampledEntries) new "
@@ -36,7 +37,7 @@ extension ManagementOperation {
 }
 
 extension TextFormat {
-    /// A moment, or a position in the delivery log.
+    /// A time, or a position in the delivery log.
     fileprivate static let logMark = TextFormat(
         "a moment in milliseconds since 1970, or the id of an event",
         pattern: "^[0-9]{1,18}(?:-[0-9]{1,18}-[0-9]{1,18})?$"
@@ -46,7 +47,7 @@ extension TextFormat {
 extension ManagementAPI {
     fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
         let form = LogStream.Form(call.request)
-        // A browser that connects again says which event it had last (HTML, 9.2).
+        // A browser that connects again sends the identifier of its last event (HTML, 9.2).
         let mark = call.request.headers[.lastEventID] ?? call.query("after")
         let stream = LogStream(
             source: parts.log,
@@ -76,6 +77,6 @@ extension ManagementAPI {
 }
 
 extension HTTPField.Name {
-    // A name that stands in the source is always one.
+    // This literal is always a valid name.
     fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .eTag
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Counts the answers that have no end of their own.
+/// Limits the number of answers that have no end of their own.
 final class StreamBudget: Sendable {
     private let count = Mutex(0)
     private let limit: Int
 
     init(limit: Int = ManagementLimits.streams) { self.limit = limit }
 
-    /// Stands for one answer; it is given back when nobody holds it any more.
+    /// Permits one answer. Releasing the last reference to it returns the permit.
     final class Permit: Sendable {
         private let budget: StreamBudget
 
@@ -16,7 +16,7 @@ final class StreamBudget: Sendable {
         deinit { budget.count.withLock { $0 -= 1 } }
     }
 
-    /// - Throws: 503 if there are as many as there may be.
+    /// - Throws: 503 if the limit is reached.
     func take() throws(Problem) -> Permit {
         let isTaken = count.withLock { count in
             guard count < limit else { return false }

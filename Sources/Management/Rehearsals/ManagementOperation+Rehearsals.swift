@@ -22,7 +22,7 @@ extension ManagementOperation {
             return try page.answer(Array(shown[page.names.indices]))
         },
         ManagementOperation(
-            method: .get, path: "/v1/rehearsals/{id}", summary: "What a rehearsal has come to",
+            method: .get, path: "/v1/rehearsals/{id}", summary: "A rehearsal, with how often its rules fired",
             parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
         ) { api, call in
             try JSONAnswer.make(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
@@ -96,14 +96,14 @@ extension ManagementMessages {
 
     package struct RehearsalRule: Codable, Sendable {
         package var rule: String
-        /// How many requests or connections it was about.
+        /// The number of requests or connections that matched.
         package var matched: UInt64
         package var fired: UInt64
     }
 }
 
 extension ManagementSchemas {
-    /// What is in it is checked by who reads it, with a pointer to the fault.
+    /// Any object: `Rehearsal` checks the contents, with a pointer to the fault.
     static let newRehearsal = Schema.named("NewRehearsal", .openObject)
     static let rehearsalBegun = Schema.named(
         "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))
@@ -111,14 +111,14 @@ extension ManagementSchemas {
         "Rehearsal",
         .object([
             .required("rehearsal", .string(.any), "Its identifier."),
-            .required("active", .boolean, "false once it was ended, or its time to live is over."),
+            .required("active", .boolean, "false after it was ended or its time is over."),
             .required(
                 "rules",
                 .array(
                     .object([
                         .required("rule", .string(.any), "Its name."),
                         .required("matched", .integer(0...Int64.max), "How many requests or connections it matched."),
-                        .required("fired", .integer(0...Int64.max), "For how many of them it fired."),
+                        .required("fired", .integer(0...Int64.max), "How many of them it fired for."),
                     ]))),
         ]))
 }

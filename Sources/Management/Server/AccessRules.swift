@@ -5,25 +5,25 @@ import HTTPTypes
 import Notifications
 import Trust
 
-/// Decides from a request's header whether it is let in. A pure value; the API's only place for these rules.
+/// Decides from a request's header whether it is allowed. This is a pure value, and the only place with these rules.
 ///
-/// The rules against browsers, which anybody's page can make send requests: DNS rebinding shows a foreign name in `Host`,
-/// a page of another site its own in `Origin`, and a form cannot send JSON.
+/// The rules keep out web pages, which can make any browser send requests. With DNS rebinding `Host` has a foreign
+/// name, a page of another site sends its own `Origin`, and a form cannot send JSON.
 struct AccessRules: Sendable {
-    /// The names and addresses under which the service may be asked over the network, in lower case.
+    /// The allowed hosts over the network: names and addresses in lower case.
     let hosts: Set<String>
-    /// Whether any IP address will do as a host: for a listener on all of the machine's addresses. A rebound name is
-    /// never an address.
+    /// Whether any IP address is allowed as host, for a listener on all addresses of the machine. A rebound name is
+    /// never an IP address.
     let allowsAddresses: Bool
-    /// SHA-256 of the key: comparing digests takes the same time wherever two keys differ.
+    /// SHA-256 of the key. Digests are compared, so the time of a comparison reveals nothing about the key.
     private let keyDigest: SHA256.Digest
     private let sessions: ConsoleSessions
 
     /// - Parameters:
-    ///   - host: the address that is listened on.
+    ///   - host: the listener's address.
     ///   - hostnames: more names of the service.
-    ///   - key: what `Authorization: Bearer` has to show over TCP.
-    ///   - sessions: of the console; a cookie of one of them will do instead of the key.
+    ///   - key: the key that `Authorization: Bearer` needs over TCP.
+    ///   - sessions: the console's. A cookie of one of them replaces the key.
     init(host: String, hostnames: [String], key: String, sessions: ConsoleSessions = ConsoleSessions()) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
@@ -32,19 +32,18 @@ struct AccessRules: Sendable {
         keyDigest = SHA256.hash(data: Data(key.utf8))
     }
 
-    /// Why a request is refused; nil if it is not.
+    /// The reason to refuse a request; nil if it is allowed.
     func refusal(
         of request: HTTPRequest,
         from caller: ManagementCaller,
         access: ManagementOperation.Access,
         now: Timestamp,
     ) -> Problem? {
-        // The form with a whole URL is for proxies (RFC 9112, 3.2.2); it would name another host beside `Host`.
+        // Requests with a whole URL are for proxies (RFC 9112, 3.2.2). The URL would name another host beside `Host`.
         guard request.path?.hasPrefix("/") == true else {
             return Problem(400, "The request's target has to be a path, as in /v1/teams.")
         }
-        // The first one is the authority; another one would let whoever stands in between read a different host (RFC 9112,
-        // 3.2).
+        // The first `Host` is the authority. A second one could make a proxy see another host (RFC 9112, 3.2).
         guard !request.headerFields.contains(where: { $0.name.canonicalName == "host" }) else {
             return Problem(400, "The request has more than one Host header field.")
         }
@@ -76,7 +75,7 @@ struct AccessRules: Sendable {
         "The request needs the key in management.key: Authorization: Bearer <key>; a browser is signed in by the link that "
             + "carillon console prints.")
 
-    /// The session of the console whose cookie the request shows; nil if it shows none, or shows the key.
+    /// The console session of the request's cookie; nil if it has none, or if it has the key.
     func session(of request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> ConsoleSessions.Name? {
         guard case .network = caller, let authority = request.authority, !showsKey(request) else { return nil }
         let name = ConsoleSessions.cookieName(authority) + "="
@@ -90,15 +89,15 @@ struct AccessRules: Sendable {
         return nil
     }
 
-    /// A browser sends a cookie for whatever page makes it ask. `SameSite` does not tell the ports of a machine apart, so
-    /// every request that may change something has to come from a page of the console itself, and says so in `Origin`; of
-    /// all others browsers say in `Sec-Fetch-Site` where they come from.
+    /// A browser sends the cookie whichever page makes the request, and `SameSite` does not distinguish the ports of a
+    /// host. So a request that can change something needs the console's own `Origin`. For other requests
+    /// `Sec-Fetch-Site` says where they come from.
     private func refusalOfSession(_ request: HTTPRequest) -> Problem? {
         let site = request.headerFields[Self.fetchSite]
         let isRead = request.method == .get || request.method == .head
         guard isRead || request.headerFields[.origin] != nil, site == nil || site == "same-origin" || site == "none"
         else {
-            return Problem(403, "A session of the console may be used by the console's own pages only.")
+            return Problem(403, "Only the console's own pages may use its session.")
         }
         return nil
     }
@@ -132,7 +131,8 @@ struct AccessRules: Sendable {
         return SHA256.hash(data: Data(parts[1].utf8)) == keyDigest
     }
 
-    /// The host of `host:port`, in lower case and without the brackets of an IPv6 address; nil if it is neither.
+    /// The host in `host:port`, in lower case and without the brackets of an IPv6 address; nil if the text has another
+    /// form.
     static func host(of authority: String) -> String? {
         let text = authority.lowercased()
         guard text.hasPrefix("[") else {
@@ -144,7 +144,7 @@ struct AccessRules: Sendable {
         return String(text[text.index(after: text.startIndex)..<end])
     }
 
-    /// Whether a page's origin is the service itself: the same host and port as the request asks.
+    /// Whether a page's origin is the service itself: the same host and port as in the request.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         ["http://", "https://"].contains { origin.lowercased() == $0 + authority.lowercased() }
     }

@@ -1,12 +1,12 @@
 import NIOCore
 import Synchronization
 
-/// The open connections of all listeners of the API, of which the one that has been idle for longest makes room for a new
-/// one: nobody locks others out by holding connections.
+/// The open connections of all listeners of the API. If there is no room for a new connection, the one that has been
+/// idle for longest is closed, so holding connections open locks nobody out.
 final class ConnectionTable: Sendable {
     /// One connection.
     final class Entry: Sendable {
-        /// Since when it has had nothing to do; nil while a request is being answered.
+        /// Since when the connection is idle; nil while a request is being answered.
         private let idleSince: Mutex<NIODeadline?>
         private let channel: any Channel
 
@@ -26,8 +26,8 @@ final class ConnectionTable: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a connection in. If there are as many as there may be, the one that has been idle for longest is closed.
-    /// - Returns: whether it may stay: false if all others are busy.
+    /// Adds a connection. If the limit is reached, closes the one that has been idle for longest.
+    /// - Returns: false if all connections are busy: the new one has to be closed.
     func add(_ entry: Entry) -> Bool {
         let (isAdmitted, leaving) = entries.withLock { entries -> (Bool, Entry?) in
             var leaving: Entry?

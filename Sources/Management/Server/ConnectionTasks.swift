@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The tasks that answer requests, one for each connection, so that the event loop ends after them.
+/// The tasks that answer requests, one for each connection. The event loop has to outlive them.
 final class ConnectionTasks: Sendable {
     private struct State {
         var running: [UInt64: Task<Void, Never>] = [:]
@@ -20,7 +20,7 @@ final class ConnectionTasks: Sendable {
         }
     }
 
-    /// Returns when all of them have ended. Their connections have been closed before.
+    /// Waits until all tasks have ended. Their connections are already closed.
     func finish() async {
         for task in state.withLock({ Array($0.running.values) }) { await task.value }
     }

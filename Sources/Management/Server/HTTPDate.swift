@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Notifications
 
-/// The form of a moment in the header `Date` (RFC 9110, 5.6.7).
+/// Writes a time for the header `Date` (RFC 9110, 5.6.7).
 enum HTTPDate {
     static func text(of moment: Timestamp) -> String {
         let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)

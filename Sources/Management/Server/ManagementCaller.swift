@@ -1,15 +1,15 @@
 import Notifications
 import Trust
 
-/// Who asks, as far as the connection says.
+/// The sender of a request, as far as its connection shows.
 enum ManagementCaller: Sendable, Hashable {
-    /// Somebody who may open the Unix socket, by the permissions of its folder.
+    /// A client on the Unix socket. The folder's permissions allowed it to connect.
     case socket
-    /// Somebody over TCP, who has to show the key.
+    /// A client over TCP. It needs the key.
     case network(isLoopback: Bool)
-    /// Somebody over TLS; nil without a certificate.
+    /// A client over TLS; nil if it has no certificate.
     case certificate(AdministratorIdentity?)
 
-    /// Whether the caller may make administrators: a certificate that could make its successor would be good for ever.
+    /// Whether the caller may make administrators. A certificate that could do so could make its own successor forever.
     var mayMakeAdministrators: Bool { self == .socket }
 }

@@ -3,36 +3,37 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Watches over one connection of the API: ends it if a request comes too slowly, if an answer is not taken, or if nothing
-/// happens for too long. Confined to the connection's event loop.
+/// Watches one connection of the API. Ends it if a request arrives too slowly, if an answer is not read, or if it is
+/// idle for too long. Confined to the connection's event loop.
 final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler, ServedConnection {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Puts the handlers of HTTP on the channel, this one among them.
+    /// Adds the HTTP handlers to the channel, including this one.
     typealias Installation = (_ channel: any Channel, _ watch: ManagementConnection) -> Void
 
     private let channel: any Channel
     private let table: ConnectionTable
     private let entry: ConnectionTable.Entry
     private let installation: Installation
-    /// How many requests have begun and are not answered.
+    /// How many requests have begun and have no answer yet.
     private var unanswered = 0
     /// Since when a request has been arriving; nil if none is.
     private var arriving: NIODeadline?
-    /// Since when the connection has been idle: from its beginning, or from the end of the last answer.
+    /// Since when the connection has been idle: since its beginning or its last answer.
     private var idle = NIODeadline.now()
     private var hasAnswered = false
-    /// Since when the client has not read what was written; nil while it reads.
+    /// Since when the client has not read an answer; nil while it reads.
     private var unread: NIODeadline?
     private var isDraining = false
-    /// The client has offered another protocol, as Java's and curl's clients do. RFC 9110, 7.8 allows to ignore that; but
-    /// SwiftNIO reads nothing after such a request, so the connection ends with its answer.
+    /// Whether the client offered an upgrade to another protocol, as Java's client and curl do. The service may ignore
+    /// the offer (RFC 9110, 7.8), but SwiftNIO reads nothing after such a request, so the connection ends with the
+    /// answer.
     private var hasOfferedUpgrade = false
 
-    /// - Returns: nil if there are too many connections, and all of them are busy.
+    /// - Returns: nil if there are too many connections and all of them are busy.
     init?(_ channel: any Channel, in table: ConnectionTable, _ installation: @escaping Installation) {
         self.channel = channel
         self.table = table
@@ -41,7 +42,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         guard table.add(entry) else { return nil }
     }
 
-    /// Hummingbird adds its handlers behind the listener's, which lets everything pass.
+    /// Hummingbird adds its handlers behind those of the listener.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
         installation(channel, self)
     }
@@ -55,9 +56,9 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
-            // Nobody who waits for answers sends so many requests ahead: their answers would fill the memory.
+            // Limit the requests that are sent ahead: their answers would fill the memory.
             guard unanswered <= ManagementLimits.requestsAhead else { return context.close(promise: nil) }
-            // RFC 9110, 10.1.1: the client waits for this before it sends the body.
+            // The client waits for this answer before it sends the body (RFC 9110, 10.1.1).
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
@@ -77,7 +78,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
             head.headerFields[.connection] = "close"
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end where hasOfferedUpgrade:
-            // Not before all of it is written.
+            // Close after everything is written.
             let written = promise ?? context.eventLoop.makePromise()
             context.write(data, promise: written)
             written.futureResult.assumeIsolated().whenComplete { _ in self.close() }

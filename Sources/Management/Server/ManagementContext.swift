@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Notifications
 
-/// What the router knows of a request beside its head: who asks.
+/// What the router knows of a request beside its head: who sent it.
 struct ManagementContext: RequestContext {
     struct Source: RequestContextSource {
         let logger: Logger
@@ -14,7 +14,7 @@ struct ManagementContext: RequestContext {
 
     var coreContext: CoreRequestContextStorage
     let caller: ManagementCaller
-    /// Of the listener that the request came over.
+    /// The rules of the listener that the request came through.
     let rules: AccessRules
     /// Completes when the client's connection has ended.
     let connectionEnd: EventLoopFuture<Void>
@@ -26,12 +26,12 @@ struct ManagementContext: RequestContext {
         connectionEnd = source.connectionEnd
     }
 
-    /// The session of the console that asks; nil if none does.
+    /// The console session of the request; nil if it has none.
     func session(of request: Request, now: Timestamp) -> ConsoleSessions.Name? {
         rules.session(of: request.head, from: caller, now: now)
     }
 
-    /// Why the request is refused; nil if it is not.
+    /// The reason to refuse the request; nil if it is allowed.
     func refusal(of request: Request, access: ManagementOperation.Access, now: Timestamp) -> Problem? {
         rules.refusal(of: request.head, from: caller, access: access, now: now)
     }

@@ -6,7 +6,7 @@ import Logging
 import Notifications
 import Trust
 
-/// Finds the operation of a request, applies the rules of access, and turns whatever goes wrong into a ``Problem``.
+/// Finds the operation of a request, applies the access rules, and turns every error into a ``Problem``.
 struct ManagementRouter: Sendable {
     private let api: ManagementAPI
     private let responder: RouterResponder<ManagementContext>
@@ -55,7 +55,7 @@ struct ManagementRouter: Sendable {
         }
     }
 
-    /// Answers a request; nothing is thrown past this.
+    /// Answers a request. It never throws.
     func respond(to request: Request, _ context: ManagementContext) async -> Response {
         var response: Response
         do {
@@ -64,14 +64,14 @@ struct ManagementRouter: Sendable {
             response = JSONAnswer.make(problem(of: error, request, context))
         }
         response.headers[.date] = HTTPDate.text(of: api.now)
-        // What the API says is nobody's to keep, and nothing else than it says it is; no page of another origin shows it.
+        // No answer may be cached, interpreted as another media type, or embedded by pages of another origin.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[Self.resourcePolicy] = "same-origin"
         return response
     }
 
-    /// A static name, which is always allowed.
+    /// This literal is always a valid name.
     private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .vary
 
     private func problem(of error: any Error, _ request: Request, _ context: ManagementContext) -> Problem {
@@ -83,13 +83,13 @@ struct ManagementRouter: Sendable {
             context.logger.error(
                 "A management request failed",
                 metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
-            return Problem(500, "The service failed at this request; its log says why.")
+            return Problem(500, "The service failed to answer this request; its log says why.")
         }
     }
 }
 
 extension Problem {
-    /// - Parameter isNamedInPath: whether the path names what the request is about: if that is missing, it is not found.
+    /// - Parameter isNamedInPath: whether the missing item is the one in the path. Then the status is 404.
     init(_ error: StoreError, isNamedInPath: Bool) {
         switch error.code {
         case .missing: self.init(isNamedInPath ? 404 : 409, error.cause)
@@ -99,8 +99,8 @@ extension Problem {
     }
 }
 
-/// Answers requests for paths and methods that there are not, in the API's own form, and only to those who are let in: others
-/// do not learn what there is.
+/// Answers requests with an unknown path or method with a ``Problem``. Clients without access get the same answer for
+/// every path, so they cannot find out which paths exist.
 private struct UnknownPaths: RouterMiddleware {
     let clock: ServiceClock
 
@@ -111,7 +111,7 @@ private struct UnknownPaths: RouterMiddleware {
     ) async throws -> Response {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
         do {
-            // An empty name would be taken for the whole list.
+            // An empty name would be taken for the path of the list.
             guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
@@ -128,7 +128,7 @@ private struct UnknownPaths: RouterMiddleware {
 }
 
 extension ManagementOperation {
-    /// Whether a request's path is one of the operation's.
+    /// Whether a path matches that of the operation.
     fileprivate func matches(_ path: some StringProtocol) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let pattern = self.path.split(separator: "/", omittingEmptySubsequences: false)

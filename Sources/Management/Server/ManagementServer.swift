@@ -4,14 +4,15 @@ import NIOCore
 import NIOPosix
 package import NIOSSL
 
-/// Serves the API over HTTP/1.1: on a Unix socket, on TCP for whoever has the key, and over TLS for administrators.
+/// Serves the API over HTTP/1.1 on a Unix socket, over TCP with the key, and over TLS with administrators'
+/// certificates.
 ///
-/// It has an event loop of its own, and its handlers run in tasks, so that nothing of it holds up the event loops of
-/// providers and devices.
+/// It has its own event loop, and its handlers run in tasks, so it does not delay the event loops of providers and
+/// devices.
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
     private let router: ManagementRouter
-    /// Those of the network take no room from those of the Unix socket.
+    /// Separate tables: connections from the network take no room from those of the Unix socket.
     private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
     private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
     private let tasks = ConnectionTasks()
@@ -22,9 +23,9 @@ package final class ManagementServer: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - hostnames: names of the service beside the addresses that it listens on.
-    ///   - key: what a request over TCP has to show.
-    ///   - connects: counts the connections of each address over TCP; nil for no limit.
+    ///   - hostnames: names of the service, beside the addresses that it listens on.
+    ///   - key: the key that a request over TCP needs.
+    ///   - connects: limits the connections of each address over TCP; nil for no limit.
     package init(
         _ api: ManagementAPI,
         hostnames: [String],
@@ -40,22 +41,22 @@ package final class ManagementServer: Sendable {
         router = ManagementRouter(api)
     }
 
-    /// Listens on a Unix socket, where nobody needs the key.
+    /// Listens on a Unix socket. Requests there need no key.
     package func listen(atSocket path: String) async throws -> Listener {
         try await listen(to: .unix(path: path), .socket)
     }
 
     /// Listens on TCP without TLS.
-    /// - Parameter isLoopback: whether only this machine reaches the address.
+    /// - Parameter isLoopback: whether only this machine can reach the address.
     package func listen(host: String, port: Int, isLoopback: Bool) async throws -> Listener {
         let listener = try await listen(to: .tcp(host: host, port: port), .network(isLoopback: isLoopback))
-        // Without TLS a session is for this machine only.
+        // Sign-in links work on this machine only, because a session without TLS is not safe elsewhere.
         if isLoopback { api.console.address = listener.localAddress?.hostAndPort.map { "http://\($0)" } }
         return listener
     }
 
-    /// Listens on TCP with TLS, for whoever presents an administrator's certificate.
-    /// - Parameter context: the TLS context of each new connection.
+    /// Listens on TCP with TLS, for administrators' certificates.
+    /// - Parameter context: returns the TLS context for each new connection.
     package func listen(
         host: String,
         port: Int,
@@ -79,13 +80,13 @@ package final class ManagementServer: Sendable {
             .always(service), to: address, tls: context, connects: connects, group: group, logger: logger)
     }
 
-    /// Ends what is open without an end of its own: streams of the delivery log. From then on none begins.
+    /// Ends the answers that have no end of their own, such as streams of the delivery log. Later ones end at once.
     package func endStreams() { api.endStreams() }
 
-    /// Ends the event loop. The listeners have been shut down before.
+    /// Ends the event loop. The listeners have to be shut down before.
     package func close() async {
         await tasks.finish()
-        // Threads that are gone cannot be stopped again.
+        // This fails only if the threads are gone already.
         try? await group.shutdownGracefully()
     }
 }

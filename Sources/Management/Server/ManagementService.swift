@@ -6,9 +6,9 @@ import NIOCore
 import Notifications
 import Trust
 
-/// The API behind one listener: says who a client is, and puts Hummingbird's handlers on its connection.
+/// Serves the connections of one of the API's listeners: finds out who the client is, and adds Hummingbird's handlers.
 final class ManagementService: ConnectionService {
-    /// What kind of listener it is.
+    /// The kind of the listener.
     enum Transport: Sendable, Hashable {
         case socket
         case network(isLoopback: Bool)
@@ -62,7 +62,7 @@ final class ManagementService: ConnectionService {
         }
     }
 
-    /// Puts Hummingbird's handlers on a connection, and answers its requests in a task until it ends.
+    /// Adds Hummingbird's handlers to a connection, and answers its requests in a task until it ends.
     private static func serve(
         _ channel: any Channel,
         _ watch: ManagementConnection,

@@ -2,7 +2,7 @@ import Matching
 import VirtualDevices
 
 extension DeviceBehaviour {
-    /// - Parameter pointer: where the behaviour stands in the request's document.
+    /// - Parameter pointer: the place of the behaviour in the request's document.
     init(_ message: ManagementMessages.Behaviour, at pointer: String) throws(Problem) {
         guard let kind = Kind(rawValue: message.kind) else {
             throw .invalid(pointer + "/kind", "There is no such behaviour.")

@@ -159,10 +159,7 @@ extension FixturePlan {
             throw Problem.invalid(pointer, "The key bundleID is missing; only a team with one app can leave it out.")
         }
         let environment = written.environment ?? ManagementSchemas.universal
-        let format = CertificateFormat(rawValue: written.format ?? CertificateFormat.pem.rawValue) ?? .pem
-        guard format == .p12 || written.passphrase == nil else {
-            throw Problem.invalid(pointer + "/passphrase", "A passphrase goes with the format p12.")
-        }
+        let passphrase = try PKCS12.passphrase(written.passphrase, format: written.format, at: pointer)
         let issued = try api.issueCertificate(
             ManagementMessages.NewCertificate(team: team.rawValue, bundleID: bundleID, environment: environment))
         try change(.createCertificate(issued.certificate), at: pointer + "/bundleID")
@@ -172,9 +169,7 @@ extension FixturePlan {
         written.topics = issued.made.topics
         written.chain = issued.made.chain
         written.privateKey = issued.made.privateKey
-        if format == .p12 {
-            written.p12 = try PKCS12.base64(issued.made, passphrase: written.passphrase ?? "", pointer: pointer)
-        }
+        written.p12 = try PKCS12.base64(issued.made, passphrase: passphrase)
         return written
     }
 }

@@ -64,7 +64,7 @@ extension ManagementAPI {
     ) async throws -> VirtualDevice {
         let virtualApps = try device.apps.map { bundleID in
             guard let app = apps[bundleID], app.team == team else {
-                throw StoreError(.conflict, "The accounts were changed meanwhile: try again.")
+                throw StoreError(.conflict, "The accounts have changed meanwhile: try again.")
             }
             return VirtualApp(app, named: device.tokens[bundleID])
         }

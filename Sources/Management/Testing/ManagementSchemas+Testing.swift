@@ -152,7 +152,7 @@ extension ManagementSchemas {
                 "environment", .string(.oneOf(Environment.allCases.map(\.rawValue) + [universal])),
                 "universal without it."),
             .optional("format", .string(.oneOf(CertificateFormat.allCases.map(\.rawValue))), "p12 adds PKCS#12."),
-            .optional("passphrase", .string(.any), "Of the PKCS#12."),
+            .optional("passphrase", .string(.any), "Of the PKCS#12, which needs one."),
         ])
 }
 

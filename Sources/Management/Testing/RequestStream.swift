@@ -3,7 +3,7 @@ import Journal
 import Matching
 import NIOCore
 
-/// Writes requests of the journal as an answer that may never end: as lines of JSON, or as server-sent events.
+/// Writes requests of the journal as an answer, which may have no end: as lines of JSON or as server-sent events.
 struct RequestStream: Sendable {
     let entries: AsyncStream<JournalEntry>
     let form: LogStream.Form
@@ -15,7 +15,7 @@ struct RequestStream: Sendable {
         let reading = Task { [entries, form, limit] in
             var left = limit
             for await entry in entries {
-                // The end is the sign for who has fallen behind, as it is in the journal.
+                // End the stream if its reader is too slow, as the journal does.
                 if case .dropped = continuation.yield(Self.line(entry, form)) { break }
                 left -= 1
                 if left == 0 { break }
@@ -33,7 +33,7 @@ struct RequestStream: Sendable {
             reading.cancel()
             pulse.cancel()
         }
-        // A browser takes the stream for open at its first byte.
+        // A browser considers the stream open when it gets the first byte.
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
         for await line in lines { try await writer.write(ByteBuffer(string: line)) }
         try await writer.finish(nil)

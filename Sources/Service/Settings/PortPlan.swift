@@ -1,17 +1,17 @@
 package import Notifications
 
-/// Which ports the listeners of each environment take.
+/// Which ports the listeners of each environment use.
 package enum PortPlan: String, Sendable, CaseIterable {
-    /// Those of the guide for development, and the same plus 10,000 for production (2.3.3, 3.1.1), so that both fit one
-    /// machine; the courier's is the one that devices use.
+    /// For development the Guide's ports, and for production the same plus 10,000, so that both fit on one machine
+    /// (2.3.3, 3.1.1). The courier has the port that devices use.
     case standard
-    /// The system chooses: for tests, and for several services on one machine.
+    /// The system chooses the ports: for tests, and for several services on one machine.
     case ephemeral
-    /// One set for both environments, the guide's own, which tells them apart by the name in the TLS handshake:
-    /// for a machine whose resolver sends Apple's names here.
+    /// The Guide's ports for both environments together. The name in the TLS handshake selects the environment. For a
+    /// machine whose resolver sends Apple's names here.
     case apple
 
-    /// What is listened for in each environment.
+    /// The kinds of listeners of an environment.
     package enum Listener: String, Sendable, CaseIterable {
         case provider
         case binary
@@ -19,7 +19,7 @@ package enum PortPlan: String, Sendable, CaseIterable {
         case courier
     }
 
-    /// The ports of a listener; the first is the one that is announced. 0 lets the system choose.
+    /// The ports of a listener. The first is announced; 0 lets the system choose.
     package func ports(_ listener: Listener, _ environment: Environment) -> [Int] {
         switch (self, listener) {
         case (.ephemeral, _): [0]
@@ -46,6 +46,6 @@ package enum PortPlan: String, Sendable, CaseIterable {
         "feedback.sandbox.push.apple.com",
     ]
 
-    /// The names that a server's certificate needs so that clients can tell the environments apart.
+    /// The names that the server's certificate needs if clients select the environment by name.
     var serverNames: [String] { self == .apple ? Self.productionNames + Self.developmentNames : [] }
 }

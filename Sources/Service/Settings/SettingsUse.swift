@@ -12,7 +12,7 @@ package final class SettingsUse: AccessReporter {
         var readable: Set<[String]> = []
         /// The names of Boolean settings.
         var truths: Set<[String]> = []
-        /// Those that had none, and what was asked for last.
+        /// The names whose values have another type, and the type that was last requested.
         var unreadable: [[String]: ConfigType] = [:]
     }
 
@@ -95,7 +95,7 @@ package final class SettingsUse: AccessReporter {
         name.joined(separator: "_").uppercased().replacing("-", with: "_")
     }
 
-    /// As docs/settings.md has it.
+    /// The setting's name as in docs/settings.md.
     private static func shown(_ name: [String]) -> String { name.dropFirst().joined(separator: ".") }
 
     private static func words(_ type: ConfigType) -> String {
@@ -107,8 +107,8 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a variable is none of the service's settings: what the other commands and the scripts take, and what
-    /// Kubernetes sets in every container beside a service that is called carillon
+    /// Whether a variable is not a setting of the service: other commands or the scripts use it, or Kubernetes sets it
+    /// in every container for a service named carillon
     /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isForSomethingElse(_ name: String) -> Bool {
         others.contains(name) || name == "CARILLON_PORT"

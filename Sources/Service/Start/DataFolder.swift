@@ -153,9 +153,18 @@ package struct DataFolder: Sendable {
         isPublic: Bool = false,
         replacing: Bool = true,
     ) throws(ServiceError) {
+        try write(Array(text.utf8), to: file, isPublic: isPublic, replacing: replacing)
+    }
+
+    package static func write(
+        _ bytes: [UInt8],
+        to file: String,
+        isPublic: Bool = false,
+        replacing: Bool = true,
+    ) throws(ServiceError) {
         do {
             let mode = isPublic ? Files.publicFile : Files.privateFile
-            guard try Files.make(file, Array(text.utf8), mode: mode, replacing: replacing) else {
+            guard try Files.make(file, bytes, mode: mode, replacing: replacing) else {
                 throw ServiceError(.dataFolder, "\(file) exists already, and is not overwritten.")
             }
         } catch {

@@ -74,17 +74,18 @@ struct FirstStart {
         try DataFolder.write(text + "\n", to: recordFile)
     }
 
-    /// Whether the key exists, is not revoked, and its private half is in the folder.
+    /// Whether the key exists, is not revoked, and has its private half in the folder.
     private func isGood(_ name: String) -> Bool {
         guard let id = KeyID(rawValue: name), let key = accounts.current.keys[id] else { return false }
         return key.revoked == nil && FileManager.default.fileExists(atPath: path(name))
     }
 
-    /// Tells a store that forgets of the key whose file is there: providers that have the file go on with it.
+    /// Registers the key whose file exists with a store that does not keep keys, so that providers can go on using the
+    /// file.
     private func registerKey(_ name: String, of team: TeamID) async throws(ServiceError) {
         guard let id = KeyID(rawValue: name), accounts.current.keys[id] == nil,
             let data = FileManager.default.contents(atPath: path(name)),
-            // Another file of that name is nobody's key; a new key takes its place.
+            // If the file is not a key, a new key replaces it.
             let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: data, as: UTF8.self))
         else { return }
         try await register(id, key.publicKey, of: team)

@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import Trust
 
-/// The authority as a store keeps it: JSON.
+/// The authority as a store keeps it, in JSON.
 struct KeptAuthority: Codable {
     struct Issuer: Codable {
         var certificate: String
@@ -51,8 +51,8 @@ struct KeptAuthority: Codable {
         return try await load(try await secrets.keep(made, as: .authority), from: secrets, under: brought, now: now)
     }
 
-    /// Reads what is kept, and adds what it lacks.
-    /// - Parameter brought: the root with its key, where the kept one has none.
+    /// Reads the stored authority, and adds what it lacks.
+    /// - Parameter brought: the operator's root with its key, used if the stored authority has none.
     static func load(
         _ kept: [UInt8],
         from secrets: any Secrets,
@@ -66,7 +66,7 @@ struct KeptAuthority: Codable {
         } else if let added = try await secrets.secret(.administrators) {
             administrators = try read(added, .administrators)
         } else {
-            // One that was lost looks alike: administrators need new certificates then.
+            // This also happens if the secret was lost. Administrators then need new certificates.
             administrators = try await authority.addAdministrators(to: secrets, under: brought, now: now)
         }
         return try CertificateAuthority(secrets: authority.secrets(administrators))
@@ -87,7 +87,7 @@ struct KeptAuthority: Codable {
         let made = Issuer(
             try CertificateAuthority.makeAdministrators(
                 under: root.key == nil ? brought : nil, or: root.issuer, now: now, using: &random))
-        // Nothing is kept that does not go with the rest: the root that was brought may be another.
+        // Check before storing: the operator's root may be another than that of the rest.
         _ = try CertificateAuthority(secrets: self.secrets(made))
         let kept = try await secrets.keep(Array(try JSONEncoder().encode(made)), as: .administrators)
         return try Self.read(kept, .administrators)
@@ -104,15 +104,15 @@ struct KeptAuthority: Codable {
         }
     }
 
-    /// What is wrong, without a word of what is in it.
+    /// What is wrong, without any of its contents.
     private static func fault(_ error: any Error) -> String {
         func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         return switch error {
         case DecodingError.keyNotFound(let key, let context): "it has no \(name(context.codingPath + [key]))"
         case DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty,
             DecodingError.valueNotFound(_, let context) where !context.codingPath.isEmpty:
-            "its \(name(context.codingPath)) is not what it was"
-        default: "it is no JSON dictionary"
+            "its \(name(context.codingPath)) has an invalid value"
+        default: "it is not a JSON dictionary"
         }
     }
 }

@@ -7,14 +7,14 @@ import NIOPosix
 import NIOSSL
 import Notifications
 
-/// Opens the listeners of one kind one after the other, by the plan of ports.
+/// Opens the listeners of each kind on the ports of the plan.
 struct ListenerOpening {
     let settings: Settings
     let certificate: ServerCertificate
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
-    /// The listeners of one kind: all of them, and the one of each environment that is announced.
+    /// All listeners of one kind, and the announced one of each environment.
     struct Listeners {
         var all: [Listener] = []
         private var announced: [Environment: Listener] = [:]
@@ -24,11 +24,11 @@ struct ListenerOpening {
             for environment in environments { announced[environment] = announced[environment] ?? listener }
         }
 
-        /// As people and commands write it.
+        /// The address in the form `host:port`.
         func address(_ environment: Environment) -> String { announced[environment]?.hostAndPort ?? "" }
     }
 
-    /// Listeners for HTTP/2.
+    /// Opens listeners for HTTP/2.
     func open<Service: HTTP2Service>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
@@ -37,7 +37,7 @@ struct ListenerOpening {
         try await open(kind, services, connects) { [certificate] in certificate.context }
     }
 
-    /// Listeners for the binary API's ports.
+    /// Opens listeners for the binary API's ports.
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
@@ -100,7 +100,7 @@ struct ListenerOpening {
                 + remedy(error))
     }
 
-    /// What a person can do about a port that cannot be opened.
+    /// Advice for a person if a port cannot be opened.
     static func remedy(_ error: any Error) -> String {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."
@@ -111,6 +111,6 @@ struct ListenerOpening {
 }
 
 extension Listener {
-    /// As people and commands write it.
+    /// The address in the form `host:port`.
     var hostAndPort: String { localAddress?.hostAndPort ?? "" }
 }

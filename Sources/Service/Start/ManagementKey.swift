@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// The key that the management API asks for over TCP: a file in the data folder, made at the first start.
+/// The key that the management API needs over TCP. The first start makes it and writes it to a file in the data folder.
 enum ManagementKey {
-    /// In bytes: 256 bits cannot be guessed.
+    /// The size of the key, in bytes. 256 bits cannot be guessed.
     private static let bytes = 32
 
     /// The key in the data folder, or a new one.
@@ -14,7 +14,7 @@ enum ManagementKey {
             guard key.utf8.count >= bytes, key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw ServiceError(
                     .dataFolder,
-                    "\(file) holds no key: at least \(bytes) visible ASCII characters. Remove it, and the next start makes one."
+                    "\(file) has no key of at least \(bytes) visible ASCII characters. If you remove it, the next start makes one."
                 )
             }
             return key

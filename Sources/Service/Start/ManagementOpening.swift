@@ -7,23 +7,24 @@ import NIOPosix
 import Notifications
 import Trust
 
-/// Opens the listeners of the management API: the Unix socket, TCP, and TLS if a setting asks for it.
+/// Opens the listeners of the management API: the Unix socket, TCP unless it is switched off, and TLS if a setting asks
+/// for it.
 struct ManagementOpening {
     let settings: Settings
     let folder: DataFolder
     let certificate: ServerCertificate
-    /// Counts the connections of each address over TCP.
+    /// Limits the connections of each address over TCP.
     let connects: ConnectGuard
     let logger: Logger
 
-    /// The management API, listening.
+    /// The listeners of the management API.
     struct Opened {
         let server: ManagementServer
         let key: String
         let socket: Listener
-        /// Nil if it is switched off.
+        /// Nil if TCP is switched off.
         let tcp: Listener?
-        /// Nil unless a setting asks for it.
+        /// Nil unless a setting asks for TLS.
         let tls: Listener?
 
         var listeners: [Listener] { [socket] + [tcp, tls].compactMap(\.self) }
@@ -72,7 +73,7 @@ struct ManagementOpening {
     }
 
     private func openSocket(of server: ManagementServer, at path: String) async throws(ServiceError) -> Listener {
-        // The system's limit, with the zero at the end (sys/un.h).
+        // The system's limit includes the zero at the end (sys/un.h).
         let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard path.utf8.count <= limit else {
             throw ServiceError(
@@ -91,15 +92,15 @@ struct ManagementOpening {
         }
     }
 
-    /// Removes the socket of a service that was killed, and nothing else.
+    /// Removes the socket that a killed service left behind. Other files stay.
     private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
-        // Nothing there, as a rule.
+        // Usually there is no file.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard attributes[.type] as? FileAttributeType == .typeSocket else {
             throw ServiceError(
-                .cannotListen, "\(path) is there and no socket; name another place for the socket with --socket.")
+                .cannotListen, "\(path) exists and is not a socket; name another place for the socket with --socket.")
         }
-        // Whoever accepts is alive; a service that was killed has left the socket behind.
+        // If a process accepts the connection, it is alive, and the socket is in use.
         guard await !Self.answers(path) else {
             throw ServiceError(
                 .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
@@ -111,7 +112,7 @@ struct ManagementOpening {
     private static func answers(_ path: String) async -> Bool {
         let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(unixDomainSocketPath: path)
-        // That it cannot be connected is the answer.
+        // A failed connection is the answer.
         guard let channel = try? await connecting.get() else { return false }
         channel.close(promise: nil)
         return true

@@ -6,16 +6,16 @@ import Notifications
 import Synchronization
 import Trust
 
-/// The certificate of the service's listeners: made at the start, and again before it expires, or read from files and
-/// again when they change. Connections that are open keep theirs.
+/// The certificate of the service's listeners. The service makes it at the start and renews it before it expires, or it
+/// reads it from files and again when they change. Open connections keep their certificate.
 final class ServerCertificate: Sendable {
-    /// How long before its end a certificate of our authority is replaced; one that an authority near its own end made
-    /// for less than three times that, in the last third of its life.
+    /// How long before its expiry a certificate of our authority is renewed. If the authority itself ends soon, its
+    /// certificates are shorter than three times this, and are renewed in the last third of their life.
     static let renewBefore = Duration.seconds(30 * 24 * 60 * 60)
-    /// How often its end, or its files, are looked at.
+    /// How often the certificate's expiry and files are checked.
     static let checkEvery = Duration.seconds(60)
 
-    /// Where it comes from.
+    /// Where the certificate comes from.
     enum Source: Sendable {
         case authority(CertificateAuthority, names: [String])
         case files(ServerCertificateFiles)
@@ -26,11 +26,11 @@ final class ServerCertificate: Sendable {
 
     private struct State {
         var contexts: Contexts
-        /// What has to be looked at to see whether it is time for another.
+        /// When to renew the certificate.
         var made: Made
     }
 
-    /// The same certificate, as the ports of HTTP/2, of the binary API and of the management API present it.
+    /// The same certificate for HTTP/2, for the binary API and for the management API.
     private struct Contexts {
         var http2: NIOSSLContext
         var binary: NIOSSLContext
@@ -38,7 +38,7 @@ final class ServerCertificate: Sendable {
     }
 
     private enum Made: Equatable {
-        /// To be replaced from this moment on.
+        /// Renew it from this time on.
         case until(Timestamp)
         case from(ServerCertificateFiles.Contents)
     }
@@ -48,16 +48,16 @@ final class ServerCertificate: Sendable {
         state = Mutex(try Self.make(source, now))
     }
 
-    /// What new connections get.
+    /// For new connections with HTTP/2.
     var context: NIOSSLContext { state.withLock { $0.contexts.http2 } }
 
-    /// What new connections to the binary API and the feedback service get.
+    /// For new connections to the binary API and the feedback service.
     var binaryContext: NIOSSLContext { state.withLock { $0.contexts.binary } }
 
-    /// What new connections to the management API get.
+    /// For new connections to the management API.
     var managementContext: NIOSSLContext { state.withLock { $0.contexts.management } }
 
-    /// Replaces the certificate when its end is near, or its files have changed.
+    /// Renews the certificate if it expires soon or if its files have changed.
     func renew(now: Timestamp) throws(ServiceError) {
         switch (source, state.withLock({ $0.made })) {
         case (.files(let files), let made):
@@ -81,7 +81,7 @@ final class ServerCertificate: Sendable {
             } catch {
                 throw ServiceError(
                     .trust,
-                    "\(files.certificate) and \(files.key) are no certificate chain and its key in PEM: "
+                    "\(files.certificate) and \(files.key) are not a certificate chain and its key in PEM: "
                         + "\(ConnectionFailure.cause(of: error)).")
             }
         case .authority(let authority, let names):
@@ -113,30 +113,30 @@ final class ServerCertificate: Sendable {
         let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        // Whoever checks a client's certificate brings the roots (`CertificateAuthority`). Without this the system's are read,
-        // which a slim container does not have.
+        // `CertificateAuthority` supplies the roots for checking client certificates. Without this line the system's
+        // roots are read, which a slim container does not have.
         tls.trustRoots = .certificates([])
-        // The guide asks for TLS 1.2 or higher (2.3.3).
+        // The Guide requires TLS 1.2 or higher (2.3.3).
         tls.minimumTLSVersion = .tlsv12
-        // What HTTP/2 allows with TLS 1.2: a key of its own for each connection, and authenticated encryption (RFC 9113,
-        // 9.2.2). All suites of TLS 1.3 are such.
+        // For TLS 1.2, HTTP/2 requires ephemeral keys and authenticated encryption (RFC 9113, 9.2.2). All cipher suites
+        // of TLS 1.3 have both.
         tls.cipherSuiteValues = [
             .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
             .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         tls.applicationProtocols = ["h2"]
-        // A peer that has been told why its connection ends has no more to say; the five seconds that TLS would wait
-        // for its goodbye are long for one that goes on sending.
+        // Wait only a second for close_notify. TLS's default of five seconds is long if a peer keeps sending after
+        // GOAWAY.
         tls.shutdownTimeout = .seconds(1)
-        // Clients are asked for a certificate, and may do without: providers have tokens, and a device that is not
-        // activated yet has nothing.
+        // Client certificates are optional: providers may use tokens, and a device that is not activated has no
+        // certificate yet.
         tls.certificateVerification = .optionalVerification
         var binary = tls
-        // Clients of the binary API are old.
+        // Clients of the binary API may be old, so they get more cipher suites.
         binary.cipherSuites = defaultCipherSuites
         binary.applicationProtocols = []
-        // The certificate alone says who is there (Guide, 3.1.1).
+        // A client certificate is required: nothing else names the sender (Guide, 3.1.1).
         binary.certificateVerification = .noHostnameVerification
         var management = tls
         management.applicationProtocols = ["http/1.1"]

@@ -1,13 +1,14 @@
 import Foundation
 import Trust
 
-/// A certificate for the listeners that somebody else keeps: an organisation's own authority, or an ACME client.
+/// A certificate for the listeners that the service does not make itself. It may come from an organisation's authority
+/// or an ACME client.
 package struct ServerCertificateFiles: Sendable, Hashable {
-    /// The chain, PEM, the server's own certificate first.
+    /// The path of the certificate chain in PEM, the server's own certificate first.
     package var certificate: String
-    /// Its key, PEM, not encrypted.
+    /// The path of its key in PEM, not encrypted.
     package var key: String
-    /// The root that clients know it by, PEM.
+    /// The path of the root certificate that clients trust, in PEM.
     package var authority: String
 
     package init(certificate: String, key: String, authority: String) {
@@ -16,7 +17,7 @@ package struct ServerCertificateFiles: Sendable, Hashable {
         self.authority = authority
     }
 
-    /// In bytes of each file: a chain of many certificates fits.
+    /// The largest size of each file, in bytes. A chain of many certificates fits.
     static let maximumBytes = 256 * 1024
 
     /// What is in the files.
@@ -26,7 +27,7 @@ package struct ServerCertificateFiles: Sendable, Hashable {
         var authority: [UInt8]
     }
 
-    /// - Throws: where one cannot be read, or the chain does not lead to the root.
+    /// - Throws: if a file cannot be read, or if the chain does not lead to the root.
     func read() throws(ServiceError) -> Contents {
         let contents = Contents(
             certificate: try Self.read(certificate), key: try Self.read(key), authority: try Self.read(authority))
@@ -39,7 +40,7 @@ package struct ServerCertificateFiles: Sendable, Hashable {
         return contents
     }
 
-    /// A file of a sensible size.
+    /// Reads a file of at most ``maximumBytes``.
     static func read(_ path: String) throws(ServiceError) -> [UInt8] {
         let data: Data
         do {

@@ -1,9 +1,9 @@
 import Foundation
 package import Notifications
 
-/// What the commands need to know of a running service: a file in its data folder, there while it runs.
+/// What commands need to know of a running service. It is a file in the data folder while the service runs.
 package struct ServiceDescription: Codable, Sendable, Hashable {
-    /// Where one environment listens, `host:port`.
+    /// The addresses of one environment's listeners, in the form `host:port`.
     package struct Addresses: Codable, Sendable, Hashable {
         package var provider: String
         /// The binary API.
@@ -19,7 +19,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         }
     }
 
-    /// The key that `carillon send` signs with when it is given none, made at the first start.
+    /// The key that the first start made. `carillon send` uses it if no other is given.
     package struct DevelopmentKey: Codable, Sendable, Hashable {
         package var teamID: String
         package var keyID: String
@@ -30,28 +30,28 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     /// The management API over TCP.
     package struct Management: Codable, Sendable, Hashable {
         package var url: String
-        /// The file that holds the key.
+        /// The path of the file with the key.
         package var keyFile: String
-        /// The key itself, where the file is only a temporary one.
+        /// The key itself, if the file is only temporary.
         package var key: String?
     }
 
     package var processID: Int32
     package var development: Addresses?
     package var production: Addresses?
-    /// The name that the TLS handshake has to ask for to reach production, where both environments share their ports.
+    /// The server name that selects production in the TLS handshake, if both environments share their ports.
     package var productionServerName: String?
-    /// The root certificate's file.
+    /// The path of the root certificate.
     package var ca: String
-    /// The management API's Unix socket.
+    /// The path of the management API's Unix socket.
     package var socket: String
     /// The management API over TCP; nil if it is switched off.
     package var management: Management?
-    /// Where the management API listens with TLS, `host:port`; nil for nowhere.
+    /// The address of the management API over TLS, in the form `host:port`; nil if there is none.
     package var managementTLS: String?
     package var key: DevelopmentKey?
 
-    /// The name to ask for in the TLS handshake; nil for the host's own.
+    /// The server name for the TLS handshake; nil for the host's own name.
     package func serverName(_ environment: Environment) -> String? {
         environment == .production ? productionServerName : nil
     }
@@ -63,7 +63,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         }
     }
 
-    /// The description of the service that runs on the folder.
+    /// Reads the description of the service that runs on the folder.
     package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
         guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
             guard !folder.isClosedToThisUser else {

@@ -2,17 +2,17 @@ package import Delivery
 package import Notifications
 package import Trust
 
-/// The authority and the token keys as they are kept: made once, by whichever node comes first.
+/// The authority and the token keys. The first node makes and stores them.
 package struct SharedSecrets: Sendable {
     package let authority: CertificateAuthority
     package let tokenKeys: TokenKeyRotation
 
-    /// Reads them from the store, or makes them at the first start.
+    /// Reads the secrets from the store. The first start makes them.
     /// - Parameters:
-    ///   - brought: a root to make the authority under; the kept one has to be under it.
-    ///   - tokenByteCount: how long device tokens are.
-    ///   - isFirstStart: whether there may be none yet. Where there are accounts already, a secret that is missing is
-    ///     lost, and making another would make every certificate or device token worthless without a word.
+    ///   - brought: the operator's root for a new authority. A stored authority has to be under it.
+    ///   - tokenByteCount: the length of device tokens, in bytes.
+    ///   - isFirstStart: whether the secrets may be missing. If there are accounts already, a missing secret is an
+    ///     error: a new one would silently make all certificates or device tokens worthless.
     package static func load(
         from secrets: any Secrets,
         under brought: BroughtRoot? = nil,
@@ -42,7 +42,7 @@ package struct SharedSecrets: Sendable {
         }
     }
 
-    /// What to say of a secret that is not where it was.
+    /// The error for a lost secret.
     static func lost(_ name: SecretName) -> ServiceError {
         ServiceError(
             .trust,

@@ -2,15 +2,15 @@ import Delivery
 import Notifications
 package import Trust
 
-/// The keys that seal device tokens, and how another one joins them.
+/// The keys that seal device tokens, and making further ones.
 package struct TokenKeyRotation: Sendable {
     let secrets: any Secrets
     package let keys: SharedTokenKeys
 
-    /// Reads the keys that there are, and makes the first one where there is none. The newest seals.
+    /// Reads the keys, and makes the first one if there is none. The newest key seals.
     /// - Parameters:
-    ///   - isFirstStart: whether there may be none.
-    ///   - tokenByteCount: how long the tokens are that they seal.
+    ///   - isFirstStart: whether the keys may be missing.
+    ///   - tokenByteCount: the length of the tokens that they seal, in bytes.
     static func load(
         from secrets: any Secrets,
         isFirstStart: Bool,
@@ -36,7 +36,7 @@ package struct TokenKeyRotation: Sendable {
         keys = SharedTokenKeys(known) { try await Self.newer(than: $0, in: secrets) }
     }
 
-    /// The keys that were made after the newest known.
+    /// The keys that were made after the newest known key.
     private static func newer(
         than known: TokenKeys,
         in secrets: any Secrets,
@@ -46,24 +46,24 @@ package struct TokenKeyRotation: Sendable {
         while number < UInt32(TokenKeys.maximumCount) {
             number += 1
             let id = TokenKeyID(rawValue: number)
-            // They are made one after the other.
+            // Keys have consecutive numbers.
             guard let name = name(of: id), let key = try await secrets.secret(name) else { break }
             keys[id] = key
         }
         return keys
     }
 
-    /// Learns each key that another node makes, until the task is cancelled. What it has not heard of yet is asked for as it
-    /// is needed.
+    /// Reads each key that another node makes, until the task is cancelled. Keys that are not known yet are read when a
+    /// device token needs them.
     package func follow() async {
         for await name in secrets.names() {
             guard let id = Self.id(of: name), !keys.current.contains(id) else { continue }
-            // A key that cannot be read now is asked for when a device token needs it.
+            // If this fails, the key is read when a device token needs it.
             try? await keys.findKeys()
         }
     }
 
-    /// The keys that there are; nil where there is none.
+    /// Reads all keys; nil if there are none.
     static func read(
         from secrets: any Secrets,
         tokenByteCount: Int = DeviceToken.byteCount,
@@ -76,15 +76,15 @@ package struct TokenKeyRotation: Sendable {
             keys[id] = key
             newest = id
         }
-        // One that is missing among the others is lost, and with it the device tokens that it sealed.
+        // If a key between the others is missing, the device tokens that it sealed are lost.
         for number in 1..<newest.rawValue where keys[TokenKeyID(rawValue: number)] == nil {
             if let name = name(of: TokenKeyID(rawValue: number)) { throw SharedSecrets.lost(name) }
         }
         return keys.isEmpty ? nil : try TokenKeys(keys: keys, current: newest, tokenByteCount: tokenByteCount)
     }
 
-    /// Makes a new key, which seals the tokens of new registrations from now on. Tokens given out stay as they are.
-    /// - Returns: The new key's number.
+    /// Makes a new key, which seals the tokens of new registrations from now on. Earlier tokens stay valid.
+    /// - Returns: the new key's number.
     func rotate() async throws -> TokenKeyID {
         let id = TokenKeyID(rawValue: keys.current.current.rawValue + 1)
         guard id.rawValue <= UInt32(TokenKeys.maximumCount), let name = Self.name(of: id) else {

@@ -10,10 +10,10 @@ struct DeviceFleetCommand: AsyncParsableCommand {
         commandName: "fleet",
         abstract: "Simulate many devices in one process, each with its own identity and connection.",
         discussion: """
-            The identities are made once and kept in the data folder, which has one fleet for each environment at a \
-            time: another one would be the same devices. The fleet stays until SIGTERM or SIGINT, or for \
-            --duration, and says at intervals how many notifications came and how long things took. The time of a \
-            notification's way is known where its payload has a number "sent", in milliseconds since 1970, beside "aps".
+            The identities are made once and kept in the data folder. Only one fleet may run on a data folder in \
+            each environment, because a second one would be the same devices. The fleet runs until SIGTERM or SIGINT, \
+            or for --duration. At intervals it prints how many notifications came, and latencies. The latency of a \
+            delivery is known if the payload has a number "sent" beside "aps", in milliseconds since 1970.
             """,
     )
 
@@ -102,7 +102,7 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             group.addTask { try await fleet.misbehave() }
             if let duration { group.addTask { try await Task.sleep(for: .seconds(duration)) } }
             defer { group.cancelAll() }
-            // The first to end is the duration: the others go on for ever, or have failed.
+            // Only the task with the duration ends by itself. The others run until cancelled, or fail.
             try await group.next()
         }
     }

@@ -5,18 +5,19 @@ import Notifications
 
 /// Many devices in one process, each with its own identity and TLS connection.
 actor Fleet {
-    /// How many handshakes are under way at a time: enough to keep both sides busy, and few enough that none takes
-    /// longer than a courier waits.
+    /// How many devices connect at the same time. This keeps both sides busy, and no handshake exceeds the courier's
+    /// time limit.
     private static let handshakes = 64
-    /// How often a device that cannot connect at first is tried.
+    /// How often a device tries to connect at first.
     private static let attempts = 5
-    /// Identifiers that each device remembers: what comes again comes soon, and 10,000 devices are to stay small.
+    /// How many identifiers each device remembers. Repeated notifications come soon after the first, and 10,000 devices
+    /// have to stay small.
     private static let remembered = 64
 
     private let roster: FleetRoster
     private let courier: CourierAddress
     private let bundleID: String
-    /// Whether anybody asks for the device tokens.
+    /// Whether the device tokens are needed.
     private let keepsTokens: Bool
     private let output: Output
     private let totals = FleetTotals()
@@ -51,12 +52,12 @@ actor Fleet {
         configuration.shared = SharedConfiguration(configuration)
     }
 
-    /// The device tokens, in the order of the identities; none unless they were to be kept.
+    /// The device tokens in the order of the identities; empty unless they are kept.
     private(set) var tokens: [String]
 
     // MARK: Connecting
 
-    /// Registers the app on every device, and connects those that are not offline.
+    /// Registers the app on every device, and connects the devices that are not offline.
     func connect(isQuiet: Bool) async throws {
         let progress = ProgressBar(isQuiet: isQuiet)
         defer { progress.end() }
@@ -116,7 +117,7 @@ actor Fleet {
         throw last
     }
 
-    /// Says that all are connected.
+    /// Prints that all devices are connected.
     func announce() {
         let count = totals.counts.connected
         output.print(Connected(count: count), "\(count) devices connected, \(offline.count) offline")
@@ -129,7 +130,7 @@ actor Fleet {
 
     // MARK: Living
 
-    /// Prints the totals at intervals, until it is cancelled.
+    /// Prints the totals at intervals until cancelled.
     func reportTotals(every interval: Duration) async throws {
         while true {
             try await Task.sleep(for: interval)
@@ -138,11 +139,11 @@ actor Fleet {
         }
     }
 
-    /// Lets devices lose their connection and others come back, until it is cancelled.
+    /// Makes devices lose their connection and others come back, until cancelled.
     func misbehave() async throws {
         while true {
             guard let pause = behaviour.pause() else {
-                // Nothing to do until the end.
+                // There is nothing to do until the end.
                 try await Task.sleep(for: .seconds(86_400))
                 continue
             }
@@ -151,7 +152,7 @@ actor Fleet {
         }
     }
 
-    /// A device goes away; one that was offline, or else itself, comes.
+    /// Disconnects one device. Then connects one that was offline, or the same one if none was.
     private func reconnectOne() async {
         let online = devices.indices.filter { devices[$0] != nil }
         guard let leaving = behaviour.choose(of: online.count).map({ online[$0] }) else { return }
@@ -164,20 +165,20 @@ actor Fleet {
             offline.insert(leaving)
             offline.remove(coming)
         }
-        // One that cannot connect now is counted as a failure by itself.
+        // The device counts its failed connection itself.
         guard let (device, token) = try? await connect(coming, staysOffline: false) else { return }
         totals.count { $0.reconnects += 1 }
         keep(device, token, at: coming)
     }
 
-    /// Takes what has come, lets the connections go, and prints the last totals.
+    /// Handles what has arrived, closes the connections, and prints the last totals.
     func end() async {
         let devices = devices.compactMap(\.self)
         let connected = totals.counts.connected
         await withTaskGroup(of: Void.self) { group in
             for device in devices { group.addTask { await device.close() } }
         }
-        // Closing has brought the last acknowledgements to their end.
+        // Closing a device waits until its last acknowledgements are sent.
         let line = totals.line(isLast: true, connected: connected)
         output.print(line, line.text)
     }

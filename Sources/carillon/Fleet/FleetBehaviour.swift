@@ -1,6 +1,6 @@
 import Foundation
 
-/// How the devices of a fleet behave. What chance decides, the seed decides: the same seed, the same fleet.
+/// How the devices of a fleet behave. All random choices come from the seed, so the same seed gives the same behaviour.
 struct FleetBehaviour: Sendable {
     let offlineShare: Double
     let reconnectsPerMinute: Double
@@ -14,21 +14,21 @@ struct FleetBehaviour: Sendable {
         random = SplitMix64(seed: seed)
     }
 
-    /// Which of the devices are offline at first.
+    /// The devices that are offline at first.
     mutating func offline(of count: Int) -> Set<Int> {
         let number = Int((Double(count) * offlineShare).rounded())
         return Set((0..<count).shuffled(using: &random).prefix(number))
     }
 
-    /// How long until the next device loses its connection; nil where none does. The pauses are those of events that
-    /// know nothing of each other.
+    /// The time until the next device loses its connection; nil if none does. The times are distributed as those of
+    /// independent events.
     mutating func pause() -> Duration? {
         guard reconnectsPerMinute > 0 else { return nil }
         let share = Double.random(in: 0..<1, using: &random)
         return .seconds(-log1p(-share) * 60 / reconnectsPerMinute)
     }
 
-    /// One of them.
+    /// One of the devices, chosen at random.
     mutating func choose(of count: Int) -> Int? {
         count > 0 ? Int.random(in: 0..<count, using: &random) : nil
     }

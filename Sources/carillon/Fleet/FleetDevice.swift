@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import Synchronization
 
-/// The app on one simulated device: takes what comes, and counts it.
+/// The app on one simulated device. It acknowledges notifications and counts them.
 final class FleetDevice: DeviceDelegate {
     private let totals: FleetTotals
     private let acknowledgementDelay: Duration
@@ -25,7 +25,7 @@ final class FleetDevice: DeviceDelegate {
         let sent = JSONObject(notification.payload)?[number: "sent"]
         totals.received(after: sent.map { .milliseconds(now - Double($0)) })
         guard acknowledgementDelay > .zero else { return }
-        // A fleet that ends waits no more.
+        // If the fleet ends, the delay ends too.
         try? await Task.sleep(for: acknowledgementDelay)
     }
 
@@ -55,7 +55,7 @@ final class FleetDevice: DeviceDelegate {
 
     func reported(_ problem: DeviceError) { totals.count { $0.failures += 1 } }
 
-    /// Starts the device and waits until it is connected, or an attempt has failed.
+    /// Starts the device, and waits until it is connected or its first attempt has failed.
     func connect(_ device: Device) async -> DeviceError? {
         await withCheckedContinuation { continuation in
             state.withLock { $0.waiting = continuation }

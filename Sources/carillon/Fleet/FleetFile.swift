@@ -1,24 +1,24 @@
 import APNSDevice
 import Foundation
 
-/// The file with a fleet's identities, held by one process at a time: two fleets with the same identities would take
-/// each other's streams over without end.
+/// The file with a fleet's identities. Only one process may hold it: two fleets with the same identities would take
+/// over each other's streams without end.
 final class FleetFile: Sendable {
-    /// How much is read at a time while the identities are looked for.
+    /// How many bytes are read at a time when searching for identities.
     private static let pieceBytes = 1_048_576
 
     private let path: String
     private let descriptor: Int32
 
-    /// Opens the file, or makes it.
-    /// - Throws: where another fleet has it.
+    /// Opens the file, or creates it.
+    /// - Throws: if another fleet holds it.
     init(path: String) throws {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandError("\(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
-        // The system lets go of it when the process ends, however it ends.
+        // The system releases the lock when the process ends, even if it is killed.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw CommandError(
@@ -28,14 +28,14 @@ final class FleetFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Where each identity stands, in their order.
+    /// The byte ranges of the identities, in order.
     func places() throws -> [Range<Int>] {
         let starts = try starts()
         let end = Int(lseek(descriptor, 0, SEEK_END))
         return zip(starts, starts.dropFirst() + [end]).map { $0..<$1 }
     }
 
-    /// Where an identity begins: each has the title as its first line. Read piece by piece, because the whole is 20 MB
+    /// The offsets of the identities: each begins with the title line. The file is read in pieces, because it has 20 MB
     /// for 10,000 devices.
     private func starts() throws -> [Int] {
         let title = Array("\(DeviceIdentity.title)\n".utf8)
@@ -45,7 +45,7 @@ final class FleetFile: Sendable {
             let count = pread(descriptor, &piece, piece.count, off_t(offset))
             guard count >= 0 else { throw unreadable }
             starts += Self.positions(of: title, in: piece[..<count]).map { offset + $0 }
-            // A title may stand across the end of a piece: the next one begins before it.
+            // A title may cross the end of a piece, so the next piece begins before it.
             guard count >= title.count else { return starts }
             offset += count - (title.count - 1)
         }
@@ -71,7 +71,7 @@ final class FleetFile: Sendable {
         CommandError("\(path) cannot be read, or was changed by another program.")
     }
 
-    /// What stands at a place.
+    /// The identity at a byte range.
     func identity(at place: Range<Int>) throws -> DeviceIdentity? {
         let bytes = try [UInt8](unsafeUninitializedCapacity: place.count) { buffer, count in
             count = pread(descriptor, buffer.baseAddress, place.count, off_t(place.lowerBound))
@@ -83,14 +83,14 @@ final class FleetFile: Sendable {
         return DeviceIdentity(text: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Adds identities.
-    /// - Returns: where they stand.
+    /// Appends identities.
+    /// - Returns: their byte ranges.
     func append(_ identities: [DeviceIdentity]) throws -> [Range<Int>] {
         var end = Int(lseek(descriptor, 0, SEEK_END))
         var bytes: [UInt8] = []
         var places: [Range<Int>] = []
         for identity in identities {
-            // Begins on a new line also after a text that was cut off.
+            // Begin a new line, because the last text may have been cut off.
             bytes += "\n\(identity.text)".utf8
             places.append(end + 1..<end + 1 + identity.text.utf8.count)
             end += 1 + identity.text.utf8.count

@@ -4,11 +4,11 @@ import Notifications
 import Service
 import Synchronization
 
-/// The identities of simulated devices: made in bulk, kept in one file of the data folder, and used again.
+/// The identities of simulated devices: made many at a time, kept in one file of the data folder, and used again.
 struct FleetIdentities {
-    /// How many activations are under way at a time: a connection has 100 streams.
+    /// How many activations run at the same time. A connection has 100 streams.
     private static let underWay = 90
-    /// How many are made before they are kept: what is lost when the command is stopped meanwhile.
+    /// How many identities are made before they are written to the file. So many are lost if the command is stopped.
     private static let batch = 1000
 
     private let environment: Environment
@@ -21,8 +21,8 @@ struct FleetIdentities {
         path = self.folder + "/\(environment.rawValue).pem"
     }
 
-    /// As many identities as asked for: those that are kept, and new ones for the rest.
-    /// - Throws: where another fleet has them.
+    /// As many identities as requested: first those in the file, then new ones.
+    /// - Throws: if another fleet holds the file.
     func load(_ count: Int, at courier: CourierAddress, isQuiet: Bool) async throws -> FleetRoster {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -49,12 +49,12 @@ struct FleetIdentities {
         return roster
     }
 
-    /// Where those stand that are kept and not near their end, the first ones.
+    /// The byte ranges of the first identities in the file that do not need renewal.
     private func kept(_ count: Int, in file: FleetFile) throws -> [Range<Int>] {
         let now = Date()
         var places: [Range<Int>] = []
         for place in try file.places() where places.count < count {
-            // The last one may have been cut off.
+            // The last identity may have been cut off.
             guard let renewal = try file.identity(at: place)?.renewalDate, renewal > now else { continue }
             places.append(place)
         }
@@ -81,7 +81,7 @@ struct FleetIdentities {
         }
     }
 
-    /// The service signs no more than it wants to in a second: then a little later.
+    /// The service limits activations in a second. If the limit is exceeded, try again a little later.
     private func activate(with activator: Activator) async throws -> DeviceIdentity {
         while true {
             do {

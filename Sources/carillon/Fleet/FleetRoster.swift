@@ -1,11 +1,12 @@
 import APNSDevice
 
-/// The devices of a fleet. An identity is read when its device connects: 10,000 of them in memory would be 20 MB.
+/// The devices of a fleet. An identity is read when its device connects, because 10,000 of them would take 20 MB of
+/// memory.
 struct FleetRoster: Sendable {
     let file: FleetFile
     var places: [Range<Int>] = []
 
-    /// How many devices there are.
+    /// The number of devices.
     var count: Int { places.count }
 
     /// A device's identity.

@@ -4,9 +4,9 @@ import Histogram
 import NIOCore
 import Synchronization
 
-/// What a fleet counts, from all of its threads.
+/// The counts of a fleet. All threads add to them.
 final class FleetTotals: DeviceObserver {
-    /// In microseconds: no time of interest is longer than an hour.
+    /// The longest time that is recorded, in microseconds: an hour.
     private static let longest: UInt64 = 3_600_000_000
 
     private struct State {
@@ -37,7 +37,7 @@ final class FleetTotals: DeviceObserver {
 
     func connected(after time: Duration) { state.withLock { Self.record(time, in: &$0.connect) } }
 
-    /// A notification arrived; how long it was on its way, where that is known.
+    /// Counts a notification, and the time since it was sent, if that is known.
     func received(after time: Duration?) {
         state.withLock {
             $0.counts.received += 1
@@ -55,13 +55,13 @@ final class FleetTotals: DeviceObserver {
     func duplicateReceived() { count { $0.duplicates += 1 } }
 
     private static func record(_ time: Duration, in histogram: inout Histogram<UInt64>) {
-        // Clocks of two machines differ: a way shorter than nothing counts as nothing.
+        // The clocks of two machines differ, so a negative time counts as zero.
         let microseconds = UInt64(max(0, time / .microseconds(1)))
         _ = histogram.record(min(microseconds, longest))
     }
 
-    /// The line of totals.
-    /// - Parameter connected: how many are to be said to be connected; those that are by default.
+    /// The line with the totals.
+    /// - Parameter connected: the number of connected devices to print; nil means the present number.
     func line(isLast: Bool, connected: Int? = nil) -> Line {
         state.withLock { state in
             Line(
@@ -97,7 +97,7 @@ final class FleetTotals: DeviceObserver {
         let count: UInt64
         let p50, p90, p99, p999, max: Double
 
-        /// - Returns: nil where nothing was measured.
+        /// - Returns: nil if nothing was measured.
         init?(_ histogram: Histogram<UInt64>) {
             guard histogram.totalCount > 0 else { return nil }
             func value(_ percentile: Double) -> Double { Double(histogram.valueAtPercentile(percentile)) / 1000 }
@@ -112,7 +112,7 @@ final class FleetTotals: DeviceObserver {
 }
 
 extension FleetTotals.Line {
-    /// For people.
+    /// The percentiles as text for people.
     var text: String {
         var lines = [
             (last ? "In all: " : "") + "\(connected) connected, \(received) received, \(acknowledged) acknowledged, "

@@ -1,20 +1,20 @@
 import APNSDevice
 import Foundation
 
-/// A notification as a banner of text, and the notification centre as several.
+/// Draws a notification as a banner of text, and the notification centre as several banners.
 struct BannerDrawing {
-    /// In columns: a line that is easily read.
+    /// The greatest width, in columns, that is easy to read.
     private static let widest = 64
     private static let narrowest = 24
-    /// How much of a text is shown before it is opened.
+    /// How many lines of a text are shown before the notification is opened.
     private static let bodyLines = 4
 
     private let inside: Int
     private let takesKeys: Bool
 
     /// - Parameters:
-    ///   - columns: the terminal's.
-    ///   - takesKeys: whether to say which keys there are.
+    ///   - columns: the width of the terminal.
+    ///   - takesKeys: whether to show which keys there are.
     init(columns: Int, takesKeys: Bool) {
         inside = min(max(columns, Self.narrowest), Self.widest) - 4
         self.takesKeys = takesKeys
@@ -34,7 +34,7 @@ struct BannerDrawing {
         return framed(texts)
     }
 
-    /// The centre's lines: a banner for each group, with how many more are in it.
+    /// The lines of the centre: one banner for each group, with the number of further notifications in it.
     func lines(_ centre: NotificationCentre, times: [String: String]) -> [String] {
         guard !centre.notifications.isEmpty else { return ["No notifications."] }
         return centre.groups.flatMap { group -> [String] in

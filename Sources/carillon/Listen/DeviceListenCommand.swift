@@ -12,10 +12,10 @@ struct DeviceListenCommand: AsyncParsableCommand {
         commandName: "listen",
         abstract: "Stay connected as a device, and print what arrives.",
         discussion: """
-            Each notification is acknowledged once it is printed. On a terminal, keys do what a user does: open and dismiss \
-            the newest one, choose its actions, put an app into the foreground, end it, remove it. With --json a line has \
-            what the stream has, and with --as-app as well what the apps are told and the user sees; then the keys are read \
-            from standard input if that is not a terminal.
+            Each notification is acknowledged once it is printed. On a terminal, keys do what a user does: open and \
+            dismiss the newest one, choose its actions, put an app into the foreground, end it, remove it. With --json \
+            each line has the notification as the stream has it. With --json --as-app the lines have what apps are \
+            told and the user sees; keys are then read from standard input if that is not a terminal.
             """,
     )
 
@@ -30,7 +30,9 @@ struct DeviceListenCommand: AsyncParsableCommand {
         transform: { try choice($0) })
     var power: Device.Power?
 
-    @Flag(name: .customLong("as-app"), help: "With --json: what the apps are told and the user sees, one event a line.")
+    @Flag(
+        name: .customLong("as-app"),
+        help: "With --json: what the apps are told and the user sees, one event on each line.")
     var asApp = false
 
     @Option(
@@ -104,7 +106,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
         do {
             return try JSONDecoder().decode([NotificationCategory].self, from: data)
         } catch {
-            throw CommandError("\(categories) does not hold categories; docs/device-listen.md shows some.")
+            throw CommandError("\(categories) does not contain categories; docs/device-listen.md shows some.")
         }
     }
 }

@@ -3,12 +3,12 @@ import Foundation
 import Notifications
 import ServiceLifecycle
 
-/// Keeps a device connected, tells what comes and acknowledges it.
+/// Keeps a device connected, passes on what arrives, and acknowledges it.
 struct DeviceListener: Service {
     let common: CommonOptions
     let options: DeviceOptions
     let setup: ListenSetup
-    /// For programs: what the apps are told, in place of what the stream has.
+    /// For programs: whether to print what the apps get, instead of the lines of the stream.
     let isAsApp: Bool
 
     func run() async throws {
@@ -52,7 +52,7 @@ struct DeviceListener: Service {
                 if settings != nil { for line in ListenKey.help { Output.note(line) } }
                 group.addTask {
                     let isOver = await user.obey(Terminal.keys, opensOnReturn: settings != nil)
-                    // A script that ends leaves the device as it is.
+                    // When a script of keys ends, the device stays in its state.
                     if isOver || settings != nil { await device.close() }
                 }
             }
@@ -60,7 +60,7 @@ struct DeviceListener: Service {
         }
     }
 
-    /// Registers the apps, and puts them on the device. One that was never opened has no device token yet.
+    /// Registers the apps and puts them on the device. An app that was never launched has no device token yet.
     private func putApps(on device: Device, _ user: DeviceUser, _ output: any ListenOutput) async throws {
         for (index, bundleID) in setup.bundleIDs.enumerated() {
             guard setup.state != .neverLaunched else {
@@ -69,7 +69,7 @@ struct DeviceListener: Service {
             }
             let token = try await device.register(bundleID)
             output.tell(.registered(bundleID: bundleID, deviceToken: token))
-            // One app is in the foreground at a time.
+            // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state
             await user.put(bundleID, state, deviceToken: token)
         }
@@ -81,7 +81,7 @@ struct DeviceListener: Service {
         try await withGracefulShutdownHandler {
             try await device.run()
         } onGracefulShutdown: {
-            // What was told is acknowledged, and then `run` ends.
+            // Acknowledges what was printed, and then `run` ends.
             Task { await device.close() }
         }
     }

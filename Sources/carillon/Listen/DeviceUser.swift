@@ -1,14 +1,14 @@
 import APNSDevice
 
-/// The user of a device that listens: puts apps on it, and does with them what the keys say.
+/// The user of a listening device. Puts apps on it, and does what the pressed keys mean.
 actor DeviceUser {
     private let system: DeviceSystem
     private let setup: ListenSetup
     private let output: any ListenOutput
-    /// The apps that are or were on the device, in the order in which they came.
+    /// The apps that are or were on the device, in the order in which they were added.
     private var bundleIDs: [String] = []
     private var removed: Set<String> = []
-    /// The device tokens that were told.
+    /// The device tokens that were printed.
     private var deviceTokens: [String: String] = [:]
     private var selected = 0
     private var languages: [String]
@@ -22,8 +22,8 @@ actor DeviceUser {
 
     /// Puts an app on the device.
     /// - Parameters:
-    ///   - state: the state that it begins in; in the foreground it registers.
-    ///   - deviceToken: its device token, if that was told already.
+    ///   - state: its first state. An app in the foreground registers.
+    ///   - deviceToken: its device token, if that was printed already.
     func put(_ bundleID: String, _ state: AppState, deviceToken: String? = nil) async {
         if !bundleIDs.contains(bundleID) { bundleIDs.append(bundleID) }
         removed.remove(bundleID)
@@ -40,7 +40,8 @@ actor DeviceUser {
         }
     }
 
-    /// Something came for an app that registered in an earlier run: it is on the device, unless it was removed in this one.
+    /// Puts an app on the device if a notification comes for it: it registered in an earlier run. Does nothing if the
+    /// app was removed in this run.
     func expect(_ bundleID: String) async {
         guard await !system.hasInstalled(bundleID), !removed.contains(bundleID) else { return }
         await put(bundleID, .background)
@@ -48,9 +49,9 @@ actor DeviceUser {
 
     // MARK: Keys
 
-    /// Does what the keys say.
-    /// - Parameter opensOnReturn: whether the return key opens the newest notification; in a file it ends a line.
-    /// - Returns: Whether a key said to end; else there are no more keys.
+    /// Does what the keys mean.
+    /// - Parameter opensOnReturn: whether the return key opens the newest notification. In a file it ends a line.
+    /// - Returns: true if a key ended the command, false if there are no more keys.
     func obey(_ keys: AsyncStream<UInt8>, opensOnReturn: Bool) async -> Bool {
         for await key in keys {
             if !opensOnReturn, key == UInt8(ascii: "\n") || key == UInt8(ascii: "\r") { continue }
@@ -68,7 +69,7 @@ actor DeviceUser {
             guard let newest else { return }
             let before = await system.state(of: newest.bundleID)
             await system.respond(to: newest.id, with: response)
-            // Whatever it opened is left again.
+            // If this opened the app, it goes back to the background.
             if before != .foreground { await system.enterBackground(newest.bundleID) }
         case .expand:
             if let newest { await system.expand(newest.id) }
@@ -107,7 +108,7 @@ actor DeviceUser {
         case .neverLaunched: await put(bundleID, .neverLaunched)
         case nil:
             removed.insert(bundleID)
-            // What comes back has a device token that was not told.
+            // An app that is put back gets a device token that was not printed yet.
             deviceTokens[bundleID] = nil
             do {
                 try await system.remove(bundleID)

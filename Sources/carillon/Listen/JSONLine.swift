@@ -2,7 +2,7 @@ import APNSDevice
 import Foundation
 import Notifications
 
-/// A JSON dictionary on one line, put together key by key. A value that is nil leaves its key out.
+/// A JSON dictionary on one line, built key by key. A nil value leaves its key out.
 struct JSONLine {
     private var members: [String]
 
@@ -13,19 +13,19 @@ struct JSONLine {
         if let text { add(key, json: JSONString.quoted(text)) }
     }
 
-    /// Anything that consists of text and finite numbers.
+    /// Adds a value that consists of text and finite numbers.
     mutating func add(_ key: String, value: (some Encodable)?) {
         guard let value else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        // That always can be encoded.
+        // Such a value can always be encoded.
         if let data = try? encoder.encode(value) { add(key, json: String(decoding: data, as: UTF8.self)) }
     }
 
     /// - Parameter json: on one line.
     mutating func add(_ key: String, json: String) { members.append("\"\(key)\":\(json)") }
 
-    /// The keys of a notification on the device's stream (docs/device-protocol.md), but for `sending`.
+    /// Adds the keys of a notification on the device's stream (docs/device-protocol.md), except `sending`.
     mutating func add(_ notification: ReceivedNotification) {
         add("id", notification.id)
         add("topic", notification.topic)

@@ -1,13 +1,13 @@
 import APNSDevice
 import Synchronization
 
-/// An app on a device that listens: tells what it is told.
+/// An app on a listening device. It passes on what it is told.
 final class ListenApp: App {
     private let bundleID: String
     private let output: any ListenOutput
     private let deviceToken: Mutex<String?>
 
-    /// - Parameter deviceToken: the one that was told already.
+    /// - Parameter deviceToken: the device token that was printed already.
     init(_ bundleID: String, deviceToken: String?, output: any ListenOutput) {
         self.bundleID = bundleID
         self.output = output

@@ -1,27 +1,27 @@
 import APNSDevice
 
-/// What happens on a device that listens, as a person or a program is told.
+/// An event on a listening device, which is shown to a person or a program.
 enum ListenEvent: Sendable {
     case system(DeviceSystem.Event)
-    /// The app got a device token that was not told yet.
+    /// The app got a device token that was not printed yet.
     case registered(bundleID: String, deviceToken: String)
-    /// The app in the foreground was given a notification.
+    /// The app in the foreground got a notification.
     case received(ReceivedNotification, NotificationContent)
     case responded(ShownNotification, NotificationResponse)
-    /// The app was told the user's languages.
+    /// The app was told the user's preferred languages.
     case prefers(bundleID: String, languages: [String])
-    /// The user changed the app's state; nil for an app that is removed.
+    /// The user changed the app's state; nil if the app was removed.
     case state(bundleID: String, AppState?)
-    /// The user turned to another app.
+    /// The user selected another app.
     case selected(bundleID: String)
     case settings(bundleID: String, AppSettings)
-    /// The user looks at the centre.
+    /// The user looks at the notification centre.
     case centre(NotificationCentre)
 }
 
-/// Tells what happens.
+/// Shows events.
 protocol ListenOutput: Sendable {
-    /// Is told in the order in which things happen; has to return soon.
+    /// Called with the events in their order. It must return soon.
     func tell(_ event: ListenEvent)
     /// Runs until ``finish()``.
     func run() async

@@ -1,9 +1,9 @@
 import APNSDevice
 import Foundation
 
-/// Tells a program what the apps on a device that listens are told, and what the user sees: one line of JSON for each event.
+/// Prints for a program what the apps are told and what the user sees: one line of JSON for each event.
 ///
-/// A line is written before the notification that it speaks of is acknowledged.
+/// The line of a notification is written before the notification is acknowledged.
 struct ListenEvents: ListenOutput {
     private let output = Output(isJSON: true)
 
@@ -109,7 +109,7 @@ struct ListenEvents: ListenOutput {
             }
         case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
         case .problem(let error): Output.note("\(error)")
-        // `ListenApp` tells these, or no program needs them.
+        // `ListenApp` reports these, or programs do not need them.
         case .givenToApp, .languagesChanged, .deviceTokenChanged, .stateChanged: break
         }
     }
@@ -121,7 +121,7 @@ struct ListenEvents: ListenOutput {
     }
 }
 
-/// What is shown of a notification, in JSON. What is not there is left out.
+/// What is shown of a notification, in JSON. Missing parts are left out.
 struct ContentLine: Encodable {
     struct Sound: Encodable {
         let name: String

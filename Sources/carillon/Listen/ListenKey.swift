@@ -2,28 +2,28 @@ import APNSDevice
 
 /// What a key means while a device listens.
 enum ListenKey: Hashable {
-    /// What the user does with the newest notification on show.
+    /// The user responds to the newest notification on show.
     case respond(NotificationResponse)
     case expand
     case showCentre
-    /// What becomes of the app that the user has turned to; nil for its removal.
+    /// The state of the selected app changes; nil removes the app.
     case change(AppState?)
     case selectNext
     case nextLanguage
     case toggle(Presentation)
     case quit
 
-    /// There are keys for as many actions.
+    /// The most actions that have a key.
     static let maximumActions = 9
 
-    /// The keys in words, a line each.
+    /// The help text with the keys, one on each line.
     static let help = [
         "Keys: [o]pen and [d]ismiss the newest, [e]xpand it, [c]entre, [q]uit.",
         "App: [f]oreground, [b]ackground, [k]ill, [r]emove, [n]ever opened, [a]nother app.",
         "User: next [l]anguage; [A]lerts, [S]ounds, [B]adges on or off.",
     ]
 
-    /// - Parameter actions: of the newest notification on show.
+    /// - Parameter actions: those of the newest notification on show.
     init?(_ key: UInt8, actions: [NotificationAction]) {
         switch key {
         case UInt8(ascii: "o"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): self = .respond(.open)

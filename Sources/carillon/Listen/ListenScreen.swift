@@ -2,19 +2,19 @@ import APNSDevice
 import Foundation
 import Notifications
 
-/// Tells a person what happens on a device that listens.
+/// Shows a person what happens on a listening device.
 final class ListenScreen: ListenOutput {
     private let output = Output(isJSON: false)
     private let takesKeys: Bool
     private let (events, event) = AsyncStream.makeStream(of: ListenEvent.self)
 
-    /// - Parameter takesKeys: whether to say which keys there are.
+    /// - Parameter takesKeys: whether to show which keys there are.
     init(takesKeys: Bool) { self.takesKeys = takesKeys }
 
     func tell(_ event: ListenEvent) { self.event.yield(event) }
     func finish() { event.finish() }
 
-    /// Draws what happened, in order.
+    /// Draws the events in their order.
     func run() async {
         var drawing = Drawing(columns: Terminal.columns, takesKeys: takesKeys)
         for await event in events {
@@ -25,15 +25,15 @@ final class ListenScreen: ListenOutput {
 }
 
 extension ListenScreen {
-    /// What a person reads of each event; what was drawn before decides with.
+    /// Makes the text of each event. It depends on what was drawn before.
     struct Drawing {
         var columns: Int
         let takesKeys: Bool
-        /// When each notification on show came.
+        /// When each notification on show arrived.
         private var times: [String: String] = [:]
-        /// What is on show, as far as the events have told.
+        /// The notifications on show, by the events so far.
         private var centre = NotificationCentre()
-        /// The app whose banner was drawn last and names a sound that is not told yet.
+        /// The app whose banner was drawn last, if the banner names a sound whose event has not come yet.
         private var drawn: String?
 
         init(columns: Int, takesKeys: Bool) {
@@ -70,10 +70,10 @@ extension ListenScreen {
                 return [banner(shown, at: now)]
             case .badge(let badge, let bundleID):
                 centre.setBadge(badge, of: bundleID)
-                return ["\(bundleID): badge \(badge == 0 ? "taken away" : "\(badge)")"]
+                return ["\(bundleID): badge \(badge == 0 ? "removed" : "\(badge)")"]
             case .sound(let sound, let bundleID):
                 defer { drawn = nil }
-                // The banner says it.
+                // The banner has named the sound already.
                 return drawn == bundleID ? [] : ["\(bundleID): ♪ \(TerminalText.clean(sound.name))"]
             case .woken(let notification, _): return [Self.text(notification, "silent")]
             case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
@@ -87,7 +87,7 @@ extension ListenScreen {
             case .problem(let error):
                 Output.note("\(error)")
                 return []
-            // The line of the response says it, or no person needs it.
+            // The line of the user's response says this, or people do not need it.
             case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []
             }
         }
@@ -95,12 +95,12 @@ extension ListenScreen {
         private mutating func banner(_ shown: ShownNotification, at now: Date) -> String {
             let time = now.formatted(.dateTime.hour(.twoDigits(amPM: .omitted)).minute(.twoDigits))
             centre.show(shown)
-            // Only what is on show has a time.
+            // Keep times only of notifications on show.
             let known = Set(centre.notifications.map(\.id))
             times = times.filter { known.contains($0.key) }
             times[shown.id] = time
             let drawing = BannerDrawing(columns: columns, takesKeys: takesKeys)
-            // The badge of this notification is told after it, and drawn with it.
+            // The event with this notification's badge comes later, but the badge is drawn with the banner.
             let badge = shown.content.badge ?? centre.badge(of: shown.bundleID)
             return drawing.lines(shown, badge: badge, time: time).joined(separator: "\n")
         }

@@ -1,15 +1,15 @@
 import APNSDevice
 
-/// What the options say of the apps on a device that listens, and of its user.
+/// What the options say about the apps on a listening device, and about its user.
 struct ListenSetup: Sendable {
     var bundleIDs: [String]
-    /// The preferred one first.
+    /// The user's languages, the preferred one first.
     var languages: [String]
     var strings: Localizations
     /// The names of the apps' sound files; nil if they are not known.
     var sounds: Set<String>?
     var categories: [NotificationCategory]
     var settings: AppSettings
-    /// The state that each app begins in.
+    /// The first state of each app.
     var state: AppState
 }

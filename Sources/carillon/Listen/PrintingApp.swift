@@ -1,10 +1,10 @@
 import APNSDevice
 import Notifications
 
-/// Prints what arrives as it arrives, one line each, for programs.
+/// Prints each notification when it arrives, one on each line, for programs.
 struct PrintingApp: DeviceDelegate {
     let output: Output
-    /// Where a renewed identity goes.
+    /// The file for a renewed identity.
     let identityPath: String
 
     func received(_ notification: ReceivedNotification) async {

@@ -1,7 +1,7 @@
 import APNSDevice
 
-/// Hands everything to the system; an app that registered in an earlier run is put on the device when something comes
-/// for it.
+/// Passes everything to the system. If a notification comes for an app that registered in an earlier run, the app is
+/// put on the device first.
 struct ScreenDelegate: DeviceDelegate {
     let system: DeviceSystem
     let user: DeviceUser

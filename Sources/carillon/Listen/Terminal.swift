@@ -1,22 +1,22 @@
 import Foundation
 
-/// The terminal that a person sits at.
+/// The user's terminal.
 enum Terminal {
-    /// Whether keys can be read and what is drawn is seen.
+    /// Whether standard input and output are a terminal.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether keys can be read from standard input although it is not a terminal. A terminal stops a background program that
-    /// reads from it.
+    /// Whether keys can be read from standard input although it is not a terminal. Reading from a terminal would stop a
+    /// program in the background.
     static var hasScript: Bool { isatty(STDIN_FILENO) == 0 }
 
-    /// How wide it is; 80 where it does not tell.
+    /// The terminal's width in columns; 80 if it is not known.
     static var columns: Int {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Has keys come one by one, without their being shown, until the result is given to ``restore(_:)``.
+    /// Makes the terminal pass on each key at once, without showing it, until the result is given to ``restore(_:)``.
     static func readSingleKeys() -> termios? {
         var old = termios()
         guard tcgetattr(STDIN_FILENO, &old) == 0 else { return nil }
@@ -29,7 +29,7 @@ enum Terminal {
         if var settings { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
     }
 
-    /// The keys as they are pressed. A thread of its own waits for them, and ends with the process.
+    /// The keys as they are pressed. A separate thread reads them until the process ends.
     static var keys: AsyncStream<UInt8> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
             Thread.detachNewThread {

@@ -1,7 +1,7 @@
-/// Text in columns of a terminal.
+/// Measures and breaks text for a terminal.
 enum TerminalText {
-    /// How many columns a text takes: two for the wide characters of East Asia and for emoji, none for marks that
-    /// stand on the one before (Unicode Standard Annex 11).
+    /// The number of columns of a text. Wide characters of East Asia and emoji have two, combining marks none (Unicode
+    /// Standard Annex 11).
     static func width(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + width($1) } }
 
     static func width(_ character: Character) -> Int {
@@ -21,8 +21,8 @@ enum TerminalText {
         }
     }
 
-    /// Breaks a text into lines of at most so many columns, at spaces where there are any.
-    /// - Parameter maximum: how many lines at most; the last one shows that there is more.
+    /// Breaks a text into lines of at most `columns` columns, at spaces if there are any.
+    /// - Parameter maximum: the most lines. If there is more text, the last line shows it.
     static func wrapped(_ text: String, columns: Int, maximum: Int) -> [String] {
         var lines: [String] = []
         for paragraph in clean(text).split(separator: "\n", omittingEmptySubsequences: false) {
@@ -46,14 +46,14 @@ enum TerminalText {
         return lines.prefix(maximum - 1) + [last]
     }
 
-    /// One line of exactly so many columns.
+    /// One line of exactly `columns` columns.
     static func filled(_ text: String, columns: Int) -> String {
         let line = clean(text).replacing("\n", with: " ")
         let fitting = width(line) <= columns ? line : cut(line, columns: columns - 1).head + "…"
         return fitting + String(repeating: " ", count: max(0, columns - width(fitting)))
     }
 
-    /// Without what would move the cursor: the text comes from a provider.
+    /// Removes control characters, which could move the cursor: the text comes from a provider.
     static func clean(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

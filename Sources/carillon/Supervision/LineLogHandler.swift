@@ -3,13 +3,13 @@ import Logging
 import Notifications
 import Service
 
-/// Writes each event of the log to standard error, as one line.
+/// Writes each log event to standard error, as one line.
 struct LineLogHandler: LogHandler {
     enum Style {
         /// One JSON object.
         case json
-        /// A text for systemd's journal: it begins with the level in angle brackets, which the journal takes off and keeps
-        /// (sd-daemon(3)), and has no time of its own.
+        /// Text for systemd's journal. It begins with the level in angle brackets, which the journal removes and stores
+        /// (sd-daemon(3)), and has no time, because the journal adds it.
         case journal
     }
 
@@ -60,7 +60,7 @@ struct LineLogHandler: LogHandler {
 
     private func journal(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
         let values = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        // One event is one line, whatever a stranger put into it.
+        // Keep one event on one line, whatever a stranger put into its values.
         let text = "\(event.message)\(values)".replacing("\n", with: " ")
         return "<\(event.level.priority)>\(text)"
     }
@@ -104,8 +104,9 @@ extension Logger.Level {
 }
 
 extension LogFormat {
-    /// The handler that writes so.
-    /// - Parameter environment: the process's: systemd says in it whether standard error is the journal (systemd.exec(5)).
+    /// The handler for this format.
+    /// - Parameter environment: the process's variables. systemd says there whether standard error is the journal
+    ///   (systemd.exec(5)).
     func handler(label: String, environment: [String: String]) -> any LogHandler {
         switch self {
         case .json: LineLogHandler(.json, label: label)

@@ -10,18 +10,18 @@ import ServiceLifecycle
     import Glibc
 #endif
 
-/// Tells systemd that the service is ready, that it lives, and that it ends (sd_notify(3)). Without systemd it does nothing.
+/// Tells systemd that the service is ready, is alive, and is ending (sd_notify(3)). Without systemd it does nothing.
 ///
-/// The protocol is a datagram with lines of text to a Unix socket, so libsystemd is not needed for it.
+/// The protocol is one datagram with lines of text to a Unix socket, so it does not need libsystemd.
 struct SystemdNotifier: Sendable {
     private let socketPath: String?
-    /// How often systemd wants to hear that the service lives; nil if it does not ask for it.
+    /// How often systemd expects to hear that the service is alive; nil if it does not ask for that.
     let watchdogInterval: Duration?
 
-    /// - Parameter environment: the process's variables, in which systemd says what it wants to know.
+    /// - Parameter environment: the process's variables, which contain systemd's requests.
     init(environment: [String: String]) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
-        // It may be meant for another process, whose child this one is.
+        // The variables may be meant for a parent of this process.
         let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         watchdogInterval = environment["WATCHDOG_USEC"].flatMap(Int64.init)
             .flatMap { isForThisProcess && $0 > 0 ? .microseconds($0) : nil }
@@ -30,9 +30,9 @@ struct SystemdNotifier: Sendable {
     func ready() { send("READY=1") }
     func stopping() { send("STOPPING=1") }
 
-    /// Says so twice in each interval, as long as `check` comes back. It ends with its task.
-    /// - Parameter check: has every thread of the service do something. If one of them hangs, systemd hears nothing more, and
-    ///   starts the service again.
+    /// Reports twice in each interval that the service is alive, if `check` returns. Runs until its task is cancelled.
+    /// - Parameter check: makes every thread of the service do something. If one of them hangs, the reports stop, and
+    ///   systemd restarts the service.
     func watch(_ check: () async -> Void) async {
         guard let watchdogInterval else { return }
         while !Task.isCancelled {
@@ -47,7 +47,7 @@ struct SystemdNotifier: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var path = Array(socketPath.utf8)
-        // A name in the abstract namespace begins with a zero byte, and is written with an @ (unix(7)).
+        // A name in the abstract namespace begins with a zero byte and is written with an @ (unix(7)).
         if path.first == UInt8(ascii: "@") { path[0] = 0 }
         let room = MemoryLayout.size(ofValue: address.sun_path)
         guard path.count < room else { return }
@@ -56,7 +56,7 @@ struct SystemdNotifier: Sendable {
         let number = socket(AF_UNIX, Self.datagram, 0)
         guard number >= 0 else { return }
         defer { close(number) }
-        // Nothing hangs on whether it is heard: systemd has time limits of its own.
+        // A failure does not matter: systemd has time limits of its own.
         _ = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 sendto(number, text, text.utf8.count, 0, address, length)

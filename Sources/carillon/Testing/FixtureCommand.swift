@@ -4,7 +4,7 @@ import Management
 import Notifications
 import Service
 
-/// Everything that a test needs, made and removed in one request each.
+/// Makes everything that a test needs with one request, and removes it with another.
 struct FixtureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fixture",
@@ -14,7 +14,7 @@ struct FixtureCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make all that a document names, or nothing.",
+            abstract: "Make everything in a document, or nothing.",
             discussion: "With --json the completed document is printed: every identifier, key, certificate and token.",
         )
 
@@ -51,7 +51,7 @@ struct FixtureCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a team with all that fixtures and tests have of it.")
+            abstract: "Delete a team with everything that belongs to it.")
 
         @OptionGroup var common: CommonOptions
 
@@ -66,9 +66,9 @@ struct FixtureCommand: AsyncParsableCommand {
     }
 }
 
-/// A document that a command is given.
+/// Reads a JSON document for a command.
 enum JSONFile {
-    /// - Parameter name: of the file; `-` for standard input.
+    /// - Parameter name: the file's name; `-` for standard input.
     static func read(_ name: String) throws -> JSONValue {
         let contents =
             name == "-"

@@ -4,16 +4,16 @@ import Management
 import Matching
 import Notifications
 
-/// What providers sent, from the service's journal.
+/// Shows what providers sent, from the service's journal.
 struct RequestsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "requests",
-        abstract: "Show what providers sent, and what became of it.",
+        abstract: "Show what providers sent, and what happened to it.",
         subcommands: [List.self, Clear.self],
         defaultSubcommand: List.self,
     )
 
-    /// Which requests.
+    /// The option that selects requests.
     struct MatchOption: ParsableArguments {
         @Option(help: ArgumentHelp(#"Only requests that match, as in {"topic":"com.example.app"}."#, valueName: "json"))
         var match: String?
@@ -32,7 +32,7 @@ struct RequestsCommand: AsyncParsableCommand {
             return value
         }
 
-        /// The same as the query of a request, in the order of the keys.
+        /// The match as parameters of a query, in alphabetical order.
         func query() throws -> [String] {
             guard case .object(let members) = try value() else { return [] }
             return members.sorted { $0.key < $1.key }.map { key, value in
@@ -49,7 +49,7 @@ struct RequestsCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
         @OptionGroup var match: MatchOption
 
-        @Flag(help: "Continue with what comes, until interrupted.")
+        @Flag(help: "Also show later requests, until interrupted.")
         var follow = false
 
         func run() async throws {

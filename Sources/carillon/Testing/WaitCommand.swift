@@ -16,10 +16,10 @@ struct WaitCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var match: RequestsCommand.MatchOption
 
-    @Option(help: "How many requests at least; 0 waits to the end and wants none.")
+    @Option(help: "The least number of requests. 0 waits for the whole time, and succeeds if none matches.")
     var count = 1
 
-    @Option(help: ArgumentHelp("How long at most, in seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The longest time to wait, in seconds.", valueName: "seconds"))
     var timeout = 5.0
 
     func validate() throws {

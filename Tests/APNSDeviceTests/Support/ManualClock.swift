@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that a test moves by hand.
+/// A clock that a test advances.
 final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -9,7 +9,7 @@ final class ManualClock: Clock, Sendable {
         static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
     }
 
-    /// The time, and until when somebody sleeps.
+    /// The time, and the times until which tasks sleep.
     private let state = Observed((now: Duration.zero, sleepers: [Duration]()))
 
     var now: Instant { Instant(offset: state.value.now) }
@@ -20,7 +20,7 @@ final class ManualClock: Clock, Sendable {
         try await state.wait { $0.now >= deadline.offset }
     }
 
-    /// Moves the time once so many have begun to sleep.
+    /// Advances the clock once this many tasks sleep.
     func advance(by duration: Duration, sleepers: Int) async throws {
         try await state.wait { $0.sleepers.count >= sleepers }
         state.update { $0.now += duration }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that several change, and for which tests wait to become what they expect.
+/// A value that several tasks change. Tests wait until it meets a condition.
 final class Observed<Value: Sendable>: Sendable {
     private struct Waiter {
         let number: Int

@@ -1,6 +1,6 @@
 import APNSDevice
 
-/// Keeps what a device tells its owner. What comes is taken at once, unless it is held.
+/// Records the calls of a device. Takes each notification at once, unless it is held.
 final class RecordingDelegate: DeviceDelegate {
     struct Record: Sendable {
         var notifications: [ReceivedNotification] = []
@@ -26,7 +26,7 @@ final class RecordingDelegate: DeviceDelegate {
 
     func received(_ notification: ReceivedNotification) async {
         record.update { $0.notifications.append(notification) }
-        // Only a test that was cancelled does not wait.
+        // This throws only if the test was cancelled.
         _ = try? await record.wait { !$0.isHeld }
     }
 

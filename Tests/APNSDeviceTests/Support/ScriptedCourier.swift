@@ -10,28 +10,28 @@ import Trust
 
 @testable import APNSDevice
 
-/// A courier over real TLS and HTTP/2 that does what a test tells it, good or bad.
+/// A courier over real TLS and HTTP/2 that does what a test tells it, valid or not.
 final class ScriptedCourier: Sendable {
-    /// What it does with a request.
+    /// What the courier does with a request.
     enum Act: Sendable {
         case answer(Int, String)
-        /// 200, these bytes, and the stream stays open.
+        /// Answers 200 with these bytes, and keeps the stream open.
         case stream(String)
-        /// The same, but for the first part each part once something was acknowledged.
+        /// The same, but sends each part after the first when something was acknowledged.
         case streamInParts([String])
-        /// Nothing at all.
+        /// Does not answer.
         case hang
-        /// The connection is closed without a word.
+        /// Closes the connection without a message.
         case vanish
-        /// The stream is answered with these bytes, and then the connection is closed.
+        /// Answers with these bytes, and then closes the connection.
         case streamAndVanish(String)
-        /// The stream is opened, and nothing more is read from the connection.
+        /// Opens the stream, and reads nothing more from the connection.
         case streamAndFreeze
-        /// A new certificate for the key of the request.
+        /// Answers with a new certificate for the request's key.
         case certify
-        /// GOAWAY with this reason.
+        /// Sends GOAWAY with this reason.
         case goAway(String)
-        /// GOAWAY, an answer, and one line more on the stream.
+        /// Sends GOAWAY, an answer, and one more line on the stream.
         case goAwayWith(line: String)
     }
 
@@ -39,17 +39,17 @@ final class ScriptedCourier: Sendable {
         var method = ""
         var path = ""
         var body = ""
-        /// Which connection it came on, from 1 on.
+        /// The number of its connection, from 1.
         var connection = 0
     }
 
     struct Record: Sendable {
         var connections = 0
-        /// Those that have ended.
+        /// The requests that have ended.
         var requests: [Request] = []
-        /// The numbers that were acknowledged, one list for each acknowledgement.
+        /// The acknowledged numbers, one list for each acknowledgement.
         var acknowledgements: [[Int]] = []
-        /// The same, of all connections but the first.
+        /// The same for all connections after the first.
         var laterAcknowledgements: [[Int]] = []
 
         func bodies(_ path: String) -> [String] { requests.filter { $0.path == path }.map(\.body) }
@@ -69,11 +69,11 @@ final class ScriptedCourier: Sendable {
         self.identity = identity
     }
 
-    /// Runs a courier meanwhile.
+    /// Runs a courier while `body` runs.
     /// - Parameters:
     ///   - identityAge: how long ago the device was activated, in seconds.
-    ///   - serverAge: how long ago the courier's certificate was made, in seconds; negative for one of the future.
-    ///   - act: what to do with a request.
+    ///   - serverAge: how long ago the courier's certificate was made, in seconds; negative for the future.
+    ///   - act: returns what to do with a request.
     static func run(
         identityAge: Double = 0,
         serverAge: Double = 0,
@@ -82,7 +82,7 @@ final class ScriptedCourier: Sendable {
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sc-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // A folder left behind fails no test.
+        defer { try? FileManager.default.removeItem(at: folder) }  // A folder that is left behind fails no test.
         let now = Date().timeIntervalSince1970
         var random = SystemRandomNumberGenerator()
         let authority = try CertificateAuthority.create(now: now - 800 * 86_400, using: &random)
@@ -103,7 +103,7 @@ final class ScriptedCourier: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard let courier = box.value else { return }
                     let tls = NIOSSLServerHandler(context: context) { chain, promise in
-                        // As the service does: by the authority's own rules.
+                        // Like the service: by the authority's own rules.
                         let peer = try? authority.verifyPeer(
                             chain: chain.map { try $0.toDERBytes() }, as: .device, now: now)
                         promise.succeed(peer == nil ? .failed : .certificateVerified)
@@ -146,7 +146,7 @@ final class ScriptedCourier: Sendable {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Runs a device against it meanwhile.
+    /// Runs a device against the courier while `body` runs.
     /// - Returns: how the device's run ended.
     @discardableResult
     func device(
@@ -178,7 +178,7 @@ final class ScriptedCourier: Sendable {
         return await running.value
     }
 
-    /// The line of a notification.
+    /// The line of a notification on the stream.
     static func line(_ sending: Int, id: Int = 0, payload: String = #"{"aps":{"alert":"Hello"}}"#) -> String {
         let digits = String(id == 0 ? sending : id)
         let uuid = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -195,7 +195,7 @@ private final class ScriptedConnection: HTTP2Application {
     private let act: @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act
     private var session: HTTP2Session?
     private var requests: [StreamID: ScriptedCourier.Request] = [:]
-    /// What of an acknowledgement has come.
+    /// The part of an acknowledgement that has arrived.
     private var acknowledgement = ""
     private var parts: (stream: StreamID, rest: ArraySlice<String>)?
 
@@ -229,7 +229,7 @@ private final class ScriptedConnection: HTTP2Application {
         }
     }
 
-    /// One acknowledgement is whole.
+    /// Handles a complete acknowledgement.
     private func acknowledged(_ stream: StreamID) {
         let numbers = acknowledgement.split { !$0.isNumber }.compactMap { Int($0) }
         acknowledgement = ""
@@ -270,7 +270,7 @@ private final class ScriptedConnection: HTTP2Application {
         }
     }
 
-    /// Adds to the stream of parts.
+    /// Adds text to the stream of parts.
     private func send(_ text: String) {
         if let parts { session?.write(parts.stream, ByteBuffer(string: text)) }
     }
@@ -283,7 +283,7 @@ private final class ScriptedConnection: HTTP2Application {
 
     private func certify(_ stream: StreamID, _ request: ScriptedCourier.Request) {
         var random = SystemRandomNumberGenerator()
-        // What is no request gets an empty answer.
+        // An invalid request gets an empty answer.
         let issued = try? courier.authority.issueDeviceCertificate(
             request: Array(request.body.utf8), device: DeviceID(rawValue: 7), environment: .development,
             now: Date().timeIntervalSince1970, using: &random)

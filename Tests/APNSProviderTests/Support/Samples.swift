@@ -19,7 +19,7 @@ enum Sample {
     }
 }
 
-/// The error that a body throws.
+/// The error that `body` throws.
 func failure<Value>(_ body: () async throws(ProviderError) -> Value) async -> ProviderError? {
     do throws(ProviderError) {
         _ = try await body()
@@ -30,7 +30,7 @@ func failure<Value>(_ body: () async throws(ProviderError) -> Value) async -> Pr
 }
 
 extension ProviderClient {
-    /// Sends so many at once, and gives the errors.
+    /// Sends this many notifications at once, and returns the errors.
     func errors(sending count: Int) async throws -> [ProviderError] {
         var errors: [ProviderError] = []
         for await outcome in send(try Sample.pushes(count)) {
@@ -39,7 +39,7 @@ extension ProviderClient {
         return errors
     }
 
-    /// Sends so many at once, all of which have to be accepted.
+    /// Sends this many notifications at once. All of them have to be accepted.
     func accepts(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let errors = try await errors(sending: count)
         #expect(errors.isEmpty, sourceLocation: sourceLocation)

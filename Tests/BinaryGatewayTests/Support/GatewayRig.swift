@@ -15,7 +15,7 @@ import Rates
 import Synchronization
 import Trust
 
-/// The binary API and the feedback service over real TLS, with everything behind them real but the disk.
+/// The binary API and the feedback service over real TLS. Everything behind them is real except the disk.
 struct GatewayRig: Sendable {
     static let bundleID = "com.example.app"
 
@@ -39,16 +39,16 @@ struct GatewayRig: Sendable {
         var conformance = Conformance.apple
         var limits = BinaryLimits()
         var delivery = DeliveryLimits()
-        /// Asks for token keys that another node made.
+        /// Asks for token keys of other nodes.
         var findKeys: SharedTokenKeys.FindKeys?
-        /// Stands between the feedback service and the store.
+        /// Replaces the store's feedback port.
         var feedback: (@Sendable (MemoryStore) -> any Feedback)?
-        /// Sees what comes.
+        /// Observes requests.
         var watch: RequestWatch?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
-    /// Has both services running meanwhile.
+    /// Runs both services while `body` runs.
     static func run(
         _ change: (inout Options) -> Void = { _ in },
         _ body: (GatewayRig) async throws -> Void,
@@ -123,7 +123,7 @@ struct GatewayRig: Sendable {
         return try NIOSSLContext(configuration: tls)
     }
 
-    /// Ends both services as the whole service does.
+    /// Ends both services like the whole service does.
     func shutDown(within limit: TimeAmount = .seconds(5)) async {
         await binary.shutDown(within: limit)
         await feedback.shutDown(within: limit)
@@ -136,7 +136,7 @@ struct GatewayRig: Sendable {
 extension GatewayRig {
     enum Service { case binary, feedback }
 
-    /// A provider certificate and how a client uses it.
+    /// The TLS settings of a client with a provider certificate.
     func tls(
         bundleID: String = bundleID,
         environments: Set<Environment>? = nil,
@@ -148,7 +148,7 @@ extension GatewayRig {
             request: Array(SigningRequest.pem(for: key).utf8), bundleID: Self.bundleID(bundleID),
             environments: environments ?? [environment], now: issuedAt.timeIntervalSince1970, using: &random)
         self.issued.note(issued.serial)
-        // The accounts have to know it: a certificate that is not listed is not trusted.
+        // List the certificate in the accounts: others are not trusted.
         _ = try await store.apply(
             .createCertificate(
                 TeamCertificate(
@@ -173,9 +173,9 @@ extension GatewayRig {
     }
 
     /// - Parameters:
-    ///   - tls: a good provider certificate by default.
-    ///   - limit: after how many bytes the client stops to read.
-    ///   - closes: whether it closes its side when the service has closed its own.
+    ///   - tls: a valid provider certificate by default.
+    ///   - limit: the number of bytes after which the client stops reading.
+    ///   - closes: whether the client closes its side after the service has closed its own.
     func connect(
         _ service: Service = .binary,
         _ tls: TLSConfiguration? = nil,
@@ -188,14 +188,14 @@ extension GatewayRig {
         return try await LegacyClient.connect(port: port, tls: configuration, limit: limit, closes: closes)
     }
 
-    /// Revokes all provider certificates that were issued so far.
+    /// Revokes all provider certificates issued so far.
     func revokeEverything() async throws {
         for serial in issued.serials {
             _ = try await store.apply(.revokeCertificate(serial, at: clock.now))
         }
     }
 
-    /// A plain connection, for what is no TLS.
+    /// The address for connections without TLS.
     var binaryAddress: SocketAddress { get throws { try Self.required(binary.localAddress) } }
 }
 
@@ -206,8 +206,8 @@ extension GatewayRig {
         Destination(environment: environment, device: DeviceID(rawValue: device), app: app.id)
     }
 
-    /// The app's registration on a device.
-    /// - Returns: the device token's bytes.
+    /// Registers the app on a device.
+    /// - Returns: the bytes of the device token.
     func register(_ device: UInt64 = 1) async throws -> [UInt8] {
         let registration = try await store.register(destination(device), tokenKeyID: 1, at: clock.now)
         return try token(device, generation: registration.generation)
@@ -219,13 +219,13 @@ extension GatewayRig {
         return try tokenKeys.current.seal(contents, environment: environment).array
     }
 
-    /// The app is removed from the device.
+    /// Removes the app from the device.
     func unregister(_ device: UInt64 = 1) async throws {
         _ = try await store.end(destination(device), at: clock.now)
     }
 
     /// Connects the device.
-    /// - Parameter eventLoop: where it acknowledges; nil for a task.
+    /// - Parameter eventLoop: acknowledges on this event loop; nil for a task.
     func online(_ device: UInt64 = 1, on eventLoop: (any EventLoop)? = nil) -> RecordingDevice {
         let key = destination(device).deviceKey
         let stream = RecordingDevice(key, on: switchboard, eventLoop: eventLoop)
@@ -233,7 +233,7 @@ extension GatewayRig {
         return stream
     }
 
-    /// What waits for the device, as texts.
+    /// The texts of the notifications in the device's mailbox.
     func mailbox(_ device: UInt64 = 1) async throws -> [String] {
         try await store.entries(of: destination(device).deviceKey).map(\.entry.notification.text)
     }
@@ -250,7 +250,7 @@ extension GatewayRig {
     private struct MissingValue: Error {}
 }
 
-/// The real time, and whatever a test adds to it.
+/// The real time plus what a test has added.
 final class TestClock: Sendable {
     private let shift = Mutex(Duration.zero)
 
@@ -259,7 +259,7 @@ final class TestClock: Sendable {
         return Timestamp(milliseconds: milliseconds).advanced(by: shift.withLock { $0 })
     }
 
-    /// Both clocks at once.
+    /// The time of both clocks.
     var moment: Moment {
         let time = now
         return Moment(time: time, uptime: Uptime(nanoseconds: time.nanoseconds))
@@ -268,7 +268,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { shift.withLock { $0 += duration } }
 }
 
-/// The limits that were exceeded, for tests that wait for one.
+/// The exceeded limits, for tests that wait for one.
 final class ExceededLimits: Sendable {
     private let all = Mutex<[Limit]>([])
     private let news = AsyncStream.makeStream(of: Limit.self)
@@ -283,7 +283,7 @@ final class ExceededLimits: Sendable {
     func wait(for limit: Limit) async { _ = await news.stream.first { $0 == limit } }
 }
 
-/// The certificates that a test has handed out.
+/// The certificates that a test has issued.
 final class IssuedSerials: Sendable {
     private let all = Mutex<[CertificateSerial]>([])
 

@@ -3,15 +3,15 @@ import NIOPosix
 import NIOSSL
 import Trust
 
-/// A provider that says exactly what it is told, and keeps everything that comes back.
+/// A provider that sends exactly what a test tells it, and records everything it receives.
 final class LegacyClient: Sendable {
     private let channel: any Channel
     private let recorder: NIOLoopBound<ByteRecorder>
     private let socket: NIOLoopBound<SocketEnd>
 
     /// - Parameters:
-    ///   - limit: after how many bytes it stops to read; the rest stays with its system.
-    ///   - closes: whether it closes its side when the service has closed its own.
+    ///   - limit: the number of bytes after which it stops reading; the rest stays in the system's buffers.
+    ///   - closes: whether it closes its side after the service has closed its own.
     static func connect(
         port: Int,
         tls: TLSConfiguration,
@@ -22,7 +22,7 @@ final class LegacyClient: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: !closes)
-        // So little that the end of a long list never reaches it.
+        // A small buffer, so that the end of a long list never arrives.
         if limit < .max { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
         return try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {
@@ -44,35 +44,35 @@ final class LegacyClient: Sendable {
         self.socket = socket
     }
 
-    /// Writes, all of it at once.
+    /// Writes all bytes at once.
     func write(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
-    /// Everything that came until the service closed the connection.
+    /// Returns everything that arrived until the service closed the connection.
     func readToEnd() async throws -> [UInt8] {
         try await channel.eventLoop.flatSubmit { [recorder] in recorder.value.whenEnded.futureResult }.get()
     }
 
-    /// The first bytes, once there are so many.
+    /// Returns the first bytes, once there are this many.
     func read(_ count: Int) async throws -> [UInt8] {
         try await channel.eventLoop.flatSubmit { [recorder] in recorder.value.whenReceived(count) }.get()
     }
 
-    /// What went wrong with the connection, in the library's words; nil while nothing did.
+    /// The error of the connection in the library's words; nil if there is none.
     func failure() async throws -> String? {
         try await channel.eventLoop.submit { [recorder] in recorder.value.failure.map { "\($0)" } }.get()
     }
 
-    /// Closes in good order.
+    /// Closes the connection in an orderly way.
     func close() async { try? await channel.close() }
 
-    /// Ends the connection without TLS's good-bye; the system sends a reset where anything is left unread.
+    /// Ends the connection without close_notify. If bytes are unread, the system sends a reset.
     func breakOff() async throws {
         try await channel.eventLoop.submit { [socket] in socket.value.context?.close(promise: nil) }.get()
         try? await channel.closeFuture.get()
     }
 }
 
-/// The way past TLS to the socket.
+/// Closes the socket without TLS.
 final class SocketEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     var context: ChannelHandlerContext?
@@ -80,7 +80,7 @@ final class SocketEnd: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 }
 
-/// Keeps what comes. Confined to its event loop.
+/// Records what arrives. Confined to its event loop.
 final class ByteRecorder: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer

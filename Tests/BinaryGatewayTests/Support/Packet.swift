@@ -1,6 +1,6 @@
 import Notifications
 
-/// The formats as bytes, put together field by field so that a test can get one wrong.
+/// Builds the formats field by field, so that a test can get one wrong.
 enum Packet {
     static let token = [UInt8](0..<32)
     static let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
@@ -24,7 +24,7 @@ enum Packet {
         return [2] + int32(UInt32(data.count)) + data
     }
 
-    /// A frame with what is not nil.
+    /// A frame with the items that are not nil.
     static func items(
         _ identifier: UInt32? = 1,
         expiration: UInt32? = nil,
@@ -47,7 +47,7 @@ enum Packet {
         [UInt8(value >> 24), UInt8(value >> 16 & 0xff), UInt8(value >> 8 & 0xff), UInt8(value & 0xff)]
     }
 
-    /// A JSON dictionary of exactly so many bytes.
+    /// A JSON dictionary of exactly this many bytes.
     static func payload(bytes: Int) -> [UInt8] {
         let frame = #"{"aps":{"alert":""}}"#
         return Array(#"{"aps":{"alert":""#.utf8) + [UInt8](repeating: 97, count: bytes - frame.utf8.count)

@@ -3,7 +3,7 @@ import NIOCore
 import Notifications
 import Synchronization
 
-/// A device that is connected, and acknowledges whatever it gets.
+/// A connected device that acknowledges every notification.
 final class RecordingDevice: NotificationStream {
     private let key: DeviceKey
     private let switchboard: any Switchboard
@@ -15,7 +15,7 @@ final class RecordingDevice: NotificationStream {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    /// - Parameter eventLoop: where it acknowledges; nil for a task.
+    /// - Parameter eventLoop: acknowledges on this event loop; nil for a task.
     init(_ key: DeviceKey, on switchboard: any Switchboard, eventLoop: (any EventLoop)? = nil) {
         self.key = key
         self.switchboard = switchboard
@@ -30,7 +30,7 @@ final class RecordingDevice: NotificationStream {
             state.waiters.removeAll { $0.count <= count }
             return met
         }
-        // Not from here: the line that sends is still busy with it.
+        // Do not acknowledge here, because the line is still in use by the sender.
         let acknowledge: @Sendable () -> Void = { [switchboard, key] in
             switchboard.acknowledge([attempt.number], by: key)
         }
@@ -40,10 +40,10 @@ final class RecordingDevice: NotificationStream {
 
     func end(_ reason: StreamEnd) {}
 
-    /// What it got so far.
+    /// The notifications it has received.
     var notifications: [Notification] { state.withLock { $0.notifications } }
 
-    /// What it got, once it is so much.
+    /// The first notifications, once there are this many.
     func first(_ count: Int) async -> [Notification] {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -58,6 +58,6 @@ final class RecordingDevice: NotificationStream {
 }
 
 extension Notification {
-    /// The text by which a test tells it from others.
+    /// The text that distinguishes it in tests.
     var text: String { String(decoding: payload.json, as: UTF8.self) }
 }

@@ -2,7 +2,7 @@ import Foundation
 import NIOSSL
 import Testing
 
-/// A self-signed certificate for 127.0.0.1, made once for all tests of a run.
+/// A self-signed certificate for 127.0.0.1. All tests of a run share it.
 struct Certificate: Sendable {
     let folder: URL
     var certificate: String { folder.appendingPathComponent("certificate.pem").path }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a program and waits for its end.
 ///
-/// Input and output are files: a pipe's ends would be inherited by whatever other program a test starts meanwhile, and
-/// the end of the output would be seen only when that one has ended too.
+/// Input and output are files. Other programs that tests start meanwhile would inherit the ends of pipes, and the end
+/// of the output would only be seen when these programs have ended too.
 struct Command {
     var status: Int32
     var output: String

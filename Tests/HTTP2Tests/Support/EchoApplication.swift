@@ -1,9 +1,9 @@
 import HTTP2
 import NIOCore
 
-/// A server's application that answers by path:
-/// `/echo` sends the body back, `/large` a megabyte, `/early` an answer before the body, and `/lines` three lines, each
-/// from a tick of its own, outside of any read. All carry the request's `apns-id`.
+/// A server's application that answers by path: `/echo` returns the body, `/large` a megabyte, `/early` answers before
+/// the body, and `/lines` sends three lines, each in its own task outside of any read. All answers have the request's
+/// `apns-id`.
 final class EchoApplication: HTTP2Application {
     private struct Request {
         var path = ""

@@ -2,7 +2,7 @@ import HTTP2
 import NIOCore
 import NIOEmbedded
 
-/// A session on an embedded channel, and the test as its peer, who writes and reads frames by hand.
+/// A session on an embedded channel. The test is its peer and reads and writes frames by hand.
 final class EmbeddedPeer {
     let channel = EmbeddedChannel()
     let recorder = Recorder()
@@ -17,12 +17,12 @@ final class EmbeddedPeer {
     }
 
     deinit {
-        // A pipeline and its handlers hold each other until the channel is closed.
+        // The pipeline and its handlers keep each other alive until the channel is closed.
         channel.close(promise: nil)
         channel.embeddedEventLoop.run()
     }
 
-    /// A server whose client has sent its preface and taken the server's SETTINGS.
+    /// A server whose client has sent its preface and received the server's SETTINGS.
     static func connected(_ configure: (inout HTTP2Configuration) -> Void = { _ in }) throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer(.server, configure)
         try peer.send(WireFrame.preface + WireFrame.settings().bytes + WireFrame.settingsAcknowledgement.bytes)
@@ -30,7 +30,7 @@ final class EmbeddedPeer {
         return peer
     }
 
-    /// A client whose server has sent its SETTINGS and taken the client's.
+    /// A client whose server has sent its SETTINGS and received the client's.
     static func connectedClient(
         maxStreams: UInt32 = 100,
         _ configure: (inout HTTP2Configuration) -> Void = { _ in }
@@ -43,7 +43,7 @@ final class EmbeddedPeer {
     }
 
     func send(_ bytes: [UInt8]) throws {
-        // What was submitted goes out before more comes in.
+        // Send the submitted frames before more arrives.
         run()
         guard channel.isActive else { return }
         try channel.writeInbound(ByteBuffer(bytes: bytes))
@@ -66,7 +66,7 @@ final class EmbeddedPeer {
     func received() throws -> [WireFrame] { WireFrame.parse(try receivedBytes()) }
     func received(_ type: UInt8) throws -> [WireFrame] { try received().filter { $0.type == type } }
 
-    /// How many separate writes are waiting.
+    /// The number of separate writes that are waiting.
     func receivedWrites() throws -> Int {
         run()
         var count = 0

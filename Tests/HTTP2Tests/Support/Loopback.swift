@@ -6,11 +6,11 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// Servers and connections over real TLS on 127.0.0.1, with ports that the system chooses.
+/// Servers and connections over real TLS on 127.0.0.1, on ports that the system chooses.
 enum Loopback {
     static let group = MultiThreadedEventLoopGroup.singleton
 
-    /// Runs with our server listening.
+    /// Runs our server while `body` runs.
     static func withServer(
         _ configuration: HTTP2Configuration = HTTP2Configuration(),
         _ body: (_ port: Int) async throws -> Void
@@ -56,8 +56,8 @@ enum Loopback {
         process.standardError = FileHandle.nullDevice
         let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in continuation.finish() }
-        // Its first line says that it listens, but not where: the system chose the port. Read on after that, or the
-        // pipe fills up and the server stands still.
+        // Its first line says that it listens, but not on which port. Read the rest too: if the pipe fills up, the
+        // server stops.
         let (lines, line) = AsyncStream.makeStream(of: Void.self)
         output.fileHandleForReading.readabilityHandler = {
             if !$0.availableData.isEmpty { line.yield() }
@@ -76,23 +76,23 @@ enum Loopback {
             kill(process.processIdentifier, SIGKILL)
             throw error
         }
-        // A child of this process inherits a signal mask in which SIGTERM may be blocked.
+        // A child inherits this process's signal mask, in which SIGTERM may be blocked.
         kill(process.processIdentifier, SIGKILL)
         for await _ in ended {}
         output.fileHandleForReading.readabilityHandler = nil
     }
 
-    /// The port of a process's listening socket, as the kernel lists it.
+    /// The port of a process's listening socket, from the kernel's lists.
     private static func listeningPort(of process: Int32) throws -> Int? {
         let descriptors = "/proc/\(process)/fd"
         let sockets = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap {
             name -> Substring? in
-            // A descriptor may be gone by now; it is not the listening one then.
+            // A descriptor that is gone by now is not the listening one.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(name)")
             guard let target, target.hasPrefix("socket:[") else { return nil }
             return target.dropFirst(8).dropLast()
         }
-        // Read to its end: a file of the kernel's has no size, and Foundation would read the first page of it only.
+        // Read to the end: such a file has no size, so Foundation would read only its first page.
         let table = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/tcp"))
         let text = String(decoding: try table.readToEnd() ?? Data(), as: UTF8.self)
         for line in text.split(separator: "\n").dropFirst() {
@@ -103,7 +103,7 @@ enum Loopback {
         return nil
     }
 
-    /// Our client, connected; all of it on the connection's event loop.
+    /// Connects our client, on the connection's event loop.
     static func connect(port: Int, configuration: HTTP2Configuration = .init()) async throws -> TestClient {
         let tls = try await Certificate.shared.value.clientContext()
         return try await ClientBootstrap(group: group)

@@ -1,7 +1,7 @@
 import HTTP2
 import NIOCore
 
-/// An application that notes what it is told, and answers as a test wants.
+/// An application that records its calls and answers as a test wants.
 final class Recorder: HTTP2Application {
     enum Event: Equatable {
         case active
@@ -25,7 +25,7 @@ final class Recorder: HTTP2Application {
     private(set) var encodings: [(name: String, form: HeaderForm)] = []
     private(set) var priorities: [Int32] = []
     private(set) var session: HTTP2Session?
-    /// What the test does on an event, from within the call.
+    /// Called on each event.
     var on: (HTTP2Session, Event) -> Void = { _, _ in }
     var answersTooLargeHeaders = false
     var answersTooLargeBodies = false
@@ -35,7 +35,7 @@ final class Recorder: HTTP2Application {
         if let session { on(session, event) }
     }
 
-    /// The events of the kinds that a test looks at.
+    /// The events of the wanted kinds.
     func events(_ isWanted: (Event) -> Bool) -> [Event] { events.filter(isWanted) }
 
     var closed: [Event] { events { if case .closed = $0 { true } else { false } } }

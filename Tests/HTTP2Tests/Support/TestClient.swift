@@ -1,7 +1,7 @@
 import HTTP2
 import NIOCore
 
-/// Our client, used from a test: each request is a future.
+/// Our client in a form for tests: each request is a future.
 struct TestClient: Sendable {
     struct Response: Sendable, Equatable {
         var status = ""
@@ -13,7 +13,7 @@ struct TestClient: Sendable {
 
     private let loop: any EventLoop
     private let bound: NIOLoopBound<Responses>
-    /// The session's application; only to be touched on the event loop.
+    /// The session's application. Use it on the event loop only.
     var responses: Responses { bound.value }
 
     init(loop: any EventLoop) {
@@ -25,7 +25,7 @@ struct TestClient: Sendable {
         try await loop.flatSubmit { [bound] in bound.value.send(path, id, body) }.get()
     }
 
-    /// Sends that many requests at once, each with its number, and waits for all.
+    /// Sends this many requests at once, each with its number, and waits for all answers.
     func postMany(_ count: Int, _ path: String, body: String) async throws -> [Response] {
         try await loop.flatSubmit { [bound, loop] in
             EventLoopFuture.whenAllSucceed(
@@ -35,12 +35,12 @@ struct TestClient: Sendable {
         }.get()
     }
 
-    /// Asks the session something.
+    /// Calls `body` with the session on its event loop.
     func ask<Answer: Sendable>(_ body: @escaping @Sendable (HTTP2Session) -> Answer) async throws -> Answer? {
         try await loop.submit { [bound] in bound.value.session.map(body) }.get()
     }
 
-    /// Has the session do something, and waits for the connection's end.
+    /// Calls `body` with the session, and waits for the connection's end.
     func end(_ body: @escaping @Sendable (HTTP2Session) -> Void) async throws -> String {
         try await loop.flatSubmit { [bound] in
             if let session = bound.value.session { body(session) }

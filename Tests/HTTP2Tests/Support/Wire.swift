@@ -2,7 +2,7 @@ import NIOCore
 
 @testable import HTTP2
 
-/// Frames made and taken apart by hand, so that the tests do not rest on the library under test.
+/// Frames that are written and parsed by hand, so that the tests do not rely on the library that they test.
 struct WireFrame: Equatable, CustomStringConvertible {
     var type: UInt8
     var flags: UInt8 = 0
@@ -104,7 +104,7 @@ extension WireFrame {
             stream: stream, payload: block)
     }
 
-    /// POST /3/device/00, with more fields after the pseudo-header fields.
+    /// POST /3/device/00, with further fields after the pseudo-header fields.
     static func request(_ stream: Int32, _ more: [(String, String)] = [], endStream: Bool = false) -> WireFrame {
         headers(stream, requestBlock + more.flatMap { literal($0.0, $0.1) }, endStream: endStream)
     }

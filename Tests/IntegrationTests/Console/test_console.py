@@ -39,7 +39,7 @@ class ConsoleTests(ConsoleCase):
         self.console.open("Lost")
         callout = self.console.one(".callout").text
         self.assertIn("400 BadDeviceToken", callout)
-        self.assertIn("The device token is not one of this environment.", callout)
+        self.assertIn("The device token does not belong to this environment.", callout)
         self.assertIn("forget the device token", callout)
 
     def test_the_address_bar_holds_the_filter(self):

@@ -3,16 +3,16 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// A client that speaks HTTP/2 to do harm: it connects, and sends one thing over and over.
+/// An attacking HTTP/2 client: it connects and sends the same thing again and again.
 struct Attack: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Whether the service ends the connection before all of it was sent.
+    /// Whether the service ends the connection before everything was sent.
     let isEnded: Bool
     /// Sent once, after the preface.
     let opening: [UInt8]
-    /// Sent again and again; it is told how often before.
+    /// Returns what to send repeatedly, by the number of the repetition.
     let wave: @Sendable (Int) -> [UInt8]
-    /// How often it is sent where nothing ends it.
+    /// How often it is sent if nothing ends the connection.
     let waves: Int
 
     init(
@@ -50,18 +50,18 @@ struct Attack: Sendable, CustomTestStringConvertible {
             (0..<200).flatMap { _ in frame(.data, 1, []) }
         },
         Attack("an HPACK bomb", opening: settings) { wave in
-            // A field of 4,000 bytes that is kept in the table, and then named thousands of times at a byte each
+            // A field of 4,000 bytes that enters the table, followed by thousands of references to it of one byte each
             // (RFC 7541, 7.3).
             let stream = Int32(truncatingIfNeeded: wave * 2 + 1)
             let field = [0x40, 1, UInt8(ascii: "x"), 0x7f, 0xa1, 0x1e] + [UInt8](repeating: 0x61, count: 4000)
             let bomb = request + field + [UInt8](repeating: 0xbe, count: 12_000)
             return frame(.headers, flags: endHeaders, stream, bomb)
         },
-        // More than any body may have, and more than may come after its answer.
+        // More than any body may have, and more than may follow its answer.
         Attack("frames of one byte", opening: settings + frame(.headers, flags: endHeaders, 1, request)) { _ in
             (0..<200).flatMap { _ in frame(.data, 1, [0x7b]) }
         },
-        // Every answer has a body, for which there is no room.
+        // Each answer has a body, but the client gives it no room.
         Attack("a window that never opens", isEnded: false, opening: closedWindow, waves: 20) { wave in
             (0..<10).flatMap { index in
                 let stream = Int32(truncatingIfNeeded: (wave * 10 + index) * 2 + 1)
@@ -70,7 +70,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Connects and sends until it has sent everything or was closed.
+    /// Connects, and sends until everything is sent or the connection is closed.
     /// - Returns: the connection.
     func run(against address: String) async throws -> any Channel {
         let parts = address.split(separator: ":")
@@ -91,7 +91,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
             try await channel.writeAndFlush(ByteBuffer(bytes: Self.preface + opening))
             for wave in 0..<waves { try await channel.writeAndFlush(ByteBuffer(bytes: self.wave(wave))) }
         } catch {
-            // It was closed, which is what it is there for.
+            // The service closed the connection, as it should.
         }
         return channel
     }
@@ -120,7 +120,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Takes whatever comes, and hears nothing of it.
+/// Drops everything that arrives.
 private final class Deafness: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The `carillon` command that was built together with these tests.
+/// The `carillon` command that was built with these tests.
 enum BuiltCommand {
     static let path: String = {
         var folders = [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
@@ -8,11 +8,11 @@ enum BuiltCommand {
             [bundle.executableURL?.deletingLastPathComponent(), bundle.bundleURL.deletingLastPathComponent()]
         }.compactMap { $0 }
         let paths = folders.map { $0.appendingPathComponent("carillon").path }
-        // Where it is missing, the first test to start it names the path.
+        // If it is missing, the first test that starts it names the path.
         return paths.first { FileManager.default.isExecutableFile(atPath: $0) } ?? paths[0]
     }()
 
-    /// Runs it to its end.
+    /// Runs it and waits for its end.
     static func run(
         _ arguments: [String],
         environment: [String: String] = [:],

@@ -1,8 +1,8 @@
 extension CarillonProcess {
-    /// Makes a team, an app of it and a key, with the command.
+    /// Makes a team with an app and a key, with the command.
     /// - Parameters:
     ///   - folder: where the key's file is written.
-    ///   - environment: the only one that the key is good for; nil for both.
+    ///   - environment: the key's only environment; nil for both.
     func createProvider(
         keysIn folder: String,
         bundleID: String,

@@ -31,8 +31,7 @@ final class CarillonProcess: Sendable {
         self.child = child
     }
 
-    /// Has a service running meanwhile, on a data folder that the caller names or a new one, and kills it afterwards if
-    /// it still runs.
+    /// Runs a service while `body` runs, on the given data folder or a new one. Afterwards kills it if it still runs.
     static func with<Result>(
         data: String? = nil,
         _ arguments: [String] = [],
@@ -56,7 +55,7 @@ final class CarillonProcess: Sendable {
         }
     }
 
-    /// Ends it with a signal, and waits until it has ended.
+    /// Sends it a signal, and waits until it has ended.
     func stop(_ signal: Int32 = SIGTERM) async -> ChildProcess.Finished {
         child.signal(signal)
         return await child.finished()
@@ -67,7 +66,7 @@ final class CarillonProcess: Sendable {
         try await BuiltCommand.run(arguments + ["--data", data, "--json"], input: input)
     }
 
-    /// The arguments for a subcommand that stays running.
+    /// The arguments for a subcommand that keeps running.
     func arguments(_ arguments: String...) -> [String] { arguments + ["--data", data, "--json"] }
 
     func addresses(_ environment: Environment) throws -> Ready.Addresses {
@@ -77,7 +76,7 @@ final class CarillonProcess: Sendable {
         }
     }
 
-    /// The key, team and app that the first start made.
+    /// The key, team and app of the first start.
     var developmentKey: ServiceDescription.DevelopmentKey {
         get throws {
             try ServiceDescription.read(DataFolder(data)).key.orThrow("the service has no development key")
@@ -93,7 +92,7 @@ final class CarillonProcess: Sendable {
     }
 
     /// Makes a device with the command.
-    /// - Returns: the path of its identity, in a file beside the data folder.
+    /// - Returns: the path of its identity file, which is beside the data folder.
     func activate(_ environment: Environment = .development) async throws -> String {
         let path = "\(data)-device-\(UUID().uuidString.prefix(8)).pem"
         var arguments = ["device", "activate", "--data", data, "--json", "--out", path]

@@ -3,11 +3,11 @@ import Synchronization
 
 /// A program that a test has started.
 ///
-/// It ends with the test: a test that is cancelled, by its time limit for one, kills what it waits for.
+/// It ends with the test: if a test is cancelled, for example by its time limit, the program is killed.
 final class ChildProcess: Sendable {
-    /// What a program left behind.
+    /// The result of a program.
     struct Finished: Sendable {
-        /// The exit status; 128 and the signal where a signal ended it, as shells say it.
+        /// The exit status. If a signal ended it, 128 and the signal's number, as in shells.
         let status: Int32
         let output: String
         let errors: String
@@ -19,15 +19,15 @@ final class ChildProcess: Sendable {
     private let ended: AsyncStream<Void>
     private let input: FileHandle?
 
-    /// One program is started at a time, so that none inherits the ends of another one's pipes: those would show the
-    /// end of an output only when both programs have ended.
+    /// Programs are started one at a time, so that none inherits the ends of another's pipes. Otherwise the end of an
+    /// output would only be seen when both programs have ended.
     private static let starting = Mutex(())
 
     /// - Parameters:
-    ///   - program: an absolute path, or a name to look for.
-    ///   - environment: more variables. Those named `CARILLON_…` that this process has are not handed on.
+    ///   - program: an absolute path, or a name to search for.
+    ///   - environment: additional variables. This process's own `CARILLON_…` variables are not passed on.
     ///   - input: the whole standard input.
-    ///   - staysOpen: keeps the standard input open instead, after `input` was written.
+    ///   - staysOpen: keeps the standard input open after `input` was written.
     init(
         _ program: String,
         _ arguments: [String],
@@ -62,7 +62,7 @@ final class ChildProcess: Sendable {
         output = OutputText(reading: pipes.output.fileHandleForReading)
         errors = OutputText(reading: pipes.errors.fileHandleForReading)
         let writing = pipes.input.fileHandleForWriting
-        // A program that has ended by now needs no input.
+        // A program that has ended needs no input.
         if !input.isEmpty { try? writing.write(contentsOf: Data(input)) }
         if staysOpen {
             self.input = writing
@@ -72,8 +72,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// A program gets the signal mask of the thread that starts it, and the threads that tests run on may have SIGTERM
-    /// blocked.
+    /// A program inherits the signal mask of the thread that starts it, and SIGTERM may be blocked in threads of tests.
     static func start(_ process: Process) throws {
         var (none, previous) = (sigset_t(), sigset_t())
         sigemptyset(&none)
@@ -100,7 +99,7 @@ final class ChildProcess: Sendable {
             signal(SIGKILL)
         }
         if Task.isCancelled {
-            // The wait above ended early; what the test is worth is settled.
+            // The wait ended early because the test was cancelled.
             return Finished(status: -1, output: output.text, errors: errors.text)
         }
         await output.end()
@@ -113,7 +112,7 @@ final class ChildProcess: Sendable {
         )
     }
 
-    /// Has a program running meanwhile, and kills it afterwards if it still runs.
+    /// Runs a program while `body` runs. Afterwards kills it if it still runs.
     static func with<Result>(
         _ program: String,
         _ arguments: [String],
@@ -136,7 +135,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits for its end.
     static func run(
         _ program: String,
         _ arguments: [String],
@@ -157,8 +156,8 @@ final class ChildProcess: Sendable {
 }
 
 extension ChildProcess.Finished {
-    /// Each line of the output as JSON.
-    /// - Throws: where a line is something else.
+    /// The lines of the output as JSON.
+    /// - Throws: if a line is not JSON.
     var objects: [JSONValue] {
         get throws {
             let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
@@ -166,8 +165,8 @@ extension ChildProcess.Finished {
         }
     }
 
-    /// The one line of the output as JSON.
-    /// - Throws: where there are more or fewer, or it is something else.
+    /// The single line of the output as JSON.
+    /// - Throws: if there is not exactly one line, or if it is not JSON.
     var object: JSONValue {
         get throws {
             let objects = try objects
@@ -179,7 +178,7 @@ extension ChildProcess.Finished {
     }
 }
 
-/// A program wrote something else than its contract says.
+/// The output does not have the form of the contract.
 struct UnexpectedOutput: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `curl`, as a provider and as a device: somebody else's client.
+/// `curl` as a provider and as a device: a client that other people wrote.
 enum Curl {
     struct Response: Sendable {
         let status: Int
@@ -8,7 +8,7 @@ enum Curl {
         let headers: [(name: String, value: String)]
         let body: Data
 
-        /// The value of a header that is there once.
+        /// The value of a header that occurs once.
         subscript(_ name: String) -> String? {
             let values = headers.filter { $0.name == name }.map(\.value)
             return values.count == 1 ? values[0] : nil
@@ -19,10 +19,10 @@ enum Curl {
         }
     }
 
-    /// In seconds: no answer takes as long.
+    /// In seconds. No answer takes this long.
     private static let patience = "60"
 
-    /// What every call begins with: no settings of the person's, HTTP/2 over TLS, the service's authority.
+    /// The first arguments of every call: ignore the user's settings, HTTP/2 over TLS, the service's authority.
     static func arguments(ca: String) -> [String] {
         ["-q", "-sS", "--noproxy", "*", "--http2", "--max-time", patience, "--cacert", ca]
     }
@@ -57,7 +57,7 @@ enum Curl {
                 throw UnexpectedOutput(description: "curl \(finished.status): \(finished.errors)")
             }
             let head = try String(contentsOfFile: folder + "/headers", encoding: .utf8)
-            // There is no such file where the body is empty.
+            // The file is missing if the body is empty.
             let answer = FileManager.default.contents(atPath: folder + "/response") ?? Data()
             return Response(
                 status: status, httpVersion: String(result[1]), headers: Self.headers(head), body: answer)

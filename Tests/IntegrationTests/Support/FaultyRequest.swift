@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// A row of the table of rejections: what is wrong with a request, and the answer.
+/// A row of the table of rejections: a fault of a request, and the answer.
 struct FaultyRequest: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int
@@ -26,8 +26,8 @@ struct FaultyRequest: Sendable, CustomTestStringConvertible {
         self.init("\(header): \(shown ?? "none")", status, reason) { push, _, _ in push[header] = value }
     }
 
-    /// A header stands there twice.
-    /// - Parameter value: nil for the one that a good request has.
+    /// A header occurs twice.
+    /// - Parameter value: nil for the value of a valid request.
     init(twice header: String, _ value: String? = nil) {
         self.init("two \(header)", 400, "DuplicateHeaders") { push, _, _ in
             let value = try (value ?? push[header]).orThrow("no value")

@@ -2,8 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
-/// What the tests of the provider API need: a service with two teams, three apps, keys of every kind and a device in
-/// each environment.
+/// What tests of the provider API need: a service with two teams, three apps, all kinds of keys and a device in each
+/// environment.
 struct GatewaySituation: Sendable {
     static let bundleID = "com.example.app"
     /// Another app of the same team.
@@ -15,13 +15,13 @@ struct GatewaySituation: Sendable {
     let provider: Provider
     let otherTeam: Provider
     let revoked: Provider
-    /// A key that is good for the second app alone.
+    /// A key for the second app only.
     let restricted: Provider
-    /// Keys that are good for one environment.
+    /// Keys for one environment only.
     let limited: [Environment: Provider]
     /// The device token of the first app, in each environment.
     let tokens: [Environment: String]
-    /// A device token that was good once, in each environment.
+    /// A device token that is no longer valid, in each environment.
     let endedTokens: [Environment: String]
 
     @TaskLocal static var prepared: GatewaySituation?
@@ -53,13 +53,13 @@ struct GatewaySituation: Sendable {
 
     func token(_ environment: Environment) throws -> String { try tokens[environment].orThrow("no token") }
 
-    /// A good request.
+    /// A valid request.
     func push(_ environment: Environment) throws -> Push {
         try Push(token: try token(environment), topic: Self.bundleID, from: provider)
     }
 }
 
-/// Prepares it once for a suite: `@Suite(.gateway)`.
+/// Makes the situation once for a suite: `@Suite(.gateway)`.
 struct GatewayTrait: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test,
@@ -67,7 +67,7 @@ struct GatewayTrait: SuiteTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void,
     ) async throws {
         try await withTemporaryFolder { folder in
-            // Many requests to one device token, each on a new connection, are what these tests are made of.
+            // These tests send many requests to one device token, each on a new connection.
             let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0", "CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0"]
             try await CarillonProcess.with(data: folder + "/data", environment: environment) { service in
                 let situation = try await GatewaySituation.prepare(service, in: folder + "/keys")

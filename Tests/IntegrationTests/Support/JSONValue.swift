@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON, to be compared with what a contract says to the letter.
+/// Any JSON, for an exact comparison with a contract.
 enum JSONValue: Sendable, Equatable, Decodable {
     case null
     case bool(Bool)

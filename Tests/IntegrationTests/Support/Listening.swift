@@ -2,8 +2,8 @@ import Notifications
 import Testing
 
 extension CarillonProcess {
-    /// Has curl listen for a device's notifications meanwhile: `GET /1/notifications`, held open. The stream has begun
-    /// when `body` is called.
+    /// Listens with curl for a device's notifications while `body` runs: `GET /1/notifications`, held open. The stream
+    /// has begun when `body` is called.
     func listen<Result>(
         as identity: String,
         in environment: Environment = .development,
@@ -17,7 +17,7 @@ extension CarillonProcess {
         }
     }
 
-    /// What waits for a device that is offline: the first line that it gets.
+    /// The notification that waits for an offline device: the first line that it gets.
     func firstNotification(for identity: String) async throws -> JSONValue {
         try await listen(as: identity) { try await $0.nextNotification() }
     }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What a program writes to one of its outputs: read all the time, so that the program never waits for a reader, and
-/// told line by line.
+/// The output of a program. It is read all the time, so that the program never waits for a reader, and it is returned
+/// line by line.
 final class OutputText: Sendable {
     private let lines: AsyncStream<String>
     private let ended: AsyncStream<Void>
@@ -23,10 +23,10 @@ final class OutputText: Sendable {
             var rest: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
-                // Returns with what there is, as FileHandle's reading of a count does not.
+                // This returns what there is. FileHandle's method waits for the whole count.
                 let count = read(handle.fileDescriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
-                // A read that fails is the end as well.
+                // A failed read counts as the end.
                 guard count > 0 else { break }
                 append(buffer[..<count])
                 rest += buffer[..<count]
@@ -35,8 +35,8 @@ final class OutputText: Sendable {
                     rest.removeSubrange(...index)
                 }
             }
-            // At once, not when somebody lets go of the pipe: Foundation's `Process` reads past the list of open files
-            // when there are more than about 1,300.
+            // Close it at once and not when the last reference is released: Foundation's `Process` reads beyond its
+            // list of open files if there are more than about 1,300.
             try? handle.close()
             if !rest.isEmpty { line.yield(String(decoding: rest, as: UTF8.self)) }
             finish()
@@ -45,17 +45,17 @@ final class OutputText: Sendable {
         }
     }
 
-    /// All that was written so far.
+    /// Everything that was written so far.
     var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
 
-    /// The next line that nobody has taken yet.
-    /// - Returns: nil when the program has closed its output, or the task is cancelled.
+    /// The next line that was not returned yet.
+    /// - Returns: nil if the program has closed its output, or if the task was cancelled.
     func nextLine() async -> String? {
         for await line in lines { return line }
         return nil
     }
 
-    /// Waits until the text has been written, or the output is closed.
+    /// Waits until the output contains the text, or is closed.
     func wait(for text: String) async {
         let (found, continuation) = AsyncStream.makeStream(of: Void.self)
         state.withLock { state in

@@ -1,8 +1,7 @@
 import Crypto
 import Foundation
 
-/// A team's signing key, and provider tokens made from it by hand, so that each can be wrong in one way
-/// (Guide, 2.3.1).
+/// A team's signing key. Provider tokens are made by hand, so that each can be wrong in one way (Guide, 2.3.1).
 struct Provider: Sendable {
     let teamID: String
     let keyID: String
@@ -19,17 +18,17 @@ struct Provider: Sendable {
         self.init(teamID: teamID, keyID: keyID, key: try P256.Signing.PrivateKey(pemRepresentation: pem))
     }
 
-    /// The same, but for one thing.
+    /// A copy with changes.
     func with(teamID: String? = nil, keyID: String? = nil, key: P256.Signing.PrivateKey? = nil) -> Provider {
         Provider(teamID: teamID ?? self.teamID, keyID: keyID ?? self.keyID, key: key ?? self.key)
     }
 
-    /// A good token of now.
+    /// A valid token, made now.
     func token(issuedSecondsAgo age: Int = 0) throws -> String {
         try token(claims: claims(issuedAt: "\(Self.now - age)"))
     }
 
-    /// A token with a good signature over the given JSON texts; the usual ones where they are nil.
+    /// A token of these JSON texts with a valid signature. nil means the usual text.
     func token(
         header: String? = nil,
         claims: String? = nil,

@@ -1,6 +1,6 @@
-/// Runs a command whose standard error is a terminal, as it is for a person, while its standard output is a pipe.
+/// Runs a command with a terminal as standard error and a pipe as standard output.
 enum PseudoTerminal {
-    /// What it wrote to the terminal goes to its own standard error.
+    /// Its own standard error gets what the command wrote to the terminal.
     private static let program = """
         import os, pty, subprocess, sys
         ours, theirs = pty.openpty()

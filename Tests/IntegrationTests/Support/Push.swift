@@ -2,14 +2,14 @@ import Foundation
 import Notifications
 import Service
 
-/// A request of the provider API, made by hand, so that each can be wrong in one way (Guide, Tables 8-1 and 8-2).
+/// A request of the provider API, made by hand, so that it can be wrong in one way (Guide, Tables 8-1 and 8-2).
 struct Push: Sendable {
     var method = "POST"
     var path: String
     var headers: [(name: String, value: String)]
     var body: [UInt8]? = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
 
-    /// A good one, without anything that can be left out.
+    /// A valid request with the required values only.
     init(token: String, topic: String, authorization: String) {
         path = "/3/device/\(token)"
         headers = [("authorization", "bearer \(authorization)"), ("apns-topic", topic)]
@@ -19,7 +19,7 @@ struct Push: Sendable {
         self.init(token: token, topic: topic, authorization: try provider.token())
     }
 
-    /// The value of a header; nil takes it out.
+    /// The value of a header; setting nil removes it.
     subscript(_ name: String) -> String? {
         get { headers.first { $0.name == name }?.value }
         set {
@@ -30,7 +30,7 @@ struct Push: Sendable {
 
     mutating func payload(_ text: String) { body = Array(text.utf8) }
 
-    /// A payload of exactly that many bytes.
+    /// Makes the payload exactly this long.
     mutating func payload(bytes: Int) {
         let (start, end) = (#"{"aps":{"alert":""#, #""}}"#)
         payload(start + String(repeating: "x", count: bytes - start.utf8.count - end.utf8.count) + end)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Has one service running for all tests of a suite: `@Suite(.service())`.
+/// Runs one service for all tests of a suite: `@Suite(.service())`.
 struct ServiceTrait: SuiteTrait, TestTrait, TestScoping {
     var arguments: [String]
     var environment: [String: String]
@@ -21,14 +21,14 @@ struct ServiceTrait: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == ServiceTrait {
     /// - Parameters:
     ///   - arguments: more options of `carillon serve`.
-    ///   - environment: more environment variables for it.
+    ///   - environment: more environment variables.
     static func service(_ arguments: [String] = [], environment: [String: String] = [:]) -> Self {
         ServiceTrait(arguments: arguments, environment: environment)
     }
 }
 
 extension CarillonProcess {
-    /// The service that the trait of the suite, or of the test, has started.
+    /// The service of the trait of the suite or the test.
     static var current: CarillonProcess {
         get throws { try ServiceTrait.running.orThrow("the suite has no service") }
     }

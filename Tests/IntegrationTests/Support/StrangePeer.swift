@@ -3,7 +3,8 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// A peer that does not speak HTTP/2: connects, says what it is told to say, and waits to be closed.
+/// A peer that does not speak HTTP/2: it connects, sends what a test tells it, and waits until the service closes the
+/// connection.
 struct StrangePeer: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// TLS with these protocols; nil for plain TCP.
@@ -27,13 +28,13 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
     private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     private static let garbage = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
 
-    /// Connects and says it.
-    /// - Returns: the connection, and the port at this end.
+    /// Connects and sends.
+    /// - Returns: the connection, and its local port.
     func connect(to address: String) async throws -> (channel: any Channel, port: Int) {
         let parts = address.split(separator: ":")
         guard parts.count == 2, let port = Int(parts[1]) else { throw UnexpectedOutput(description: address) }
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-        // A channel that was closed has no address any more.
+        // A closed channel has no address any more.
         let ownPort = eventLoop.makePromise(of: Int.self)
         let channel = try await ClientBootstrap(group: eventLoop)
             .channelInitializer { channel in
@@ -50,13 +51,13 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
                 }
             }
             .connect(host: String(parts[0]), port: port).get()
-        // A peer that was closed meanwhile has nothing more to say.
+        // If the connection is closed already, there is nothing to send.
         if !bytes.isEmpty { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
         return (channel, try await ownPort.futureResult.get())
     }
 }
 
-/// Takes whatever comes; errors are the service's to make.
+/// Drops everything that arrives, and ignores errors.
 private final class Ignorance: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,9 +1,9 @@
 extension String {
-    /// Whether it is a UUID in the guide's canonical form, with lower-case digits (Table 8-2).
+    /// Whether it is a UUID in the Guide's canonical form, with lower-case digits (Table 8-2).
     var isCanonicalUUID: Bool {
         wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/) != nil
     }
 
-    /// Whether it is what teams and keys are called by.
+    /// Whether it has the form of team IDs and key IDs.
     var isTenCharacterID: Bool { wholeMatch(of: /[A-Z0-9]{10}/) != nil }
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A new folder that is removed afterwards, with everything in it.
+/// Makes a new folder for `body`, and removes it afterwards with everything in it.
 ///
 /// - Parameter body: gets the folder's absolute path, which is short enough for a Unix socket in it.
 func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let name = "carillon-\(UUID().uuidString.prefix(8))"
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appendingPathComponent(name)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // A folder left behind fails no test.
+    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that is left behind fails no test.
     return try await body(folder.path)
 }
 
-/// What is in a folder and below: the contents of each file by its path, to see that nothing has changed.
+/// The contents of all files in a folder and below, by path, to check that nothing has changed.
 func contents(ofFolder path: String) throws -> [String: Data] {
     var result: [String: Data] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: path) {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A program on a terminal: a pseudo-terminal whose other end the test holds.
+/// A program on a pseudo-terminal, whose other end the test has.
 ///
-/// It ends with the test, as `ChildProcess` does.
+/// It ends with the test, like `ChildProcess`.
 final class TerminalProcess: Sendable {
-    /// What is on the screen.
+    /// The text on the screen.
     let screen: OutputText
     private let process: Process
     private let ended: AsyncStream<Void>
-    /// The end that a person has.
+    /// The person's end.
     private let person: Int32
-    /// The end that the program has, kept open so that its settings can be looked at.
+    /// The program's end, kept open so that its settings can be read.
     private let program: Int32
 
     private init(_ path: String, _ arguments: [String], columns: UInt16) throws {
@@ -40,10 +40,11 @@ final class TerminalProcess: Sendable {
         screen = OutputText(reading: FileHandle(fileDescriptor: dup(person), closeOnDealloc: true))
     }
 
-    /// The name of the program's end, ready to be opened.
+    /// The path of the program's end, ready to be opened.
     private static func otherEnd(of person: Int32) -> String? {
         #if os(Linux)
-            // What glibc's unlockpt and ptsname do, which Swift does not see: TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)).
+            // This is what glibc's unlockpt and ptsname do, which Swift cannot call: TIOCSPTLCK and TIOCGPTN
+            // (ioctl_tty(2)).
             var (locked, number) = (Int32(0), UInt32(0))
             guard ioctl(person, 0x4004_5431, &locked) == 0, ioctl(person, 0x8004_5430, &number) == 0 else { return nil }
             return "/dev/pts/\(number)"
@@ -56,11 +57,11 @@ final class TerminalProcess: Sendable {
     /// Presses a key.
     func press(_ key: Character) {
         var bytes = Array(String(key).utf8)
-        // Where the program has ended, the test sees it.
+        // If the program has ended, the test notices that elsewhere.
         _ = write(person, &bytes, bytes.count)
     }
 
-    /// The next line on the screen that holds the text; nil when the program has ended before.
+    /// The next line on the screen with the text; nil if the program ends first.
     func line(with text: String) async -> String? {
         while let line = await screen.nextLine() {
             if line.contains(text) { return line }
@@ -68,7 +69,7 @@ final class TerminalProcess: Sendable {
         return nil
     }
 
-    /// Whether the terminal shows what is typed and gives it line by line, as it did at first.
+    /// Whether the terminal has its usual settings: it shows what is typed, and passes it on line by line.
     var isAsUsual: Bool {
         var settings = termios()
         guard tcgetattr(program, &settings) == 0 else { return false }
@@ -76,7 +77,7 @@ final class TerminalProcess: Sendable {
         return settings.c_lflag & usual == usual
     }
 
-    /// Waits for the program's end, and gives its exit status.
+    /// Waits for the program's end, and returns its exit status.
     func finished() async -> Int32 {
         await withTaskCancellationHandler {
             for await _ in ended {}
@@ -86,7 +87,7 @@ final class TerminalProcess: Sendable {
         return Task.isCancelled ? -1 : process.terminationStatus
     }
 
-    /// Has a program running on a terminal meanwhile, and kills it afterwards if it still runs.
+    /// Runs a program on a terminal while `body` runs. Afterwards kills it if it still runs.
     static func with<Result>(
         _ path: String,
         _ arguments: [String],
@@ -97,7 +98,7 @@ final class TerminalProcess: Sendable {
         func end() async {
             if terminal.process.isRunning { kill(terminal.process.processIdentifier, SIGKILL) }
             _ = await terminal.finished()
-            // Both ends are closed, so that the reader of the screen ends.
+            // Close both ends, so that the reader of the screen ends.
             close(terminal.program)
             close(terminal.person)
         }

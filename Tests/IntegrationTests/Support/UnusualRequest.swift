@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// A request that is not what most clients send, and is accepted nevertheless.
+/// A request that differs from what most clients send, and is accepted.
 struct UnusualRequest: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let change: @Sendable (inout Push, GatewaySituation, Environment) throws -> Void

@@ -4,8 +4,8 @@ import NIOPosix
 import NIOSSL
 import Notifications
 
-/// One HTTP/2 connection that shows everything: each request's end, GOAWAY and what it carries. For what curl does not
-/// tell, several requests at a time and requests that do not end.
+/// One HTTP/2 connection that shows each request's end, and each GOAWAY with its contents. For what curl cannot show,
+/// several requests at a time, and requests that do not end.
 struct WireClient: Sendable {
     struct Answer: Sendable {
         var status = 0
@@ -56,8 +56,8 @@ struct WireClient: Sendable {
 
     /// Sends a request and waits for its answer.
     /// - Parameters:
-    ///   - ends: whether the body ends; the answer to one that does not comes before its end.
-    ///   - usesHost: names the server in `host`, as some clients do, and not in `:authority`.
+    ///   - ends: whether the body ends. If not, the answer comes before its end.
+    ///   - usesHost: names the server in `host` instead of `:authority`, as some clients do.
     func send(_ push: Push, ends: Bool = true, usesHost: Bool = false) async throws -> Answer {
         var block = HeaderBlock()
         block.append(name: ":method", value: push.method)
@@ -72,12 +72,12 @@ struct WireClient: Sendable {
         }.get()
     }
 
-    /// Every GOAWAY that has come.
+    /// All GOAWAY frames that have come.
     func goAways() async throws -> [GoAway] {
         try await channel.eventLoop.submit { [exchanges] in exchanges.value.goAways }.get()
     }
 
-    /// Whether it takes more requests: no GOAWAY has come, and it has not ended.
+    /// Whether it accepts requests: it is open, and no GOAWAY has come.
     func isOpen() async throws -> Bool {
         try await channel.eventLoop.submit { [exchanges] in
             exchanges.value.session?.isActive == true && exchanges.value.goAways.isEmpty
@@ -85,13 +85,13 @@ struct WireClient: Sendable {
     }
 
     func close() async {
-        // The service may have closed it.
+        // This fails if the service has closed the connection.
         try? await channel.close()
     }
 
     /// Waits until the connection has ended.
     func closed() async {
-        try? await channel.closeFuture.get()  // How it ended, `goAways()` tells.
+        try? await channel.closeFuture.get()  // `goAways()` shows how it ended.
     }
 }
 

@@ -4,10 +4,10 @@ import NIOPosix
 import NIOSSL
 import Notifications
 
-/// One connection of a device: its stream of notifications as lines, and its other requests. For tests that are too busy
-/// for a curl process each.
+/// One connection of a device: its stream of notifications as lines, and its other requests. For tests that have too
+/// many devices for a curl process each.
 struct WireDevice: Sendable {
-    /// The lines of its stream of notifications that are not keep-alives, until it ends.
+    /// The lines of its stream of notifications, without keep-alives, until it ends.
     let lines: AsyncStream<String>
 
     private let channel: any Channel
@@ -43,7 +43,7 @@ struct WireDevice: Sendable {
         try await channel.eventLoop.submit { [exchanges] in try exchanges.value.listen(head) }.get()
     }
 
-    /// Acknowledges a notification that was read from the stream; returns once that is answered.
+    /// Acknowledges a notification of the stream, and waits for the answer.
     func acknowledge(_ line: JSONValue) async throws {
         let sending = Int(try line["sending"].flatMap(\.number).orThrow("no sending: \(line)"))
         let head = head("POST", "/1/acknowledgements")
@@ -55,7 +55,7 @@ struct WireDevice: Sendable {
     }
 
     func close() async {
-        // The service may have closed it.
+        // This fails if the service has closed the connection.
         try? await channel.close()
     }
 

@@ -19,7 +19,7 @@ import Trust
 @testable import Service
 @testable import ServiceTesting
 
-/// What the nodes of a cluster have in common: one store, and an account in it.
+/// What the nodes of a cluster share: one store, and an account in it.
 final class Nodes: Sendable {
     let store: MemoryStore
     let authority: CertificateAuthority
@@ -28,7 +28,7 @@ final class Nodes: Sendable {
     private let rootFile: String
     private let listeners = Mutex<[Listener]>([])
 
-    /// Has nodes for as long as `body` takes.
+    /// Runs nodes while `body` runs.
     /// - Parameter isShared: whether the store says that several nodes use it.
     static func run(isShared: Bool = true, _ body: (Nodes) async throws -> Void) async throws {
         try await withTemporaryPath { path in
@@ -75,7 +75,7 @@ final class Nodes: Sendable {
 
     static var bundleID: BundleID { get throws { try required(BundleID(rawValue: "com.example.app")) } }
 
-    /// A new device's certificate.
+    /// Makes a certificate of a new device.
     func makeDevice() throws -> ClientCertificate {
         var random = SystemRandomNumberGenerator()
         let key = P256.Signing.PrivateKey()
@@ -98,7 +98,7 @@ final class Nodes: Sendable {
     }
 }
 
-/// A node: the gateways of one process over a store that others use too.
+/// A node: the gateways of one process, with a store that other nodes use too.
 struct Node: Sendable {
     let accounts: CutOffAccounts
     let secrets: WatchedSecrets
@@ -164,7 +164,7 @@ struct Node: Sendable {
         return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
     }
 
-    /// A connection of the provider's that has sent something with its provider token.
+    /// A connection of the provider that has already sent something with its provider token.
     func connectProvider() async throws -> WireClient { try await nodes.connect(provider) }
 
     func connectProvider(_ certificate: ClientCertificate) async throws -> WireClient {
@@ -185,7 +185,7 @@ struct Node: Sendable {
     }
 }
 
-/// Secrets that note what they are asked, and can be out of reach, or slow.
+/// Secrets that record which names were requested. A test can make them slow or unreachable.
 final class WatchedSecrets: Secrets {
     private struct State {
         var isReachable = true
@@ -193,7 +193,7 @@ final class WatchedSecrets: Secrets {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The names that were asked for.
+    /// The requested names.
     let questions = Mutex<[SecretName]>([])
     private let secrets: any Secrets
     private let state = Mutex(State())
@@ -202,7 +202,7 @@ final class WatchedSecrets: Secrets {
 
     func reach(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
-    /// Has each question wait from now on, until ``release()``.
+    /// Makes each request wait from now on, until ``release()``.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func release() {
@@ -235,7 +235,7 @@ final class WatchedSecrets: Secrets {
     var isShared: Bool { secrets.isShared }
 }
 
-/// The notifications that were accepted, in their order.
+/// The accepted notifications, in their order.
 final class AcceptanceLog: DeliveryLog {
     private let all = Mutex<[NotificationID]>([])
 

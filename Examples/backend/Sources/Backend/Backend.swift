@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// A small backend: apps hand it their device tokens, and whoever runs it sends to all of them.
+/// A small backend. Apps give it their device tokens, and its operator sends to all of them.
 @main
 struct Backend {
     static func main() async throws {
@@ -12,15 +12,15 @@ struct Backend {
         let logger = Logger(label: "backend")
         let devices = Devices()
         var configuration = ProviderClient.Configuration()
-        // What the service calls inactive is forgotten.
+        // The client removes device tokens that the service calls inactive.
         configuration.deviceTokens = devices
         let client = try ProviderClient(
             credentials: settings.credentials, environment: settings.environment, configuration: configuration,
             logger: logger)
-        // They end with the server: what is under way is answered first.
+        // These services shut down with the server: notifications under way are answered first.
         var services: [any Service] = [client]
         if let feedback = settings.feedback {
-            // What is sent over the binary API alone has no 410: the feedback service is read once a day (Guide, 3.1.3).
+            // The binary API has no 410, so the feedback service is read once a day (Guide, 3.1.3).
             services.append(FeedbackSchedule(feedback, in: devices, topic: settings.topic, logger: logger))
         }
         let application = Application(
@@ -63,17 +63,17 @@ struct Backend {
     }
 }
 
-/// What an app sends when it has got its device token.
+/// What an app sends after it got its device token.
 struct Registration: Decodable {
     var token: String
     /// The user's preferred languages, the first one first.
     var languages: [String]?
 }
 
-/// What is to be sent, in several languages.
+/// A message in several languages.
 struct Message: Decodable {
     var texts: [String: String]
-    /// For users of other languages.
+    /// The text for users of other languages.
     var fallback: String
 }
 

@@ -1,7 +1,7 @@
 import APNSProvider
 import Foundation
 
-/// The device tokens that apps have handed over. In memory: a real backend has a database here.
+/// The device tokens that apps have sent. They are in memory only; a real backend has a database here.
 actor Devices: DeviceTokens {
     struct Device: Sendable {
         let token: DeviceToken
