@@ -13,13 +13,14 @@ import urllib.request
 class Service:
     """One `carillon serve` on ports that the system chooses, with its folder if it is to be started again."""
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, options=()):
         self.folder = folder
+        self.options = options
         self.process = None
         self.start()
 
     def start(self):
-        command = [os.environ.get("CARILLON", "carillon"), "serve", "--ports", "ephemeral", "--json", "--journal", "1000"]
+        command = [os.environ.get("CARILLON", "carillon"), "serve", "--ports", "ephemeral", "--json", "--journal", "1000", *self.options]
         command += ["--data", str(self.folder)] if self.folder else ["--store", "memory"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.ready = json.loads(self.process.stdout.readline())

@@ -1,12 +1,15 @@
 """The console's pages beside the list, in a real browser, beside a real client."""
 
 import json
+import os
+import pathlib
+import subprocess
 import time
 import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, ConsoleCase
+from browser import INJECTIONS, Console, ConsoleCase, Service, chromium
 
 PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
 
@@ -161,6 +164,33 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("Order 4711 for Anna", ".screen")
         self.assertIn("Accept", self.console.one(".banner-actions").text)
 
+    def test_a_real_device_says_whether_it_is_connected_and_can_be_revoked(self):
+        data = str(pathlib.Path(self.service.ready["ca"]).parent)
+        carillon = os.environ.get("CARILLON", "carillon")
+        identity = os.path.join(self.folder.name, "real.pem")
+        made = json.loads(subprocess.run(
+            [carillon, "device", "activate", "--out", identity, "--data", data, "--json"], stdout=subprocess.PIPE, check=True,
+            text=True).stdout)
+        listener = subprocess.Popen(
+            [carillon, "device", "listen", "--identity", identity, "--bundle-id", self.provider.account.bundle_id,
+             "--data", data, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            token = json.loads(listener.stdout.readline())["token"]
+            self.console.show(f"#/device/{made['deviceID']}", f"Device {made['deviceID']}")
+            self.console.wait_for_text("since", ".under")
+            self.assertIn("real · development", self.console.one(".under").text)
+            self.assertEqual(self.provider.send({"aps": {"alert": "To a real one"}}, token=token), 200)
+            self.console.wait_for_text("To a real one", ".screen")
+            self.console.press("Revoke the device")
+            self.console.wait_for_text("Its certificate is worthless", "dialog")
+            self.console.press("Revoke", "dialog")
+            self.console.wait(lambda: self.console.one("h1").text == "Devices")
+            self.assertEqual(self.provider.send({"aps": {"alert": "Too late"}}, token=token), 410)
+        finally:
+            listener.terminate()
+            listener.wait()
+            listener.stdout.close()
+
     def test_a_virtual_device_is_made_and_removed(self):
         self.console.show("#/devices", "Devices")
         self.console.press("New virtual device")
@@ -191,7 +221,7 @@ class AccountTests(ConsoleCase):
         self.assertEqual(self.provider.send({"aps": {"alert": "After"}}), 403)
         self.console.show("#/notifications")
         self.console.wait_for_title("After")
-        self.assertEqual(self.console.one(".space .badge").text, "InvalidProviderToken")
+        self.console.wait_for_text("InvalidProviderToken", ".list")
 
     def test_from_a_team_to_a_key_and_a_certificate(self):
         self.console.show("#/accounts", "Accounts")
@@ -291,6 +321,25 @@ class ServiceTests(ConsoleCase):
             self.assertIn(part, text)
         labels = [each.get_attribute("aria-label") for each in self.console.all(".graph svg")]
         self.assertTrue(all("last hour. Now:" in label for label in labels))
+
+
+class ProductionTests(unittest.TestCase):
+    def test_a_service_for_production_says_what_it_does_not_show(self):
+        service = Service(options=["--environment", "production", "--journal", "0"])
+        driver = chromium()
+        try:
+            console = Console(service, driver)
+            console.sign_in()
+            console.wait_for_text("never a payload")
+            for page, text in [
+                ("send", "development environment only"), ("devices", "No device yet"), ("accounts", "com.example.app"),
+                ("rehearsals", "development environment only"), ("service", "Ready"),
+            ]:
+                console.show(f"#/{page}")
+                console.wait_for_text(text)
+        finally:
+            driver.quit()
+            service.stop()
 
 
 class EveryPageTests(ConsoleCase):

@@ -150,5 +150,5 @@ function update(shown, { device }) {
   if (time.dataset.state === state) return;
   time.dataset.state = state;
   time.replaceChildren(...(device.connected && device.since !== undefined
-    ? ["Connected since ", moment(device.since)] : [device.connected ? "Connected" : "Not connected"]));
+    ? ["Connected", element("span", {}, " since ", moment(device.since))] : [device.connected ? "Connected" : "Not connected"]));
 }

@@ -26,6 +26,7 @@ export class Send {
   #check = element("div", { id: "check", class: "check", role: "status" });
   #meter = element("meter", { min: 0, "aria-label": "Size of the payload" });
   #size = element("span", { class: "hint" });
+  #notice = element("p", { class: "notice", hidden: true }, "This service serves production. Sending from here is for the development environment only.");
   #result = element("div", { class: "stack", role: "status" });
   #button = element("button", { type: "submit", class: "primary" }, "Send");
   #templates = new Map();
@@ -43,7 +44,7 @@ export class Send {
       return chip;
     });
     this.element = element("form", { class: "page scroll", "aria-labelledby": "send-title", onsubmit: (event) => this.#submit(event) },
-      element("div", { class: "heading" }, element("h1", { id: "send-title", tabindex: -1 }, "Send")),
+      element("div", { class: "heading" }, element("h1", { id: "send-title", tabindex: -1 }, "Send")), this.#notice,
       element("div", { class: "chips", role: "group", "aria-label": "Templates" }, ...chips),
       element("div", { class: "columns" },
         element("div", { class: "stack" }, this.#target(), this.#form()),
@@ -58,12 +59,14 @@ export class Send {
     if (row?.request) this.#fill(row.request);
     else if (this.#text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
     else this.#plan();
+    this.change();
   }
 
   focus() { this.element.querySelector("h1").focus(); }
 
   /** The answer goes on with what the feed hears of the notification. */
   change() {
+    this.#notice.hidden = this.#feed.state?.source !== "production";
     if (this.#sentID === null || !this.element.isConnected) return;
     const row = this.#feed.model.find((each) => each.id === this.#sentID);
     const state = row === undefined ? null : `${row.key} ${row.outcome}`;
