@@ -59,9 +59,9 @@ struct RequestJournalTests {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))
         let (sample, remove) = journal.sample(RequestMatch()) {}
-        for id in 2...100 { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
+        for id in UInt64(2)...100 { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
         let first = sample.take()
-        #expect(first.entries.map(\.facts.number) == (2...51).map(UInt64.init))
+        #expect(first.entries.map(\.facts.number) == Array(UInt64(2)...51))
         #expect(first.entries.allSatisfy { $0.facts.status == 200 } && first.leftOut == 49)
         #expect(sample.take().isEmpty)
         // What the reader knows from before, what it was shown, and what was left out.
@@ -78,7 +78,7 @@ struct RequestJournalTests {
         let ended = Mutex(false)
         let (_, remove) = journal.sample(RequestMatch()) { ended.withLock { $0 = true } }
         journal.end()
-        #expect(ended.withLock(\.self))
+        #expect(ended.withLock { $0 })
         remove()
     }
 
