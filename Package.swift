@@ -44,6 +44,14 @@ let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhist
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
+// The store of a cluster, which needs libpq.
+let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
+let postgresStore: [Target.Dependency] = [
+    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresStore", condition: postgres),
+]
+let postgresTesting: [Target.Dependency] = [
+    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresTesting", condition: postgres),
+]
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
 
 let package = Package(
@@ -58,7 +66,8 @@ let package = Package(
     traits: [
         .trait(
             name: "Service", description: "The service, the command and CarillonTesting: all but the two libraries."),
-        .default(enabledTraits: ["Service"]),
+        .trait(name: "PostgreSQL", description: "The store of a cluster. It needs libpq."),
+        .default(enabledTraits: ["Service", "PostgreSQL"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -144,6 +153,17 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .systemLibrary(
+            name: "CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])],
+        ),
+        .target(name: "PostgresClient", dependencies: ["CPostgres"], swiftSettings: settings),
+        .target(
+            name: "PostgresStore",
+            dependencies: ["Notifications", "Delivery", "PostgresClient", crypto],
+            swiftSettings: settings,
+        ),
         .target(
             name: "MemoryStore",
             dependencies: ["Notifications", "Delivery", deque, heap],
@@ -188,7 +208,7 @@ let package = Package(
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 configuration,
-            ],
+            ] + postgresStore,
             swiftSettings: settings,
         ),
         .target(
@@ -298,6 +318,24 @@ let package = Package(
             ],
             swiftSettings: settings,
         ),
+        .target(
+            name: "PostgresTesting",
+            dependencies: ["PostgresClient"],
+            path: "Tests/PostgresTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PostgresClientTests",
+            dependencies: ["PostgresClient", "PostgresTesting"],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PostgresStoreTests",
+            dependencies: [
+                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresStore", "PostgresTesting",
+            ],
+            swiftSettings: settings,
+        ),
         .testTarget(
             name: "ManagementTests",
             dependencies: [
@@ -388,7 +426,7 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            ] + postgresTesting,
             swiftSettings: settings,
         ),
         .testTarget(
@@ -398,7 +436,7 @@ let package = Package(
                 "APNSDevice",
                 "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging,
-            ],
+            ] + postgresTesting,
             // Tests in Python: see script/clients.
             exclude: ["Clients"],
             swiftSettings: settings,

@@ -91,7 +91,7 @@ extension CarillonService {
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
         let store = try await settings.store.open(
-            in: folder, log: log, acceptsDamage: settings.acceptsDamagedLog, clock: clock, logger: logger)
+            in: folder, settings, log: log, clock: clock, logger: logger)
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
@@ -154,6 +154,7 @@ private struct ServiceBuilder {
         let secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
             tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
+        try folder.check(secrets.authority.rootPEM, of: settings.store)
         // Stored only if it differs, so that a full disk does not prevent a start.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)

@@ -4,7 +4,7 @@ package import Notifications
 /// Makes provider tokens: JSON Web Tokens that a provider signs with its key (Guide, 2.3.1).
 package enum ProviderToken {
     /// - Parameter issuedAt: seconds since 1970.
-    /// - Returns: what follows `bearer ` in the `authorization` header.
+    /// - Returns: the token, which follows `bearer ` in the `authorization` header.
     package static func sign(
         key: P256.Signing.PrivateKey,
         keyID: KeyID,

@@ -53,9 +53,8 @@ package final class SharedTokenKeys: Sendable {
     /// Asks the store for keys. When it returns, all keys that existed at the time of the call are known.
     package func findKeys() async throws { try await search?.run() }
 
-    /// Calls ``findKeys()`` and returns whether it succeeded, for a connection that decides about a token in both
-    /// cases.
-    /// - Returns: False if the store could not be asked. It is then unknown whether the token is invalid.
+    /// Calls ``findKeys()`` for a connection, which decides about the token whether or not this succeeds.
+    /// - Returns: false if the store could not be asked. It is then unknown whether the token is invalid.
     package func searchIsAnswered() async -> Bool {
         do {
             try await findKeys()

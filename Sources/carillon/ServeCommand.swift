@@ -34,8 +34,17 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
 
-    @Option(help: "Where the data is kept: sqlite, in the data folder; or memory, which is lost when the service ends.")
+    @Option(
+        help: ArgumentHelp(
+            "Where the data is kept: sqlite, in the data folder; memory, which is lost when the service ends; or the URL of "
+                + "a PostgreSQL database, without a password.", valueName: "store"))
     var store: String?
+
+    @Option(
+        name: .customLong("store-key-file"),
+        help: ArgumentHelp(
+            "The file with the key of a PostgreSQL store: 64 hexadecimal digits.", valueName: "file"))
+    var storeKeyFile: String?
 
     @Option(
         help: ArgumentHelp(
@@ -124,7 +133,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         settings.socketPath = socket ?? settings.socketPath
         if let journal { try settings.setJournal(journal) }
-        if let store { try settings.setStore(store) }
+        if let store { try settings.setStore(store, isArgument: true) }
+        settings.storeKeyFile = storeKeyFile ?? settings.storeKeyFile
         if let management { try settings.setManagement(management) }
         if let managementTLS { try settings.setManagementTLS(managementTLS) }
         return settings

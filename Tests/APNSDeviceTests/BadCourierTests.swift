@@ -6,9 +6,9 @@ import Testing
 
 @testable import APNSDevice
 
-/// A courier that misbehaves: the caller hears of it, what a retry can fix is tried again, and nothing crashes.
+/// A courier that misbehaves: the caller gets an error, the device tries again if that can help, and nothing crashes.
 @Suite(.timeLimit(.minutes(2))) struct BadCourierTests {
-    /// Does something on the first connections, and goes on properly with one notification.
+    /// Misbehaves on the first connections, and then delivers one notification.
     private static func first(
         connections count: Int = 1,
         _ act: ScriptedCourier.Act,

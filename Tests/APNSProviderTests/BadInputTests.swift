@@ -8,8 +8,8 @@ import Testing
 
 @testable import APNSProvider
 
-/// Everything that is wrong on the other side or in a file: an error that says what happened, within the deadline, and
-/// nothing sent twice that may have been taken.
+/// Every fault of the other side or of a file: an error says what happened, within the deadline, and nothing that may
+/// have been accepted is sent twice.
 @Suite(.timeLimit(.minutes(2))) struct BadInputTests {
     private func sends(
         to environment: APNSEnvironment,
@@ -24,7 +24,7 @@ import Testing
             logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }, internals: internals)
         let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
         let error = await failure { () throws(ProviderError) in
-            // A busy machine takes its time to connect, which is not to count here.
+            // A busy machine takes long to connect, which must not count here.
             if connectsAhead { try await client.connect(within: .seconds(60)) }
             try await client.send(notification, to: token, deadline: deadline)
         }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func nobodyListens() async throws {
-        // Port 1 of the loopback address is nobody's.
+        // Nothing listens on port 1 of the loopback address.
         let error = try await sends(
             to: APNSEnvironment(host: "127.0.0.1", port: 1), deadline: .seconds(8), connectsAhead: false)
         #expect(error?.code == .cannotConnect)

@@ -5,8 +5,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// Reading the feedback service (Guide, 3.1.3), over real TLS. That it works with the real service, the integration tests
-/// show.
+/// Reading the feedback service (Guide, 3.1.3), over real TLS. The integration tests use the real service.
 @Suite(.timeLimit(.minutes(1))) struct FeedbackReaderTests {
     private static let time: UInt32 = 1_700_000_000
 

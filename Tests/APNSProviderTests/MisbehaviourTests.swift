@@ -4,8 +4,8 @@ import Testing
 
 @testable import APNSProvider
 
-/// Servers that misbehave while much is under way: an outcome for each notification within its deadline, and nothing sent
-/// twice that was answered or may have been taken.
+/// Servers that misbehave while many requests are under way: each notification has an outcome within its deadline, and
+/// none is sent again if it was answered or may have been accepted.
 @Suite(.timeLimit(.minutes(2))) struct MisbehaviourTests {
     /// How often each notification came.
     private func times(_ server: ScriptedServer) -> [String: Int] {
@@ -134,7 +134,8 @@ import Testing
                 #expect(error?.code == .gaveUp)
                 #expect(error?.cause.contains("Shutdown") == true)
                 #expect(error?.mayHaveBeenTaken == false)
-                // Once on each connection, and never rapidly: the delays before the next grow from a tenth of a second.
+                // Each notification is sent once on each connection, and not rapidly: the delays grow from a tenth of a
+                // second.
                 #expect(server.log.requests.count == Set(server.log.requests.map(\.connection)).count)
                 #expect((2...12).contains(server.log.requests.count))
             }

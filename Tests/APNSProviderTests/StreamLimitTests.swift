@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// The number of streams that the service announces, as it changes (Guide, 2.3.3: "do not assume a specific number of
+/// The number of streams that the service announces and changes (Guide, 2.3.3: "do not assume a specific number of
 /// streams"), over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct StreamLimitTests {
     private enum Phase {

@@ -31,7 +31,7 @@ struct FeedbackTests {
         }
     }
 
-    /// Puts so many entries on the list without sending anything: more than the buffers of two systems hold.
+    /// Adds this many entries to the list without sending: more than the socket buffers of both sides hold.
     private static func fillStore(_ rig: GatewayRig, _ count: UInt64) async throws {
         var entries: [FeedbackEntry] = []
         for device in 1...count {
@@ -45,8 +45,7 @@ struct FeedbackTests {
         try await rig.store.note(entries)
     }
 
-    /// Reads until the list is empty: the service takes off what was read when it sees the connection end, which is a
-    /// moment later.
+    /// Reads until the list is empty. The service removes what was read shortly after it sees the connection's end.
     private static func waitUntilEmpty(_ rig: GatewayRig) async throws {
         let list = FeedbackList(environment: rig.environment, app: rig.app.id)
         while try await !rig.store.take(list, after: nil, limit: 1).isEmpty {
@@ -160,7 +159,8 @@ struct FeedbackTests {
             let client = try await rig.connect(.feedback, limit: 0)
             try await client.write([0])
             #expect(try await Self.list(rig).count == 1000 * 38)
-            // So short a patience can end a client that reads before it has closed: its list comes again.
+            // With such a short time limit the service may end a client that has read everything. Then the list comes
+            // again.
             while try await !Self.list(rig).isEmpty { try Task.checkCancellation() }
             try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)

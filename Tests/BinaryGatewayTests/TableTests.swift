@@ -12,8 +12,8 @@ import Trust
 struct TableTests {
     private static func payload(_ text: String) -> [UInt8] { Array(#"{"aps":{"alert":"\#(text)"}}"#.utf8) }
 
-    /// Sends what is wrong after one good notification and before another, and expects the packet, the end, and that the
-    /// first was delivered and the second not.
+    /// Sends a faulty notification between two valid ones. Expects the error packet, the end of the connection, and
+    /// that only the first was delivered.
     private static func expect(
         _ packet: [UInt8],
         for faulty: [UInt8],
@@ -176,7 +176,7 @@ struct TableTests {
         }
     }
 
-    /// Sends, and then what is sure to be refused: its packet says that everything before it was accepted.
+    /// Sends, followed by a notification that is refused. Its packet shows that everything before it was accepted.
     private static func sendAndProbe(_ bytes: [UInt8], _ rig: GatewayRig) async throws {
         let client = try await rig.connect()
         try await client.write(bytes + Packet.items(1000, token: nil))

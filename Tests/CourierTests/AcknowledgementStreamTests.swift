@@ -21,7 +21,7 @@ struct AcknowledgementStreamTests {
         let notifications: WireClient.Open
         let acknowledgements: WireClient.Open
 
-        /// Sends to it, and has it acknowledge what arrives. The provider gets its 200 then and no sooner.
+        /// Sends to the device, and makes it acknowledge what arrives. The provider must not get its 200 before that.
         func expectDelivery(of alert: String, acknowledge: (_ sending: String) async throws -> Void) async throws {
             async let answer = push(alert)
             let line = try required(try await nextLine())

@@ -2,8 +2,8 @@
 import Notifications
 import Testing
 
-/// Drives ``Acceptances`` as its driver does, and tells what it wants done in numbers: offers, tickets and
-/// notifications are numbered alike, in the order of acceptance.
+/// Runs ``Acceptances`` as its driver does, and returns its actions in numbers: offers, tickets and notifications have
+/// the same numbers, in the order of acceptance.
 struct AcceptancesRig: ~Copyable {
     enum Step: Hashable {
         case accepted(UInt64)
@@ -11,16 +11,16 @@ struct AcceptancesRig: ~Copyable {
         case store([UInt64])
         case announce(UInt64, version: UInt64, offer: UInt64?)
         case remove(app: UInt32, version: UInt64)
-        /// Anything the tests have no word for.
+        /// An action that tests have no name for.
         case other
     }
 
     var acceptances: Acceptances
     var now = Example.moment
     let limits: DeliveryLimits
-    /// Which app each notification went to.
+    /// The app of each notification.
     private var apps: [UInt64: UInt32] = [:]
-    /// What the store has.
+    /// The store's current batch.
     private var batch: [UInt64] = []
 
     /// - Parameter isShared: whether other nodes use the same store.
@@ -29,7 +29,7 @@ struct AcceptancesRig: ~Copyable {
         acceptances = Acceptances(limits: limits, names: OfferNames(origin: Example.origin), isShared: isShared)
     }
 
-    /// Whether nothing is under way.
+    /// Whether no notification is under way.
     var isEmpty: Bool { acceptances.isEmpty }
     /// Whether a deadline is ahead.
     var isWaiting: Bool { acceptances.isWaiting }
@@ -73,7 +73,7 @@ struct AcceptancesRig: ~Copyable {
         return steps(actions)
     }
 
-    /// Lets the time go by in which a device may acknowledge.
+    /// Advances the time beyond the deadline for acknowledgements.
     mutating func deadline() -> [Step] {
         now = now.advanced(by: limits.acknowledgementGrace)
         return tick()
@@ -84,7 +84,7 @@ struct AcceptancesRig: ~Copyable {
         return steps(actions)
     }
 
-    /// The store answers the batch: with the notification's number times ten as the version, or a failure.
+    /// The store answers the batch: with ten times the notification's number as the version, or with a failure.
     mutating func stored(_ numbers: [UInt64], failing: Set<UInt64> = []) -> [Step] {
         #expect(numbers == batch, "the store answers what it was asked for")
         batch = []

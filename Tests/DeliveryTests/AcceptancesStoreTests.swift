@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// What goes to the store together, and what follows from what it says.
+/// Which notifications go to the store together, and what follows from the store's answers.
 @Suite("Acceptances and the store")
 struct AcceptancesStoreTests {
     @Test("a store that fails is answered with ServiceUnavailable")
@@ -106,7 +106,7 @@ struct AcceptancesStoreTests {
         #expect(rig.mustFollow() == false)
         _ = rig.accept(.taken)
         #expect(rig.mustFollow() == false)
-        _ = rig.deadline()  // It goes to the mailbox, and is on a stream, too.
+        _ = rig.deadline()  // It goes to the mailbox, and is also on a stream.
         #expect(rig.mustFollow() == false)
         _ = rig.returned(1)
         #expect(rig.mustFollow() == true)

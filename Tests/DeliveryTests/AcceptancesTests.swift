@@ -3,7 +3,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// What is to be done after each event between a provider's request and its answer.
+/// The actions after each event between a provider's request and its answer.
 @Suite("Acceptances")
 struct AcceptancesTests {
     // MARK: A device that is connected
@@ -63,7 +63,7 @@ struct AcceptancesTests {
         _ = rig.accept(.taken)
         #expect(rig.deadline() == [.store([1])])
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
-        // The line has the version now: it removes it when the device acknowledges.
+        // The line knows the version now, and removes it when the device acknowledges.
         #expect(rig.acknowledged(1) == [])
     }
 
@@ -159,7 +159,7 @@ struct AcceptancesTests {
 
     @Test("the device hears of it before the provider does")
     func announcedFirst() {
-        // So that what the provider sends once it has the answer comes after it on the device's stream, too.
+        // A notification that the provider sends after the answer comes later on the device's stream.
         var rig = AcceptancesRig()
         _ = rig.accept(.returned)
         #expect(rig.stored([1]).first == .announce(1, version: 10, offer: 1))
@@ -288,7 +288,7 @@ struct AcceptancesTests {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken, app: 1)
         _ = rig.accept(.returned, app: 2)
-        #expect(rig.returned(1) == [])  // It waits for the store, not for the other.
+        #expect(rig.returned(1) == [])  // It waits for the store, but not for the other notification.
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2), .store([1])])
     }
 

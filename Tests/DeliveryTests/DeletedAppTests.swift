@@ -3,7 +3,7 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// What becomes of what a deleted app has left behind.
+/// The data that a deleted app has left behind.
 @Suite("Deleted apps")
 struct DeletedAppTests {
     private let rig: DeliveryRig
@@ -27,7 +27,7 @@ struct DeletedAppTests {
         _ = try await rig.store.memory.apply(.deleteApp(apps[app].bundleID, at: Example.moment))
     }
 
-    /// Returns once the store has as many registrations of the device.
+    /// Waits until the store has this many registrations of the device.
     private func waitForRegistrations(_ count: Int) async throws {
         let device = Example.destination(app: 1).deviceKey
         while try await rig.store.memory.registrations(of: device).count != count { await Task.yield() }

@@ -2,10 +2,10 @@ import Delivery
 import Notifications
 import Testing
 
-/// What happens at the same time is tried in every order.
+/// Tests every order of events that may happen at the same time.
 @Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
-    /// Every order in which the sequences may mix.
+    /// All orders in which the two sequences may be mixed.
     private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {
         guard let one = first.first, let other = second.first else { return [first + second] }
         return mixes(Array(first.dropFirst()), second).map { [one] + $0 }
@@ -19,7 +19,7 @@ struct DeliveryInterleavingTests {
     func connecting(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
         let stream = RecordingStream()
-        // A device that was there first takes the notification: then nothing is stored.
+        // A device that was connected first takes the notification, so nothing is stored.
         let isTaken = events.first == .attached
         for event in events {
             switch event {
@@ -68,7 +68,7 @@ struct DeliveryInterleavingTests {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = await rig.online()
         rig.submit(1)
-        let draining = Task { await rig.delivery.drain() }  // Stores it as its deadline does.
+        let draining = Task { await rig.delivery.drain() }  // Stores it, as its deadline would.
         await rig.store.arrival(.store)
         for event in events {
             switch event {
@@ -150,7 +150,7 @@ struct DeliveryInterleavingTests {
     }
 }
 
-/// One thing that happens to a notification or to the device's connection.
+/// An event of a notification or of the device's connection.
 enum InterleavedEvent: String, CustomStringConvertible {
     case submitted, committed, storeAnswered
     case attached, snapshotTaken, readAnswered

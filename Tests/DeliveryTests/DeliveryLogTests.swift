@@ -3,10 +3,10 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// What the delivery log is told of the life of a notification.
+/// The events of a notification's life in the delivery log.
 @Suite("Delivery: the log", .timeLimit(.minutes(1)))
 struct DeliveryLogTests {
-    /// The kinds of what happened, without times.
+    /// The kinds of the events, without times.
     private func kinds(_ rig: DeliveryRig, _ number: UInt64) -> [String] {
         rig.log.steps(of: number).map { step in
             switch step {
@@ -157,7 +157,7 @@ struct DeliveryLogTests {
         for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
         #expect(note(1) && note(16))
         #expect(!note(1, app: 2))
-        // That was the oldest's place.
+        // It has taken the oldest one's place.
         #expect(!note(1) && note(3))
     }
 
@@ -198,7 +198,7 @@ struct DeliveryLogTests {
         rig.clock.setBack(by: .seconds(3600))
         rig.clock.advance(by: DeliveryLimits().acknowledgementGrace)
         let running = Task { await rig.delivery.run() }
-        rig.submit(2, app: 2, .unspecified)  // So that it looks at its deadlines.
+        rig.submit(2, app: 2, .unspecified)  // This makes it check its deadlines.
         await rig.answered(1)
         running.cancel()
         #expect(rig.answers.accepted.contains(1))
@@ -213,7 +213,7 @@ struct DeliveryLogTests {
         let rig = try await DeliveryRig(holding: [.store], limits: limits)
         rig.submit(1, app: 1)
         await rig.store.arrival(.store)
-        // One is being written; each of these waits, as long as there are not too many.
+        // One is being written. Each of these waits, up to the limit.
         rig.submit(2, app: 2)
         rig.submit(3, app: 3)
         rig.submit(4, app: 1)

@@ -2,7 +2,7 @@ import Delivery
 import MemoryStore
 import Notifications
 
-/// Delivery over a store whose calls can be held, a local switchboard and a clock that a test sets.
+/// Delivery with a store whose calls can be held, a local switchboard, and a clock that the test sets.
 struct DeliveryRig: Sendable {
     let store: HeldStore
     let clock = SettableClock()
@@ -12,8 +12,8 @@ struct DeliveryRig: Sendable {
     let answers = RecordingAnswers()
 
     /// - Parameters:
-    ///   - gates: where calls to the store stop.
-    ///   - registrations: the store's own, unless a test has another.
+    ///   - gates: where calls to the store are held.
+    ///   - registrations: the store's own unless a test has others.
     init(
         holding gates: Set<HeldStore.Gate> = [],
         limits: DeliveryLimits = DeliveryLimits(),
@@ -64,7 +64,7 @@ struct DeliveryRig: Sendable {
         return stream
     }
 
-    /// Connects the device, whose mailboxes are empty; returns once they have been read.
+    /// Connects the device, whose mailboxes are empty, and waits until they were read.
     func online() async -> RecordingStream {
         let stream = attach()
         submit(1000, app: 3, .immediately)
@@ -72,18 +72,18 @@ struct DeliveryRig: Sendable {
         return stream
     }
 
-    /// The device acknowledges the notifications of these numbers.
+    /// The device acknowledges the notifications with these numbers.
     func acknowledge(_ numbers: UInt64..., on stream: RecordingStream) {
         let attempts = stream.attempts.values.filter { numbers.contains($0.notification.number) }.map(\.number)
         switchboard.acknowledge(attempts, by: Example.device)
     }
 
-    /// Returns once the submission is answered.
+    /// Waits until the submission is answered.
     func answered(_ ticket: UInt64) async {
         await answers.answers.wait { $0.contains { $0.ticket == ticket } }
     }
 
-    /// What the device's mailboxes hold, by the notifications' numbers.
+    /// The numbers of the notifications in the device's mailboxes.
     func mailboxes() async throws -> [UInt64] {
         try await store.memory.entries(of: Example.device).map(\.entry.notification.number).sorted()
     }

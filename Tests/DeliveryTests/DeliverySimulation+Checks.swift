@@ -2,29 +2,31 @@
 import Notifications
 import Rates
 
-/// What must hold, whatever happens in whatever order. Of two notifications to one destination one comes before the other
-/// if both came on one connection, or if it was accepted before the other was submitted; else either may.
+/// The rules that must hold, whatever happens in whatever order. Of two notifications to one destination, one comes
+/// before the other if both came on one connection, or if it was accepted before the other was submitted. Otherwise
+/// they have no order.
 ///
-/// 1. Every submission is answered exactly once, unless its node dies before.
-/// 2. What is answered with 200 and may be stored is, at that moment, taken by the device or on disk, or something
-///    that it does not come after is, for the same app on the same device.
-/// 3. In the end it was delivered at least once, or something that does not come before it has replaced it and was
-///    accepted, or would have been but for its node dying, or it has expired, or its app was removed. For a device that is
-///    connected the end is when nothing is left to do, but for what must not wake it; for another, when it has connected
-///    again.
-/// 4. Nothing is sent from the moment on at which it expires. What may not be stored is sent once at most, and never
-///    stored.
-/// 5. A mailbox's content is never replaced by something that comes before it, nor by something that is rejected; and it
-///    is never removed before the device has had it or it has expired, unless its app is removed.
-/// 6. What was accepted before something newer was submitted on the same connection, and is not acknowledged, does not come
-///    after that on any stream. (What is tried once alone waits for nothing, and may come earlier.)
-/// 7. Numbers of attempts grow, over all streams of a device, on whichever node, and no more are under way than the limit.
-/// 8. What has regard to the device's power is sent to a device that sleeps only when it connects, when there is
-///    something immediate for it, and in bursts with an interval between them.
+/// 1. Every submission is answered exactly once, unless its node dies first.
+/// 2. If a notification that may be stored is answered with 200, then at that moment it is acknowledged by the device
+///    or on disk, or the same holds for another notification to the same app on the same device that does not come
+///    before it.
+/// 3. In the end an accepted notification was delivered at least once; or it was replaced by one that does not come
+///    before it and that was accepted, or would have been if its node had not died; or it has expired; or its app was
+///    removed. For a connected device the end is when nothing is left to do except for notifications that must not wake
+///    it. For another device the end is when it has connected again.
+/// 4. No notification is sent after its expiration. One that must not be stored is sent at most once, and never stored.
+/// 5. A mailbox's content is never replaced by a notification that comes before it, or by one that is rejected. It is
+///    not removed before the device has it or it has expired, unless its app is removed.
+/// 6. A notification that was accepted before a newer one was submitted on the same connection, and that is not
+///    acknowledged, does not come after the newer one on any stream. (A notification with a single attempt waits for
+///    nothing, and may come earlier.)
+/// 7. The numbers of attempts grow over all streams of a device, on all nodes, and no more attempts than the limit are
+///    unacknowledged.
+/// 8. To a device with low power, notifications that can wait are sent only when it connects, together with an urgent
+///    notification, and in bursts with an interval between them.
 /// 9. A node gives an app on a device no more silent notifications than the rate allows.
 /// 10. In the end nothing is under way, and all mailboxes are empty.
-/// 11. For an app that is not on its device nothing is stored, and what was stored for it before it was removed is not
-///    sent.
+/// 11. Nothing is stored for an app that is not on its device, and what was stored before it was removed is not sent.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {
@@ -32,26 +34,26 @@ extension DeliverySimulation {
         let connection: Connection
         let urgency: Urgency
         let isSilent: Bool
-        /// Which earlier ones for the destination had been accepted when it was submitted.
+        /// The earlier notifications to the destination that were accepted when it was submitted.
         let answeredBefore: Set<UInt64>
-        /// Nil for what may not be stored.
+        /// Nil if it must not be stored.
         var expires: Timestamp?
         var isAccepted = false
         var isAnswered = false
-        /// Its node died before it answered.
+        /// Whether its node died before it answered.
         var isForgotten = false
         var isSafe = false
         var wasStored = false
         var wasReceived = false
         var wasAcknowledged = false
-        /// It was in its mailbox, and nowhere else, when its app was removed.
+        /// Whether it was only in its mailbox when its app was removed.
         var isWithdrawn = false
-        /// What took its place.
+        /// The notifications that replaced it.
         var replacers: Set<UInt64> = []
         var attempts = 0
     }
 
-    /// The recent ones for a destination that were accepted.
+    /// The recent accepted notifications to a destination.
     func answered(_ destination: Destination) -> Set<UInt64> {
         Set(
             records.indices.suffix(50).filter { index in
@@ -59,7 +61,7 @@ extension DeliverySimulation {
             }.map { UInt64($0 + 1) })
     }
 
-    /// Whether one notification comes before another for the same destination.
+    /// Whether one notification comes before another to the same destination.
     func precedes(_ first: UInt64, _ second: UInt64) -> Bool {
         let (one, other) = (records[Int(first) - 1], records[Int(second) - 1])
         return one.connection == other.connection && first < second || other.answeredBefore.contains(first)
@@ -80,7 +82,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// It is on disk, or the device has it.
+    /// Records that it is on disk, or that the device has it.
     func noteSafe(_ number: UInt64) {
         let destination = records[Int(number) - 1].destination
         records[Int(number) - 1].isSafe = true
@@ -91,7 +93,7 @@ extension DeliverySimulation {
         if older != newer { records[Int(older) - 1].replacers.insert(newer) }
     }
 
-    /// What `Acceptances` says of a notification.
+    /// Records a step that `Acceptances` reports.
     func noteStep(_ step: DeliveryStep, of subject: NotificationSubject) {
         switch step {
         case .replaced(let newer), .coalesced(let newer): noteReplaced(subject.id.low, by: newer.low)
@@ -99,7 +101,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// The courier has taken the acknowledgement of an attempt.
+    /// Records that the courier has received the acknowledgement of an attempt.
     func noteAcknowledged(_ attempt: UInt64, _ device: Device) {
         guard let number = numbers[device.key]?[attempt] else { return }
         records[Int(number) - 1].wasAcknowledged = true
@@ -141,7 +143,7 @@ extension DeliverySimulation {
         if underWay > limits.unacknowledgedPerDevice { problems.append("\(underWay) are under way") }
     }
 
-    /// That what has regard to the device's power, and what is silent, was sent at a good time.
+    /// Checks rules 8 and 9 for a notification that was sent.
     private func checkRegard(_ number: UInt64, _ record: Record, on attached: AttachedLine, of node: Node) {
         let stream = attached.stream
         if record.isSilent { checkSilents(record.destination, of: node) }
@@ -168,7 +170,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// What was accepted for these devices has arrived, or need not.
+    /// Checks that what was accepted for these devices has arrived, unless a rule excuses it.
     func checkRest(of devices: [Device], isEnd: Bool = false) {
         let keys = Set(devices.map(\.key))
         for index in records.indices {
@@ -176,7 +178,7 @@ extension DeliverySimulation {
             guard keys.contains(record.destination.deviceKey), let expires = record.expires,
                 number > droppedUpTo[record.destination] ?? 0
             else { continue }
-            // It never wakes a device; after a connection it may have been throttled, and waits then.
+            // It never wakes a device. After a connection it may still wait because of the rate.
             let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
             if record.isAccepted, !mayWait, !record.wasReceived, expires > now, !isReplaced(number, record) {
                 problems.append("\(number) was accepted and never arrived")

@@ -2,13 +2,13 @@
 import Notifications
 import Rates
 
-/// Devices, their streams, and the courier's side of these, as `LocalSwitchboard` has it.
+/// Devices and their streams, and the courier's part, as in `LocalSwitchboard`.
 extension DeliverySimulation {
     final class AttachedLine {
         var line: DeviceLine
         let stream: Stream
         let epoch: UInt64
-        /// What the device has said.
+        /// The power state that the device has reported.
         var power = DevicePower.low
 
         init(_ line: consuming DeviceLine, _ stream: Stream) {
@@ -20,19 +20,19 @@ extension DeliverySimulation {
 
     /// One connection of a device.
     final class Stream {
-        /// The node that it leads to.
+        /// The node of the connection.
         let node: Int
-        /// Whether the device still has it; the courier may hear later that it is gone.
+        /// Whether the device still has the connection. The courier may learn of its end later.
         var isOpen = true
         var transit: [DeliveryAttempt] = []
-        /// The numbers of what the device has got on it.
+        /// The numbers of the attempts that the device has received on it.
         var received: [UInt64] = []
-        /// The newest notification of each app and each provider's connection that was sent on it, and everything that was.
+        /// The newest notification of each app and each provider's connection that was sent on it, and all that were.
         var newestSent: [AppID: [Connection: UInt64]] = [:]
         var sent: Set<UInt64> = []
-        /// What was submitted up to this number may be sent though the device sleeps: there was a reason to wake it.
+        /// Notifications up to this number may be sent to a sleeping device, because there was a reason to wake it.
         var releasedUpTo: UInt64 = .max
-        /// Whether the line reads its mailboxes for everything they hold.
+        /// Whether the line reads its mailboxes to send everything in them.
         var isReleasing = true
         /// Whether it reads them because something has waited long enough.
         var isTicking = false
@@ -44,9 +44,9 @@ extension DeliverySimulation {
     final class Device {
         let key: DeviceKey
         var stream: Stream?
-        /// Streams of whose end the courier has not heard.
+        /// Streams that have ended without the courier knowing it yet.
         var gone: [Stream] = []
-        /// Acknowledgements on their way.
+        /// Acknowledgements that are under way.
         var acknowledgements: [[UInt64]] = []
         var newestNumber: UInt64 = 0
 
@@ -66,7 +66,7 @@ extension DeliverySimulation {
         return nodes[stream.node].lines[device.key]?.stream === stream
     }
 
-    /// A connection is no more; what was on its way on it is lost.
+    /// Ends a connection. What was under way on it is lost.
     func lose(_ stream: Stream, of device: Device) {
         stream.isOpen = false
         stream.transit = []
@@ -74,7 +74,7 @@ extension DeliverySimulation {
     }
 
     func connect(_ device: Device) {
-        // A node that cannot take the device's lease turns it away.
+        // A node that cannot take the device's lease refuses the connection.
         guard let node = nodes.filter(\.isReachable).randomElement(using: &random) else { return }
         if let old = device.stream {
             old.isOpen = false
@@ -89,7 +89,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// - Parameter entries: what was read before, which is wrong.
+    /// - Parameter entries: what was read before attaching, which is the wrong order.
     func attach(_ stream: Stream, to device: DeviceKey, at node: Node, reading entries: [StoredMailboxEntry]?) {
         let older = node.lines[device]
         let power: DevicePower = fault == .wakesDevices ? .awake : .low
@@ -120,10 +120,10 @@ extension DeliverySimulation {
         return DeviceLine(now: now.advanced(by: node.skew), after: previous, limits: limits, power: power)
     }
 
-    /// The store has it that the device is here from now on; who had it before hears of that.
+    /// Takes the device's lease in the store. The node that had it before is told.
     private func takeLease(_ attached: AttachedLine, of device: DeviceKey, at node: Node) {
         guard isCluster else { return }
-        // More than one line ever sends.
+        // Above the number of attempts that any line makes.
         floors[device] = attached.epoch + 1 << 20
         if let lease = leases[device], lease.node != node.number {
             messages.append(
@@ -134,7 +134,7 @@ extension DeliverySimulation {
 
     func breakConnection() {
         guard let device = devices.randomElement(using: &random), let stream = device.stream else { return }
-        // Of what was on its way, some has arrived.
+        // Some of what was under way has arrived.
         while !stream.transit.isEmpty && chance(50) { receive(device, stream) }
         stream.isOpen = false
         stream.transit = []
@@ -142,7 +142,7 @@ extension DeliverySimulation {
         device.gone.append(stream)
     }
 
-    /// The courier hears that a stream is gone.
+    /// The courier learns that a stream has ended.
     func detachStep() {
         guard let device = devices.randomElement(using: &random), !device.gone.isEmpty else { return }
         let stream = device.gone.remove(at: .random(in: 0..<device.gone.count, using: &random))
@@ -161,7 +161,7 @@ extension DeliverySimulation {
 
     // MARK: The courier
 
-    /// An offer has come to a node.
+    /// A node gets an offer.
     func take(_ offer: Offer, _ node: Node) -> OfferAnswer {
         let device = offer.destination.deviceKey
         guard let attached = node.lines[device] else { return .returned }
@@ -179,7 +179,7 @@ extension DeliverySimulation {
         if fault == .countsNoSilents { node.silents = DeviceLine.Silents(limits.silentsPerApp) }
     }
 
-    /// There was a reason to wake the device.
+    /// Records that there was a reason to wake the device.
     private func noteReason(_ attached: AttachedLine) {
         attached.stream.releasedUpTo = max(attached.stream.releasedUpTo, UInt64(records.count))
         if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
@@ -201,7 +201,7 @@ extension DeliverySimulation {
         else { return }
         let node = nodes[stream.node]
         let power = DevicePower.allCases.randomElement(using: &random) ?? .low
-        // What came while it was awake had nothing to wait for.
+        // What came while it was awake did not have to wait.
         if attached.power != .low || power != .low { noteReason(attached) }
         attached.power = power
         guard fault != .wakesDevices else { return }
@@ -220,7 +220,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// A node hears of a mailbox's new content.
+    /// A node learns of a mailbox's new content.
     func take(_ stored: StoredMailboxEntry, offer: OfferID?, _ node: Node) -> [Node.Work] {
         let device = stored.entry.destination.deviceKey
         guard let attached = node.lines[device] else { return [] }
@@ -238,13 +238,13 @@ extension DeliverySimulation {
                     $0.read(entries, epoch: epoch, now: moment, silents: &node.silents)
                 })
         } else if attached.line.isReading(epoch: epoch) {
-            // The mailboxes could not be read: the stream ends.
+            // If the mailboxes cannot be read, the stream ends.
             for known in devices where known.key == device { lose(attached.stream, of: known) }
             detach(attached.stream, of: device)
         }
     }
 
-    /// Lets something happen to a line; sends at once, and leaves the rest to do.
+    /// Applies an event to a line. Sends at once, and leaves the other actions to a thread.
     private func performed(
         _ attached: AttachedLine,
         _ device: DeviceKey,
@@ -253,7 +253,7 @@ extension DeliverySimulation {
     ) -> [Node.Work] {
         forgetSilents(node)
         let actions = event(&attached.line)
-        // What waits goes along with what is urgent, and before it.
+        // What waits is sent with an urgent notification, and before it.
         let isUrgent = actions.contains { action in
             if case .send(let attempt) = action { attempt.notification.urgency == .immediate } else { false }
         }
@@ -288,7 +288,7 @@ extension DeliverySimulation {
         let attempt = stream.transit.removeFirst()
         stream.received.append(attempt.number)
         records[Int(attempt.notification.number) - 1].wasReceived = true
-        // Some acknowledgements are never sent, or lost.
+        // Some acknowledgements are never sent, or are lost.
         guard chance(80) else { return }
         device.acknowledgements.append(chance(30) ? stream.received : [attempt.number])
     }
@@ -301,7 +301,7 @@ extension DeliverySimulation {
         acknowledge(numbers, device)
     }
 
-    /// The device acknowledges where it is connected, whichever stream it had the attempts on.
+    /// The device acknowledges on its present connection, whichever stream had the attempts.
     private func acknowledge(_ numbers: [UInt64], _ device: Device) {
         guard let node = device.stream.map({ nodes[$0.node] }) ?? nodes.first(where: { $0.lines[device.key] != nil }),
             let attached = node.lines[device.key]
@@ -311,7 +311,7 @@ extension DeliverySimulation {
         node.startThread(work)
     }
 
-    /// The device takes everything that is on its way, and acknowledges all it has.
+    /// The device receives everything that is under way, and acknowledges all of it.
     func settle(_ device: Device) {
         for stream in device.gone { detach(stream, of: device.key) }
         device.gone = []

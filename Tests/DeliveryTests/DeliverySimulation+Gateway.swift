@@ -4,7 +4,7 @@ import Notifications
 
 /// Providers' connections, which submit notifications one after the other.
 extension DeliverySimulation {
-    /// A connection: of those of one node's start, which one.
+    /// Identifies a connection: its number on one start of a node.
     struct Connection: Hashable {
         let start: UInt64
         let number: Int
@@ -13,10 +13,10 @@ extension DeliverySimulation {
     func submit() {
         guard var node = someNode(), var destination = destinations.randomElement(using: &random) else { return }
         let number = UInt64(records.count + 1)
-        // A service alone has one connection, which counts as the same one after a restart.
+        // If there is only one node, it has one connection, which counts as the same one after a restart.
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
-            // A provider often has another one for the same destination once it has its answer.
+            // A provider often has another notification to the same destination after it got an answer.
             if chance(40), let last = records.suffix(20).filter(\.isAccepted).randomElement(using: &random),
                 let same = nodes.first(where: { $0.start == last.connection.start && $0.isUp })
             {
@@ -44,7 +44,7 @@ extension DeliverySimulation {
         isCluster && node.known[destination] == nil
     }
 
-    /// Whether the app is on its device, as far as the node knows: a moment ago it may have been otherwise.
+    /// Whether the app is on its device, as far as the node knows. This may be slightly out of date.
     private func isActive(_ destination: Destination, at node: Node) -> Bool {
         isCluster ? node.known[destination] == true : active.contains(destination)
     }
@@ -65,9 +65,9 @@ extension DeliverySimulation {
         node.startThread(node.advanced(actions))
     }
 
-    /// The store has said what it knows of registrations: what waited for that is accepted in its order, up to the next
-    /// that has to be looked up.
-    /// - Parameter isAnswered: false where the store could not be asked.
+    /// The store has answered a look-up of registrations. The submissions that waited for it are accepted in their
+    /// order, up to the next one that needs a look-up.
+    /// - Parameter isAnswered: false if the store could not be reached.
     func lookedUp(_ connection: Connection, isAnswered: Bool, on node: Node) {
         guard var waiting = node.lookUps.removeValue(forKey: connection) else { return }
         while let first = waiting.first {

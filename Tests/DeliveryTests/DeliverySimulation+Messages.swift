@@ -2,15 +2,15 @@ import Notifications
 
 @testable import Delivery
 
-/// The switchboard between the nodes: what one says to another arrives at its own time.
+/// The switchboard between the nodes. Each message arrives at a time of its own.
 ///
-/// What a real one has to do is what this one does. Where a device is, is a hint for an offer; after storing, the store is
-/// asked for it. What one node says of a device is not overtaken by what it offers later, though what it has stored may
-/// overtake what it has offered. A node that hears of another's end reads its devices' mailboxes again.
+/// It does what a real switchboard has to do. The known node of a device is only a hint for an offer; after storing,
+/// the store is asked for it. A node's announcement about a device is not overtaken by its later offers, but it may
+/// overtake its earlier offers. A node that learns of the end of another reads the mailboxes of its devices again.
 extension DeliverySimulation {
     struct Message {
         let from: Int
-        /// Nil for what was stored, until the store has been asked where the device is.
+        /// For an announcement, nil until the store was asked where the device is.
         var to: Int?
         let device: DeviceKey?
         let content: Content
@@ -19,9 +19,9 @@ extension DeliverySimulation {
             case offer(Offer)
             case announcement(StoredMailboxEntry, OfferID?)
             case outcome(OfferID, Destination, isAcknowledged: Bool)
-            /// The device has opened a stream elsewhere.
+            /// The device has opened a stream at another node.
             case leaseLost(Stream)
-            /// Another node is no more.
+            /// Another node has died.
             case nodeLost
         }
 
@@ -37,7 +37,7 @@ extension DeliverySimulation {
             if case .announcement = content { true } else { false }
         }
 
-        /// Whether it is not said again when a connection breaks.
+        /// Whether it is not repeated when a connection breaks.
         var mayBeLost: Bool {
             switch content {
             case .offer, .outcome: true
@@ -48,7 +48,7 @@ extension DeliverySimulation {
 
     // MARK: Saying
 
-    /// Offers a notification to whoever is known to have the device.
+    /// Offers a notification to the node that is known to have the device.
     func offer(_ offer: Offer, by node: Node) -> OfferAnswer {
         let device = offer.destination.deviceKey
         if node.lines[device] != nil { return take(offer, node) }
@@ -57,7 +57,7 @@ extension DeliverySimulation {
         return .taken
     }
 
-    /// A mailbox has a new content.
+    /// Announces a mailbox's new content.
     func announce(_ stored: StoredMailboxEntry, offer: OfferID?, by node: Node) -> [Node.Work] {
         let device = stored.entry.destination.deviceKey
         if isCluster {
@@ -67,7 +67,7 @@ extension DeliverySimulation {
         return take(stored, offer: offer, node)
     }
 
-    /// What became of an offer is said to whoever made it.
+    /// Reports the outcome of an offer to the node that made it.
     func report(
         _ offer: OfferID,
         of destination: Destination,
@@ -98,11 +98,11 @@ extension DeliverySimulation {
 
     // MARK: Arriving
 
-    /// One message gets on.
+    /// Delivers or delays one message.
     func messageStep() {
         let ready = messages.indices.filter(isReady)
         guard let index = isSettling ? ready.first : ready.randomElement(using: &random) else {
-            // What is for nobody.
+            // The messages have no receiver any more.
             if isSettling { messages.removeAll() }
             return
         }
@@ -116,7 +116,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// Where the device is, as the node that has stored something is told; nil where it need not say it to anybody.
+    /// The node that has the device, by the store; nil if the announcement is not needed.
     private func holder(_ message: Message) -> Int? {
         guard let device = message.device else { return nil }
         let sender = nodes[message.from]
@@ -128,7 +128,7 @@ extension DeliverySimulation {
     private func isReady(_ index: Int) -> Bool {
         let message = messages[index]
         if case .nodeLost = message.content { return true }
-        // A node that is gone says nothing more than what is on its way.
+        // A dead node sends nothing more.
         if message.to == nil, !nodes[message.from].isReachable { return false }
         if nodes[message.from].cutOffSince != nil { return false }
         if let to = message.to, nodes[to].cutOffSince != nil, !isStale(message) { return false }
@@ -136,7 +136,7 @@ extension DeliverySimulation {
         return !messages[..<index].contains { $0.from == message.from && $0.device == message.device }
     }
 
-    /// Whether what was stored need not be said any more: the device is elsewhere, and has read its mailboxes since.
+    /// Whether the announcement is no longer needed: the device has connected elsewhere and read its mailboxes since.
     private func isStale(_ message: Message) -> Bool {
         guard case .announcement = message.content, let device = message.device else { return false }
         return leases[device]?.node != message.to

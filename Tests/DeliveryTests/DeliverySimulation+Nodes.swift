@@ -3,10 +3,10 @@ import Rates
 
 @testable import Delivery
 
-/// The nodes, and what becomes of them.
+/// The nodes, and what happens to them.
 extension DeliverySimulation {
     final class Node {
-        /// What a thread has still to do, in order.
+        /// The remaining work of a thread, in order.
         typealias Thread = [Work]
 
         enum Work {
@@ -22,14 +22,14 @@ extension DeliverySimulation {
             case stored([Result<MailboxVersion, StoreError>])
             case reading(DeviceKey, epoch: UInt64)
             case read(DeviceKey, epoch: UInt64, [StoredMailboxEntry]?)
-            /// Only with ``Fault/readsBeforeAttaching``.
+            /// Used only with ``Fault/readsBeforeAttaching``.
             case attaching(DeviceKey, Stream, [StoredMailboxEntry])
             case removing(MailboxReference)
             case lookingUp(Connection)
         }
 
         struct Start {
-            /// How manieth start of any node it is.
+            /// The number of the start, counted over all nodes.
             let number: UInt64
             let origin: OfferOrigin
             let limits: DeliveryLimits
@@ -51,15 +51,15 @@ extension DeliverySimulation {
         var silents: DeviceLine.Silents
         /// When silent notifications were sent.
         var silentAttempts: [Destination: [Timestamp]] = [:]
-        /// The number of the newest attempt to each device that this process knows of.
+        /// The number of the newest attempt to each device, as far as this process knows.
         var newestNumbers: [DeviceKey: UInt64] = [:]
         var threads: [Thread] = []
         var calls: [Call] = []
-        /// Which node was last known to have each device.
+        /// The last known node of each device.
         var hints: [DeviceKey: Int] = [:]
         /// The registrations that it knows: whether the app is on its device.
         var known: [Destination: Bool] = [:]
-        /// What waits for a look-up, by connection.
+        /// The submissions that wait for a look-up, by connection.
         var lookUps: [Connection: [Submission]] = [:]
         var isUp = true
         var cutOffSince: Timestamp?
@@ -73,7 +73,7 @@ extension DeliverySimulation {
             silents = DeviceLine.Silents(start.limits.silentsPerApp)
         }
 
-        /// The process starts again: nothing is left of the one before.
+        /// Starts the process again. Nothing of the earlier one is left.
         func begin(_ start: Start) {
             self.start = start.number
             origin = start.origin
@@ -90,12 +90,12 @@ extension DeliverySimulation {
             cutOffSince = nil
         }
 
-        /// Whether it reaches the store and the other nodes.
+        /// Whether it can reach the store and the other nodes.
         var isReachable: Bool { isUp && cutOffSince == nil }
 
         /// What the driver does after every event.
         func advanced(_ actions: [Acceptances.Action]) -> [Work] {
-            // Whoever stores may take what waits at once; later is what happens anyway while the store is busy.
+            // The store may take the waiting batch at once, or later, as when it is busy.
             let batch = acceptances.nextBatch()
             let storing: [Work] = batch.entries.isEmpty ? [] : [.store(batch.entries)]
             return (actions + batch.actions).map(Work.acceptance) + storing
@@ -106,13 +106,13 @@ extension DeliverySimulation {
         }
     }
 
-    /// Where a device's connection is, as the store has it.
+    /// The node that has a device's connection, by the store.
     struct Lease {
         let node: Int
         let stream: Stream
     }
 
-    /// How long a lease is good without its node's saying so again.
+    /// How long a lease is valid if its node does not renew it.
     private static var leaseLife: Duration { .milliseconds(100) }
 
     /// A node learns something, is cut off, is repaired, or starts again.
@@ -124,7 +124,7 @@ extension DeliverySimulation {
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
         case 4..<7:
             if let destination = destinations.randomElement(using: &random), node.isReachable {
-                // What it knows of a registration is forgotten, or brought up to date.
+                // Its knowledge of a registration is dropped or updated.
                 node.known[destination] = chance(50) ? nil : active.contains(destination)
             }
         default: repair(node)
@@ -138,21 +138,22 @@ extension DeliverySimulation {
     private func cutOff(_ node: Node) {
         guard node.cutOffSince == nil else { return }
         node.cutOffSince = now
-        // Connections between nodes break. What was stored is said again; offers and outcomes are not.
+        // Connections between nodes break. Announcements are repeated; offers and outcomes are not.
         messages.removeAll { message in
             guard message.from == node.number || message.to == node.number, message.mayBeLost else { return false }
             return chance(50)
         }
     }
 
-    /// The node is started, or reached again.
+    /// Starts the node, or connects it again.
     func repair(_ node: Node) {
         node.isUp = true
         if node.cutOffSince != nil { endLeases() }
         node.cutOffSince = nil
     }
 
-    /// A node that could not renew its leases ends its streams when they have run out: its devices go elsewhere.
+    /// If a node could not renew its leases, it ends its streams when they have run out, and its devices connect
+    /// elsewhere.
     func endLeases() {
         for node in nodes {
             guard let since = node.cutOffSince, since.advanced(by: Self.leaseLife) <= now else { continue }
@@ -167,14 +168,14 @@ extension DeliverySimulation {
         }
     }
 
-    /// The nodes that have stored something and not said so yet.
+    /// The nodes that have stored something and not announced it yet.
     var talking: [Node] {
         nodes.filter { node in node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement } }
     }
 
-    /// A process dies: only what is on disk is left. One that is alone starts again at once.
+    /// A process dies: only what is on disk is left. A single node starts again at once.
     func crash() {
-        // Rather one that has stored something and not said so yet: that is where it matters.
+        // Preferably one that has stored something and not announced it yet, because this is the critical moment.
         guard let node = talking.randomElement(using: &random) ?? someNode() else { return }
         for case .storing(let entries) in node.calls {
             for entry in entries where chance(50) { _ = commit(entry) }
@@ -199,7 +200,7 @@ extension DeliverySimulation {
 
     // MARK: Apps
 
-    /// An app is removed from its device, or put on it again; by whichever node the device asked.
+    /// An app is removed from its device, or registered again, through any node.
     func appStep() {
         guard let destination = destinations.randomElement(using: &random),
             let node = nodes.filter(\.isReachable).randomElement(using: &random)
@@ -218,7 +219,7 @@ extension DeliverySimulation {
         droppedUpTo[destination] = UInt64(records.count)
         guard let held = mailboxes.removeValue(forKey: destination) else { return }
         let number = held.entry.notification.number
-        // What a line or a message has already may still arrive, and what is not answered is about to be said.
+        // What a line or a message has already may still arrive, and other notifications may be answered soon.
         records[Int(number) - 1].isWithdrawn = records[Int(number) - 1].isAnswered && !isInHands(number)
     }
 

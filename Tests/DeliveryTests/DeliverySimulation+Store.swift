@@ -1,9 +1,9 @@
 @testable import Delivery
 import Notifications
 
-/// The store: calls take effect at one time and are answered at another, and some fail.
+/// The store. Its calls take effect at one time and are answered at another, and some fail.
 extension DeliverySimulation {
-    /// One call to the store gets on by one stage.
+    /// Moves one call to the store on by one stage.
     func callStep() {
         let busy = nodes.filter { !$0.calls.isEmpty }
         guard let node = busy.randomElement(using: &random),
@@ -51,12 +51,12 @@ extension DeliverySimulation {
         lookedUp(connection, isAnswered: node.isReachable, on: node)
     }
 
-    /// What may not have been stored is stored again, as `Delivery` does.
+    /// What may not have been stored is stored again, as in `Delivery`.
     private static func isUnknown(_ result: Result<MailboxVersion, StoreError>) -> Bool {
         if case .failure(let error) = result { error.code == .unknown } else { false }
     }
 
-    /// Whether it says what became of every attempt to store the same.
+    /// Whether the result covers every attempt to store the same notification.
     private static func isFinal(_ result: Result<MailboxVersion, StoreError>) -> Bool {
         switch result {
         case .success: true
@@ -81,7 +81,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// The moment from which on it would survive.
+    /// From this moment the notification survives a crash.
     func commit(_ entry: MailboxEntry) -> Result<MailboxVersion, StoreError> {
         guard active.contains(entry.destination) || fault == .storesForRemoved else { return .failure(.ended(at: now)) }
         lastVersion += 1
@@ -106,7 +106,7 @@ extension DeliverySimulation {
             .map(withFault)
     }
 
-    /// What the line gets to see of a mailbox's content.
+    /// A mailbox's content as the line sees it.
     func withFault(_ stored: StoredMailboxEntry) -> StoredMailboxEntry {
         var stored = stored
         if fault == .deliversExpired { stored.entry.expires = Timestamp(milliseconds: .max) }
@@ -125,7 +125,7 @@ extension DeliverySimulation {
         mailboxes[reference.destination] = nil
     }
 
-    /// Removes what has expired.
+    /// Removes expired notifications.
     func sweep() {
         for stored in mailboxes.values where stored.entry.expires < now {
             mailboxes[stored.entry.destination] = nil

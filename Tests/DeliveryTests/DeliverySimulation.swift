@@ -4,55 +4,57 @@ import Rates
 
 @testable import Delivery
 
-/// The whole way of notifications under a seed's control: the two state machines, a model of the store, nodes that have it
-/// in common, devices that come and go, and everything that happens at its own time between them.
+/// Simulates the delivery of notifications, with all randomness from a seed: the two state machines, a model of the
+/// store, nodes that share it, devices that connect and disappear, and the time at which each event happens.
 ///
-/// A step is one thing that happens: a submission, one action of one thread, one stage of one call to the store, one
-/// message from node to node, one notification or acknowledgement arriving, a connection made or broken, an app removed,
-/// time going by, a node dying or cut off. The seed chooses which. What must hold is in `DeliverySimulation+Checks.swift`.
+/// A step is one event: a submission, one action of a thread, one stage of a call to the store, one message between
+/// nodes, the arrival of a notification or an acknowledgement, a connection that is made or breaks, the removal of an
+/// app, the passing of time, or a node that dies or is cut off. The seed chooses the event.
+/// `DeliverySimulation+Checks.swift` has the rules that must hold.
 final class DeliverySimulation {
-    /// Defects that can be planted in the simulation's own part of the work, to see that they are found.
+    /// Defects that can be planted in the simulation, to check that the rules find them.
     enum Fault: CaseIterable {
-        /// 200 before the notification is on disk.
+        /// The 200 is given before the notification is on disk.
         case answersBeforeCommit
-        /// An acknowledgement empties the mailbox, whatever it holds.
+        /// An acknowledgement empties the mailbox, whatever is in it.
         case removesWhateverIsThere
-        /// What has expired is delivered all the same.
+        /// Expired notifications are delivered.
         case deliversExpired
-        /// The mailbox keeps the older notification and says that it has stored the newer one.
+        /// The mailbox keeps the older notification, but reports that it has stored the newer one.
         case losesReplacement
-        /// A connection reads the mailboxes first and attaches then.
+        /// A connection reads the mailboxes first and attaches afterwards.
         case readsBeforeAttaching
-        /// Each connection numbers its attempts from the start.
+        /// Each connection numbers its attempts from the same start.
         case numbersStartAgain
-        /// What is stored is told to nobody.
+        /// Stored notifications are not announced.
         case announcesNothing
-        /// A reading begun for an older connection counts for the newer one.
+        /// A reading that was begun for an older connection is used for the newer one.
         case staleEpochSends
         /// Every device counts as awake.
         case wakesDevices
         /// Silent notifications are not counted.
         case countsNoSilents
-        /// Storing does not look whether the app is on its device.
+        /// Storing does not check that the app is on its device.
         case storesForRemoved
         /// The offers of all nodes have the same names.
         case offersCollide
-        /// A line numbers its attempts by its node's clock alone, and not above what the device's lease says.
+        /// A line numbers its attempts by its node's clock only, and ignores the number in the device's lease.
         case numbersByClock
-        /// A stored notification is announced to the node that was last known to have the device.
+        /// A stored notification is announced to the last known node of the device.
         case announcesByHint
-        /// An offer overtakes what the same node has said of the device before.
+        /// An offer overtakes an earlier announcement of the same node about the device.
         case offersOvertake
-        /// What comes after a look-up on the same connection is accepted before.
+        /// A submission after a look-up on the same connection is accepted before it.
         case overtakesLookUp
-        /// A node that is cut off keeps its streams when its leases have run out.
+        /// A node that is cut off keeps its streams after its leases have run out.
         case keepsStreams
-        /// What a device acknowledges while it is being stored is answered before the store has answered.
+        /// A notification that the device acknowledges while it is being stored is answered before the store has
+        /// answered.
         case answersWhileStoring
         /// A node that has lost another does not read its devices' mailboxes again.
         case forgetsLostNode
 
-        /// How many nodes it takes to find it.
+        /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
@@ -67,20 +69,21 @@ final class DeliverySimulation {
     var random: SeededGenerator
     var now = Example.moment
     var limits = DeliveryLimits()
-    /// After how many of a hundred steps a message gets on: in some runs at once, in others with everything between.
+    /// In how many of a hundred steps a message moves on. In some runs messages arrive at once, in others many events
+    /// come first.
     private let messagePace: Int
-    /// Whether nodes die whenever they have something to say.
+    /// Whether nodes often die while they have something to announce.
     let diesOften: Bool
-    /// Nothing fails and nothing new comes.
+    /// Whether nothing fails any more and nothing new comes.
     var isSettling = false
 
     var nodes: [Node] = []
-    /// How often nodes have started.
+    /// The number of starts of all nodes.
     private var starts: UInt64 = 0
-    /// From node to node, in the order in which it was said.
+    /// The messages between nodes, in the order in which they were sent.
     var messages: [Message] = []
     var leases: [DeviceKey: Lease] = [:]
-    /// Above which the numbers of each device's next line begin.
+    /// The numbers of each device's next line begin above these.
     var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]
     var lastVersion: UInt64 = 0
@@ -89,28 +92,28 @@ final class DeliverySimulation {
     let devices: [Device]
     let destinations: [Destination]
 
-    /// Everything ever submitted; a notification's number is its index and one.
+    /// All submissions. The number of a notification is its index plus one.
     var records: [Record] = []
-    /// Those that were on disk or taken by the device at some time, the last ones of each destination.
+    /// The last notifications of each destination that were on disk or acknowledged at some time.
     var safe: [Destination: [UInt64]] = [:]
-    /// What was submitted up to this number may have been dropped with its app.
+    /// Submissions up to this number may have been dropped with their app.
     var droppedUpTo: [Destination: UInt64] = [:]
-    /// Which notification each attempt to a device was.
+    /// The notification of each attempt to a device.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
-    /// The rest comes early, so that what just happened is not made good by what happens next.
+    /// Whether to come to rest soon, so that later events do not hide a fault.
     var wantsRest = false
     private(set) var stepCount = 0
 
-    /// - Parameter nodes: how many there are.
+    /// - Parameter nodes: the number of nodes.
     init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
         isCluster = count > 1
-        // Every combination with every number of nodes.
+        // Every combination occurs with every number of nodes.
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)
-        // In some runs what waits for a device's power waits in its mailbox alone.
+        // In some runs notifications that wait for a device's power are only in the mailbox.
         limits.deferredPerDevice = Int(seed / 24 % 3)
         limits.unacknowledgedPerDevice = 3 + limits.deferredPerDevice / 2
         limits.pendingStoresPerShard = 6
@@ -120,14 +123,14 @@ final class DeliverySimulation {
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
         destinations = devices.flatMap { device in (1...2).map { Example.destination(app: $0, on: device.key) } }
         active = Set(destinations)
-        // Clocks of nodes differ; here by more than those of machines that keep time.
+        // The clocks of the nodes differ more than those of real machines.
         for number in 0..<count { nodes.append(Node(number, skew: .seconds(2 * number), start())) }
     }
 
     /// Whether there are several nodes.
     let isCluster: Bool
 
-    /// What a node begins with.
+    /// The initial values of a node.
     func start() -> Node.Start {
         starts += 1
         let origin = OfferOrigin(rawValue: fault == .offersCollide ? 1 : starts)
@@ -135,7 +138,7 @@ final class DeliverySimulation {
             number: starts, origin: origin, limits: limits, isShared: isCluster && fault != .answersWhileStoring)
     }
 
-    /// Runs to the end, with a rest now and then, and says what did not hold.
+    /// Runs to the end, with pauses for rest, and returns the violated rules.
     func run(rounds: Int, steps: Int) -> [String] {
         for _ in 0..<rounds where problems.isEmpty {
             wantsRest = false
@@ -172,10 +175,10 @@ final class DeliverySimulation {
 
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-    /// What the clocks say.
+    /// The time of the simulated clocks.
     var moment: Moment { Example.now(now) }
 
-    /// A node that runs.
+    /// A running node.
     func someNode() -> Node? { nodes.filter(\.isUp).randomElement(using: &random) }
 
     // MARK: Time
@@ -196,7 +199,7 @@ final class DeliverySimulation {
 
     // MARK: Threads
 
-    /// One thread does the next thing it has to do, and then has to do what follows from it.
+    /// One thread does its next work, which may give it more work.
     private func threadStep() {
         guard let node = someNode(), let index = node.threads.indices.randomElement(using: &random) else { return }
         perform(index, on: node)
@@ -239,8 +242,8 @@ final class DeliverySimulation {
 
     // MARK: The end
 
-    /// Lets everything come to rest: no node is down or cut off, the store does not fail, and devices acknowledge all they
-    /// have.
+    /// Lets everything come to rest: no node is down or cut off, the store does not fail, and devices acknowledge
+    /// everything.
     private func settle() {
         isSettling = true
         defer { isSettling = false }

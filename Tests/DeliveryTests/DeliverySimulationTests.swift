@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Quality of service (Guide, 2.1.3) under thousands of random events a seed.
+/// Quality of service (Guide, 2.1.3) with thousands of random events for each seed.
 @Suite("Delivery simulated")
 struct DeliverySimulationTests {
     private static let rounds = 20
@@ -31,7 +31,7 @@ struct DeliverySimulationTests {
         #expect(isFound)
     }
 
-    /// script/simulate sets how long, and where to begin.
+    /// script/simulate sets how long to run, and the first seed.
     private static let environment = ProcessInfo.processInfo.environment
     private static let minutes = environment["CARILLON_SIMULATE_MINUTES"].flatMap(Double.init)
     private static let count = environment["CARILLON_SIMULATE_STEPS"].flatMap(Int.init)

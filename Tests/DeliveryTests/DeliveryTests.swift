@@ -4,7 +4,7 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// From a submission to its answer, with everything real but the disk.
+/// From a submission to its answer. Everything is real except the disk.
 @Suite("Delivery", .timeLimit(.minutes(1)))
 struct DeliveryTests {
     // MARK: Online
@@ -48,7 +48,7 @@ struct DeliveryTests {
         }
     }
 
-    /// A device is online, and has a millisecond to acknowledge.
+    /// Runs `body` with a connected device, which has a millisecond to acknowledge.
     private func whileRunning(_ body: (DeliveryRig, RecordingStream) async throws -> Void) async throws {
         var limits = DeliveryLimits()
         limits.acknowledgementGrace = .milliseconds(1)
@@ -218,13 +218,13 @@ struct DeliveryTests {
         for (number, app) in zip(1...4 as ClosedRange<UInt64>, [1, 2, 1, 2] as [UInt32]) {
             rig.submit(number, app: app)
         }
-        // Another connection waits for nobody.
+        // Other connections do not wait.
         let others = RecordingAnswers()
         rig.delivery.submit([Example.submission(5, to: Example.destination(app: 2))], answers: others)
         registrations.release()
         await rig.answered(4)
         #expect(rig.log.events.values.filter { $0.step == .accepted }.map(\.subject.id.low) == [5, 1, 2, 3, 4])
-        // Once it has caught up, it does not wait any more.
+        // After it has caught up, it does not wait any more.
         rig.submit(6, app: 2)
         #expect(rig.log.steps(of: 6).first == .accepted)
     }
@@ -289,7 +289,7 @@ struct DeliveryTests {
     func storeStaysUnknown() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
-        rig.store.fail(.store, .unavailable)  // This time; what came of the first time nobody knows.
+        rig.store.fail(.store, .unavailable)  // This fails the second attempt. The result of the first is unknown.
         rig.store.fail(.store, .unknown)
         rig.submit(1)
         await rig.answered(1)
@@ -315,7 +315,7 @@ struct DeliveryTests {
         rig.submit(3)
         rig.store.pass(.store)
         await rig.store.arrival(.store, 2)
-        rig.store.fail(.store, .unknown)  // Hits the first item of the batch.
+        rig.store.fail(.store, .unknown)  // This fails the first item of the batch.
         rig.store.open()
         for ticket in 1...3 as ClosedRange<UInt64> { await rig.answered(ticket) }
         #expect(rig.answers.accepted.contains(3))
@@ -329,7 +329,7 @@ struct DeliveryTests {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1)
         await rig.store.arrival(.storeAnswer)
-        // The store has it, and has not said so; the device connects, and its reading is let see nothing.
+        // The store has it but has not answered. The device connects, and its reading finds nothing.
         let reference = MailboxReference(
             destination: Example.destination(),
             version: try #require(try await rig.store.memory.entries(of: Example.device).first).version,
@@ -388,7 +388,7 @@ struct DeliveryTests {
         let stream = await rig.online()
         let answers = SlowAnswers()
         rig.delivery.submit([Example.submission(1)], answers: answers)
-        // On a thread of its own, because it is blocked while it gives the answer.
+        // On a separate thread, which is blocked while it gives the answer.
         Thread.detachNewThread { rig.acknowledge(1, on: stream) }
         _ = await answers.arrivals.first(1)
         let drained = Recorder<Void>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is sent with regard to the device's power (Guide, Table 8-2 and 2.2.2).
+/// Notifications that depend on the device's power (Guide, Table 8-2 and 2.2.2).
 @Suite("DeviceLine: power")
 struct DeviceLinePowerTests {
     private static func stored(
@@ -125,7 +125,7 @@ struct DeviceLinePowerTests {
         _ = rig.offer(Example.offer(2, app: 2, soon, priority: .considerate))
         _ = rig.stored(Self.stored(1), offer: 1)
         rig.now = rig.now.advanced(by: Self.interval)
-        // Of the second nobody has said that it is in its mailbox; if it is, it comes from there.
+        // It is not known whether the second one is in its mailbox. If so, it is sent from there.
         #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
@@ -220,9 +220,9 @@ struct DeviceLinePowerTests {
     func otherReading() {
         var rig = LineRig.open(limit: 2)
         _ = rig.stored(Self.stored(1))
-        _ = rig.stored(Self.stored(2, app: 2, .immediate))  // It takes the first one along.
+        _ = rig.stored(Self.stored(2, app: 2, .immediate))  // This sends the first one too.
         _ = rig.read([Self.stored(1), Self.stored(2, app: 2, .immediate)])
-        _ = rig.stored(Self.stored(3, app: 3, .immediate))  // No room.
+        _ = rig.stored(Self.stored(3, app: 3, .immediate))  // There is no room.
         #expect(rig.acknowledged(1).last == .read)
         #expect(
             rig.read([Self.stored(3, app: 3, .immediate), Self.stored(4, app: 4)]) == [.send(3, notification: 3)])

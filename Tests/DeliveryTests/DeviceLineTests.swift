@@ -3,7 +3,7 @@ import Notifications
 import Rates
 import Testing
 
-/// What one device's stream does with offers, mailboxes and acknowledgements.
+/// How one device's stream handles offers, mailboxes and acknowledgements.
 @Suite("DeviceLine")
 struct DeviceLineTests {
     // MARK: Reading
@@ -89,7 +89,7 @@ struct DeviceLineTests {
         var rig = LineRig()
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
         _ = rig.offer(5, app: 2)
-        // 1 had been stored before it was replaced, 2 had not.
+        // Notification 1 had been stored before it was replaced, 2 had not.
         _ = rig.stored(Example.stored(1, version: 10), offer: 1)
         _ = rig.stored(Example.stored(3, version: 30), offer: 3)
         #expect(
@@ -337,7 +337,7 @@ struct DeviceLineTests {
     func heldDoesNotOvertake() {
         var rig = LineRig(limit: 1)
         _ = rig.offer(2)
-        // The older one finds no room, because the newer one has it: the newer one goes to the mailbox.
+        // There is no room for the older one, because the newer one uses it. So the newer one goes to the mailbox.
         #expect(rig.read([Example.stored(1, version: 1)]) == [.returned(2), .read])
     }
 
@@ -348,7 +348,7 @@ struct DeviceLineTests {
         var rig = LineRig.open(limit: 4)
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
         _ = rig.stored(Example.stored(9, app: 2, version: 90))
-        _ = rig.acknowledged(2, 3)  // It reads: what is offered now is held.
+        _ = rig.acknowledged(2, 3)  // It is reading, so the next offer is held.
         _ = rig.offer(5)
         _ = rig.offer(6)
         #expect(rig.end() == [.returned(1), .returned(4), .returned(5), .returned(6)])

@@ -4,7 +4,7 @@ import MemoryStore
 import Notifications
 import Synchronization
 
-/// A device's stream that keeps what it was given.
+/// A device's stream that records what it gets.
 final class RecordingStream: NotificationStream {
     let attempts = Recorder<DeliveryAttempt>()
     let ends = Recorder<StreamEnd>()
@@ -21,14 +21,14 @@ final class RecordingStream: NotificationStream {
         events.record(())
     }
 
-    /// Returns once anything has happened to it.
+    /// Waits until something was sent on it or it has ended.
     func isSentOrEnded() async { _ = await events.first(1) }
 
-    /// What was sent, by the notifications' numbers.
+    /// The numbers of the sent notifications.
     var numbers: [UInt64] { attempts.values.map(\.notification.number) }
 }
 
-/// A gateway that keeps its answers.
+/// A gateway that records its answers.
 final class RecordingAnswers: SubmissionAnswers {
     let answers = Recorder<(ticket: UInt64, outcome: Outcome)>()
 
@@ -45,7 +45,7 @@ final class RecordingAnswers: SubmissionAnswers {
     }
 }
 
-/// A gateway that takes its time to take an answer.
+/// A gateway that takes long to accept an answer.
 final class SlowAnswers: SubmissionAnswers {
     let arrivals = Recorder<UInt64>()
     private let semaphore = DispatchSemaphore(value: 0)
@@ -58,7 +58,7 @@ final class SlowAnswers: SubmissionAnswers {
     func release() { semaphore.signal() }
 }
 
-/// A gateway's connection that takes nothing more once something was rejected.
+/// A gateway's connection that takes nothing more after a rejection.
 final class FaultyConnection: SubmissionAnswers {
     let answers = Recorder<UInt64>()
 
@@ -66,7 +66,7 @@ final class FaultyConnection: SubmissionAnswers {
     var takesMore: Bool { answers.values.isEmpty }
 }
 
-/// What became of offers.
+/// Records the outcomes of offers.
 final class RecordingOutcomes: OfferOutcomes {
     enum Event: Hashable {
         case acknowledged(UInt64)
@@ -79,7 +79,7 @@ final class RecordingOutcomes: OfferOutcomes {
     func returned(_ offer: OfferID, of destination: Destination) { events.record(.returned(offer.number)) }
 }
 
-/// A switchboard that also says when it has been told of something stored.
+/// A switchboard that also records announcements of stored notifications.
 final class WatchedSwitchboard: Switchboard {
     let switchboard: LocalSwitchboard
     let announced = Recorder<StoredMailboxEntry>()
@@ -106,7 +106,7 @@ final class WatchedSwitchboard: Switchboard {
     func report(to outcomes: any OfferOutcomes) { switchboard.report(to: outcomes) }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that stands still until a test sets it.
 final class SettableClock: Sendable {
     private let moment = Mutex(Example.now)
     var now: Moment { moment.withLock { $0 } }
@@ -115,19 +115,19 @@ final class SettableClock: Sendable {
         moment.withLock { $0 = Moment(time: $0.time.advanced(by: duration), uptime: $0.uptime.advanced(by: duration)) }
     }
 
-    /// Somebody sets the time of day; nothing else changes.
+    /// Sets only the time of day back.
     func setBack(by duration: Duration) {
         moment.withLock { $0.time = $0.time.advanced(by: .zero - duration) }
     }
 }
 
-/// A delivery log that keeps what it is told.
+/// A delivery log that records all events.
 final class RecordingLog: DeliveryLog {
     let events = Recorder<DeliveryEvent>()
 
     func record(_ event: DeliveryEvent) { events.record(event) }
 
-    /// What happened to a notification, in order.
+    /// The events of a notification, in order.
     func steps(of number: UInt64) -> [DeliveryStep] {
         events.values.filter { $0.subject.id.low == number }.map(\.step)
     }
@@ -138,7 +138,7 @@ extension Switchboard {
     func attach(_ stream: any NotificationStream, of device: DeviceKey) { attach(stream, of: device, power: .low) }
 }
 
-/// Registrations of which little is known at once.
+/// Registrations of which only some are known without a look-up.
 final class RegistrationsElsewhere: Registrations {
     let memory = MemoryStore()
     private let isReachable: Bool
@@ -148,7 +148,7 @@ final class RegistrationsElsewhere: Registrations {
 
     /// - Parameters:
     ///   - isHeld: whether a look-up waits for ``release()``.
-    ///   - knowing: of which something is known at once.
+    ///   - knowing: the destinations that are known without a look-up.
     init(isReachable: Bool = true, isHeld: Bool = false, knowing: Set<Destination> = []) {
         self.isReachable = isReachable
         self.knowing = knowing

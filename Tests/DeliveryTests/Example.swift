@@ -1,16 +1,16 @@
 import Delivery
 import Notifications
 
-/// Values to test with. Notifications are told apart by a number, which is also their ticket.
+/// Values for tests. Each notification has a number, which is also its ticket.
 enum Example {
     static let moment = Timestamp(milliseconds: 1_700_000_000_000)
     static let now = now(moment)
     static let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
     static let answers = NoAnswers()
-    /// Who makes the offers, where there is one node.
+    /// The origin of offers in tests with one node.
     static let origin = OfferOrigin(rawValue: 1)
 
-    /// A moment at which the clocks say that much.
+    /// A moment at which both clocks have this time.
     static func now(_ time: Timestamp) -> Moment {
         Moment(time: time, uptime: Uptime(nanoseconds: time.nanoseconds))
     }
@@ -19,7 +19,7 @@ enum Example {
         Destination(environment: device.environment, device: device.device, app: AppID(rawValue: app))
     }
 
-    /// Stands for a sealed one.
+    /// A stand-in for a sealed token.
     static func token(_ destination: Destination, generation: UInt32 = 1) -> DeviceToken {
         var bytes = SIMD32<UInt8>(repeating: UInt8(truncatingIfNeeded: destination.device.rawValue))
         bytes[0] = UInt8(truncatingIfNeeded: destination.app.rawValue)
@@ -95,11 +95,11 @@ enum Example {
 }
 
 extension Notification {
-    /// What tests tell it by.
+    /// The number that tests use for it.
     var number: UInt64 { id.low }
 }
 
-/// Nobody who waits.
+/// Ignores all answers.
 final class NoAnswers: SubmissionAnswers {
     func answer(_ ticket: UInt64, with outcome: Outcome) {}
 }

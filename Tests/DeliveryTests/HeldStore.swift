@@ -3,8 +3,8 @@ import MemoryStore
 import Notifications
 import Synchronization
 
-/// Mailboxes whose calls stop at gates: once on the way in and once on the way out, so that a test decides when a
-/// call takes effect and when its caller hears of it.
+/// Mailboxes whose calls are held at gates, one before and one after the work. So a test decides when a call takes
+/// effect and when its caller gets the result.
 final class HeldStore: Mailboxes {
     enum Gate: Hashable, CaseIterable {
         case store, storeAnswer
@@ -14,31 +14,31 @@ final class HeldStore: Mailboxes {
 
     private struct State {
         var held: Set<Gate>
-        /// How many calls may still pass a gate that is held.
+        /// How many calls may still pass a closed gate.
         var passes: [Gate: Int] = [:]
         var waiting: [Gate: [CheckedContinuation<Void, Never>]] = [:]
         var failing: [Gate: [StoreError]] = [:]
     }
 
     let memory = MemoryStore()
-    /// Calls that came to a gate, and removals that were done.
+    /// The calls that have come to a gate, and the removals that were done.
     let arrivals = Recorder<Gate>()
     let removals = Recorder<MailboxReference>()
-    /// The batches that were handed in, by the notifications' numbers.
+    /// The batches by the numbers of their notifications.
     let batches = Recorder<[UInt64]>()
     let failures = Recorder<Gate>()
-    /// How many each sweep removed.
+    /// The number of notifications that each sweep removed.
     let sweeps = Recorder<Int>()
     private let state: Mutex<State>
 
     init(holding gates: Set<Gate> = []) { state = Mutex(State(held: gates)) }
 
-    /// Waits for the given call to come to the gate, counted from 1.
+    /// Waits until this call, counted from 1, has come to the gate.
     func arrival(_ gate: Gate, _ count: Int = 1) async {
         await arrivals.wait { arrivals in arrivals.count { $0 == gate } >= count }
     }
 
-    /// Lets one call pass, the one that waits or the next that comes.
+    /// Lets one call pass: the waiting one or the next.
     func pass(_ gate: Gate) {
         let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard var waiting = state.waiting[gate], !waiting.isEmpty else {
@@ -52,7 +52,7 @@ final class HeldStore: Mailboxes {
         continuation?.resume()
     }
 
-    /// Lets every call pass from now on.
+    /// Lets all calls pass from now on.
     func open() {
         let waiting = state.withLock { state in
             state.held = []
@@ -63,7 +63,7 @@ final class HeldStore: Mailboxes {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The next call of that kind fails once it has come through the gate: storing, item by item; reading, as a whole.
+    /// Makes the next call of this kind fail after it has passed the gate: one item of storing, or a whole reading.
     func fail(_ gate: Gate, _ code: StoreError.Code) {
         state.withLock { $0.failing[gate, default: []].append(StoreError(code, "A test wants it so.")) }
     }
@@ -102,7 +102,7 @@ final class HeldStore: Mailboxes {
         await come(to: .store)
         var results: [Result<MailboxVersion, StoreError>] = []
         for entry in entries {
-            // A failure hits the first item that comes.
+            // The failure affects the first item.
             if let error = failure(.store) {
                 results.append(.failure(error))
             } else {

@@ -2,7 +2,7 @@
 import Notifications
 import Rates
 
-/// Drives a ``DeviceLine`` and tells what it wants done in numbers: attempts by how manieth of the line they are.
+/// Runs a ``DeviceLine`` and returns its actions in numbers: attempts by their position on the line, from 1.
 struct LineRig: ~Copyable {
     enum Step: Hashable {
         case send(UInt64, notification: UInt64)
@@ -12,7 +12,7 @@ struct LineRig: ~Copyable {
         case returned(UInt64)
         /// A reading for another line.
         case otherRead
-        /// Acknowledged, and not by the device.
+        /// Reported as acknowledged although the device did not acknowledge it.
         case unasked(NotificationID)
     }
 
@@ -29,7 +29,7 @@ struct LineRig: ~Copyable {
         epoch = line.newestNumber
     }
 
-    /// A line whose mailboxes have been read.
+    /// A line that has read its mailboxes.
     static func open(
         limit: Int = 100,
         power: DevicePower = .low,
@@ -47,7 +47,7 @@ struct LineRig: ~Copyable {
         return (offered.answer, action.flatMap { step($0) })
     }
 
-    /// What the line wants done after it has sent an offer, or has not.
+    /// The line's actions after an offer.
     mutating func offerAndThen(_ offer: Offer) -> [Step] {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
         let actions = offered.first + [offered.attempt.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
@@ -72,7 +72,7 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
-    /// The device acknowledges attempts, by how manieth of the line they are.
+    /// The device acknowledges these attempts, by their positions on the line.
     mutating func acknowledged(_ numbers: UInt64...) -> [Step] {
         let actions = line.acknowledged(numbers.map { epoch + $0 })
         return actions.flatMap { action -> [Step] in
@@ -82,7 +82,7 @@ struct LineRig: ~Copyable {
         }
     }
 
-    /// The stream gives attempts up, by how manieth of the line they are.
+    /// The stream gives up these attempts, by their positions on the line.
     mutating func givenUp(_ numbers: UInt64...) -> [Step] {
         let actions = line.givenUp(numbers.map { epoch + $0 })
         return actions.compactMap { step($0) }
@@ -113,7 +113,7 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
-    /// Nil for what is for the delivery log alone.
+    /// Nil if the action is only for the delivery log.
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
         case .note: nil

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Collects values and lets tests wait for them.
+/// Collects values. Tests can wait for them.
 final class Recorder<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
@@ -22,13 +22,13 @@ final class Recorder<Value: Sendable>: Sendable {
         for continuation in met { continuation.resume() }
     }
 
-    /// The values once there are as many.
+    /// The values, once there are this many.
     func first(_ count: Int) async -> [Value] {
         await wait { $0.count >= count }
         return values
     }
 
-    /// Returns once the values are such.
+    /// Waits until the values meet a condition.
     func wait(until isMet: @escaping @Sendable ([Value]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isMetAlready = state.withLock { state in

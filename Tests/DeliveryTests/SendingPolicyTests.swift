@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What power, throttling and silence decide, without a line.
+/// The decisions about power, throttling and silent notifications, without a line.
 @Suite("SendingPolicy")
 struct SendingPolicyTests {
     private static let interval = Duration.seconds(30)
@@ -15,7 +15,7 @@ struct SendingPolicyTests {
 
     private static let waits: [(Priority, isSilent: Bool, SendingPolicy.Wait?, tries: Bool)] = [
         (.immediate, false, nil, true), (.considerate, false, .burst, true), (.low, false, .company, false),
-        // Silent notifications are low priority whatever they ask for (Guide, 2.2.2).
+        // Silent notifications have low priority, whatever the request says (Guide, 2.2.2).
         (.immediate, true, .burst, false), (.considerate, true, .burst, false), (.low, true, .company, false),
     ]
 

@@ -62,7 +62,7 @@ struct ServiceClockTests {
         #expect(clock.serviceTime(ofClient: Self.seconds(1_000_100)) == Self.seconds(1_001_100))
         #expect(clock.serviceTime(ofClient: Self.seconds(1_000_199)) == Self.seconds(1_001_199))
         #expect(clock.serviceTime(ofClient: Self.seconds(1_000_200)) == Self.seconds(1_002_200))
-        // Of a future moment, the present offset.
+        // A time in the future uses the present offset.
         #expect(clock.serviceTime(ofClient: Self.seconds(2_000_000)) == Self.seconds(2_002_000))
         #expect(clock.serviceTime(ofClient: Timestamp(milliseconds: .max)) == Timestamp(milliseconds: .max))
     }

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// The decisions that need no state of their own.
+/// Decisions without state.
 @Suite("Rates, limits, standings and names")
 struct SmallDecisionsTests {
     // MARK: Registration
@@ -101,7 +101,8 @@ struct SmallDecisionsTests {
         let apps = zip(bundleIDs, 1...).map { App(id: AppID(rawValue: UInt32($1)), bundleID: $0, team: team) }
         let accounts = AccountsSnapshot(version: 1, apps: apps)
         for kind in TopicKind.allCases {
-            // The second app's bundle ID is the first one's topic for calls: an app comes before another's service.
+            // The second app's bundle ID equals the first app's topic for calls. An app takes precedence over another
+            // app's service.
             let expected: UInt32 = kind == .voip ? 2 : 1
             let found = accounts.app(forTopic: bundleIDs[0].topic(kind))
             #expect(found?.app.id.rawValue == expected)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTP2
 
-/// How header fields are encoded (RFC 7541, 6), read beside the library.
+/// The encoding of header fields (RFC 7541, 6), read in addition to libnghttp2.
 @Suite struct HeaderFormReaderTests {
-    /// `:method: POST` and `:scheme: https` from the static table; then three literals with a name from there, and one with
-    /// a name and a value that are as long as each way to write a length.
+    /// `:method: POST` and `:scheme: https` from the static table; then three literals with a name from there, and one
+    /// with a name and a value. The texts have lengths that cover each way to write a length.
     private static func block(_ length: Int) -> [UInt8] {
         func text(_ count: Int) -> [UInt8] {
             var bytes: [UInt8] = count < 127 ? [UInt8(count)] : [127]

@@ -3,14 +3,14 @@ import NIOCore
 import Notifications
 import Testing
 
-/// Floods and bombs against the whole service: whoever does it is cut off, others are served, and memory stays bounded.
+/// Floods and bombs against the whole service: the attacker is cut off, others are served, and memory stays limited.
 @Suite(
     .service(environment: [
         "CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0", "CARILLON_LIMIT_TOKEN_RATE": "0",
         "CARILLON_LIMIT_REQUEST_TIMEOUT": "1", "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1",
     ]), .serialized, .timeLimit(.minutes(3)))
 struct AttackTests {
-    /// In KiB. What a flood may leave behind: a few connections' buffers, and what the allocator keeps.
+    /// How much memory may grow, in KiB: for the buffers of a few connections, and for what the allocator keeps.
     private static let allowedGrowth = 64 * 1024
 
     private func residentKiB() throws -> Int {
@@ -31,14 +31,14 @@ struct AttackTests {
         async let second = attack.run(against: address)
         #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
         for channel in [try await first, try await second] where attack.isEnded {
-            try? await channel.closeFuture.get()  // That it ended, not how.
+            try? await channel.closeFuture.get()  // Only that it ended matters.
         }
         #expect(try await service.send(alert: "Still", to: token).status == 200)
         #expect(try residentKiB() - before < Self.allowedGrowth)
         for channel in [try await first, try await second] { try? await channel.close() }
     }
 
-    /// Half open: TCP alone, half a handshake, TLS without HTTP/2, HTTP/2's preface without its settings.
+    /// Incomplete connections: TCP only, half a handshake, TLS without HTTP/2, HTTP/2's preface without its settings.
     @Test(
         arguments: ["silence", "half a ClientHello", "silence over TLS", "the preface alone"],
         StrangePeerTests.Listener.allCases)
@@ -50,7 +50,7 @@ struct AttackTests {
         var channels: [any Channel] = []
         for _ in 0..<100 { channels.append(try await peer.connect(to: try listener.address(of: service)).channel) }
         #expect(try await service.send(alert: "Meanwhile", to: token).status == 200)
-        for channel in channels { try? await channel.closeFuture.get() }  // That it ended, not how.
+        for channel in channels { try? await channel.closeFuture.get() }  // Only that it ended matters.
         #expect(try residentKiB() - before < Self.allowedGrowth)
     }
 }

@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A service that cannot start says so in one line, and leaves everything as it was.
+/// A service that cannot start prints one line, and leaves everything unchanged.
 @Suite(.timeLimit(.minutes(2))) struct BadStartTests {
-    /// Runs `carillon serve` where it must not start.
+    /// Runs `carillon serve` in a situation in which it must not start.
     private func serve(
         data: String,
         _ arguments: [String] = ["--ports", "ephemeral"],
@@ -13,7 +13,7 @@ import Testing
     ) async throws -> ChildProcess.Finished {
         let arguments = ["serve", "--json", "--data", data] + arguments
         return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-            // Should it start nevertheless, its ready line ends the wait.
+            // If it starts nevertheless, its ready line ends the wait.
             if await child.output.nextLine() != nil { child.signal(SIGTERM) }
             return await child.finished()
         }
@@ -34,7 +34,7 @@ import Testing
     // MARK: Ports and sockets
 
     @Test func aPortInUse() async throws {
-        // An address of the loopback network that nothing else uses, since a fixed port is what this is about.
+        // An address of the loopback network that nothing else uses, because this test needs a fixed port.
         let host = "127.65.43.21"
         let holder = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: host, port: 2197).get()
@@ -49,7 +49,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let finished = try await serve(data: folder + "/data", ["--ports", "ephemeral", "--host", "192.0.2.1"])
             expectOneLine(finished, naming: "192.0.2.1")
-            // Nothing half made is left behind.
+            // No incomplete folder is left.
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         }
     }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// A folder that was there stays, with what was in it.
+    /// An existing folder stays, with its contents.
     @Test func aStartThatFailsLeavesAFolderAsItWas() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
@@ -154,7 +154,7 @@ import Testing
             let before = try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json"))
             expectOneLine(try await serve(data: service.data), naming: service.data)
             #expect(try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json")) == before)
-            // The first one goes on.
+            // The key of the first start is still used.
             let token = try await service.register("com.example.app", on: try await service.activate())
             #expect(try await service.send(alert: "Still here", to: token).status == 200)
         }
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: The database
 
-    /// Has a service make a database, changes it, and starts another one, which must not.
+    /// Runs a service that makes a database, changes the database, and starts another service, which must fail.
     private func serveChanged(
         _ change: (_ database: String) async throws -> Void,
         _ body: (ChildProcess.Finished, _ database: String) throws -> Void,
@@ -176,7 +176,7 @@ import Testing
             try await change(database)
             let before = try contents(ofFolder: data)
             try body(try await serve(data: data), database)
-            // Opening it makes SQLite's own files beside it, which hold nothing.
+            // Opening the database makes SQLite's own files beside it, which are empty.
             let after = try contents(ofFolder: data).filter { !$0.key.hasPrefix("carillon.sqlite-") }
             #expect(after == before.filter { !$0.key.hasPrefix("carillon.sqlite-") })
         }
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    /// What Kubernetes sets beside a service of that name, and what other commands take.
+    /// Variables that Kubernetes sets beside a service of that name, and those of other commands.
     @Test func variablesOfOthers() async throws {
         let environment = [
             "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",

@@ -3,7 +3,7 @@ import Notifications
 import Service
 import Testing
 
-/// What the commands say when something is wrong: what it is, and what to do.
+/// The errors of commands: what is wrong, and what to do.
 @Suite(.timeLimit(.minutes(2))) struct CommandErrorTests {
     @Test(arguments: [["snd"], ["key", "mke"], ["device", "listn", "--json"]])
     func aCommandThatThereIsNot(_ arguments: [String]) async throws {
@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    /// Another user's folder is one that this process may not look into; root may look into all, so it becomes another one.
+    /// A folder that this process may not read belongs to another user. Root may read all folders, so the test becomes
+    /// another user.
     @Test(.enabled(if: geteuid() == 0, "needs to become another user"))
     func theDataFolderOfAnotherUser() async throws {
         try await CarillonProcess.with { service in

@@ -2,27 +2,27 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The service is killed with `kill -9` at random moments under load, and every 200 is accounted for (Guide, 2.1.3):
-/// `script/crash --times N` does it as often as one likes.
+/// Kills the service with `kill -9` at random moments under load, and checks every 200 (Guide, 2.1.3). `script/crash
+/// --times N` does this more often.
 @Suite(.timeLimit(.minutes(240))) struct CrashTests {
     private static let times =
         ProcessInfo.processInfo.environment["CARILLON_CRASHES"].flatMap(Int.init) ?? 20
     private static let bundleID = "com.example.app"
     private static let environment = ["CARILLON_LIMIT_TOKEN_RATE": "0"]
 
-    /// One device and what it is owed. Notifications to it are numbered, and sent one after the other.
+    /// One device, and the notifications that it must get. They are numbered and sent one after the other.
     private final class Device: Sendable {
         struct Account {
             var sent = 0
             /// The newest that was answered with 200.
             var accepted = 0
-            /// The newest that the device has, for good.
+            /// The newest that the device has received and acknowledged.
             var taken = 0
         }
 
         let identity: String
         let token: String
-        /// Whether it listens while the service is under load.
+        /// Whether it is connected while the service is under load.
         let isOnline: Bool
         let account = Mutex(Account())
 
@@ -59,7 +59,7 @@ import Testing
                     #expect(finished.status == 128 + SIGKILL, "\(finished.errors)")
                 }
             }
-            // The delivery log of all these lives can be read.
+            // The delivery log can be read after all these crashes.
             let log = try await BuiltCommand.run(["log", "--data", data, "--json"])
             #expect(log.status == 0)
             let lines = log.output.split(separator: "\n").count { $0.contains(#""event":"accepted""#) }
@@ -94,7 +94,7 @@ import Testing
 
     // MARK: Load
 
-    /// Sends to all devices until the service has been killed.
+    /// Sends to all devices until the service is killed.
     /// - Returns: how many notifications were answered with 200.
     private func load(
         _ service: CarillonProcess,
@@ -107,10 +107,10 @@ import Testing
             for device in devices {
                 let push = try Push(token: device.token, topic: Self.bundleID, from: provider)
                 group.addTask {
-                    // It may be gone already.
+                    // The service may be gone already.
                     guard let connection = try? await service.connect() else { return }
                     while await send(push, to: device, over: connection) {
-                        // The moment is wherever the service is when that many have been answered.
+                        // Kill the service when this many requests are answered, whatever it is doing.
                         if answered.next() == count { service.child.signal(SIGKILL) }
                     }
                     await connection.close()
@@ -127,20 +127,20 @@ import Testing
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
-        // A request without an answer may have been accepted or not.
+        // Without an answer, the request may have been accepted or not.
         guard let answer = try? await connection.send(push) else { return false }
         #expect(answer.status == 200, "\(answer.body)")
         device.account.withLock { $0.accepted = number }
         return true
     }
 
-    /// Takes and acknowledges what comes, until the service is gone.
+    /// Receives and acknowledges notifications until the service is gone.
     private func listen(_ device: Device, _ service: CarillonProcess) async {
         guard let connection = try? await WireDevice(service, identity: device.identity) else { return }
         for await text in connection.lines {
             guard let line = try? JSONValue(text), let number = number(line) else { break }
             device.take(number)
-            // What is not answered may have been taken or not.
+            // Without an answer, the acknowledgement may have been received or not.
             try? await connection.acknowledge(line)
         }
         await connection.close()
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: Accounts
 
-    /// Each device has, or gets, the newest that was accepted for it, or a newer one whose 200 was on its way.
+    /// Checks that each device has, or gets, the newest accepted notification, or a newer one whose 200 was under way.
     private func check(_ devices: [Device], on service: CarillonProcess, _ round: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, device) in devices.enumerated() {
@@ -161,7 +161,7 @@ import Testing
                     let number = try number(line).orThrow("no number: \(line)")
                     #expect(number >= account.accepted, "round \(round)")
                     #expect(number <= account.sent, "round \(round)")
-                    // Every now and then one is taken; the others go on waiting, through the next crash too.
+                    // Some devices take their notification now. The others go on waiting, through the next crash too.
                     if (round + index).isMultiple(of: 4) {
                         try await connection.acknowledge(line)
                         device.take(number)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A notification's whole way with somebody else's tools alone: `openssl` makes the device's key, `curl` is provider
-/// and device.
+/// A notification's whole way with other people's tools only: `openssl` makes the device's key, `curl` is provider and
+/// device.
 @Suite(.service(), .timeLimit(.minutes(2))) struct CurlJourneyTests {
     private let bundleID = "com.example.app"
 
@@ -35,7 +35,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
             let ca = try CarillonProcess.current.ready.ca
-            // Role and environment stand in a critical extension, which openssl does not know.
+            // The role and the environment are in a critical extension, which openssl does not know.
             let verified = try await ChildProcess.run(
                 "openssl",
                 [
@@ -137,7 +137,7 @@ import Testing
                 #expect(answer.status == 204)
             }
             try await service.listen(as: identity) { device in
-                // In the order of acceptance: what waited in the mailbox would come first.
+                // In the order of acceptance. A notification in the mailbox would come first.
                 #expect(try await service.send(alert: "Next", to: token).status == 200)
                 try await device.expectNext(alert: "Next")
             }

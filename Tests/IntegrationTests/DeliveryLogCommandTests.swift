@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// The lines of the log once it has so many: the service writes them a moment after the answer.
+    /// The lines of the log, once there are this many. The service writes them shortly after the answer.
     private func lines(_ data: String, _ arguments: [String], count: Int) async throws -> [JSONValue] {
         while true {
             let finished = try await BuiltCommand.run(["log", "--data", data, "--json"] + arguments)
@@ -74,7 +74,7 @@ import Testing
                 return id
             }
             #expect(try await lines(data, ["--id", id], count: 2).map { $0["event"] } == ["accepted", "stored"])
-            // It goes on where it was.
+            // The log continues after a restart.
             try await CarillonProcess.with(data: data) { service in
                 _ = try await service.send(alert: "Next", to: try await device(service).token)
                 #expect(try await lines(data, [], count: 4).first?["id"]?.text == id)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// What a new key seals is shown with its device token, though the key is younger than the command.
+    /// Device tokens that a new key has sealed are shown, although the key was made after the command started.
     @Test func followsDeviceTokensOfAKeyThatJoinsMeanwhile() async throws {
         try await CarillonProcess.with { service in
             let older = try await device(service)

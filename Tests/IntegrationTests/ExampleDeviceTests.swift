@@ -33,11 +33,11 @@ import Testing
                 token = try await self.token(child)
                 #expect(try await service.send(alert: "Grüße", to: token).status == 200)
                 try await child.expectNext(alert: "Grüße")
-                // The second one comes when the first is acknowledged or stored: the next run tells which.
+                // The second notification is sent when the first is acknowledged or stored; the next run shows which.
                 #expect(try await service.send(alert: "Second", to: token).status == 200)
                 try await child.expectNext(alert: "Second")
             }
-            // The same device again: what was taken does not come again, what was sent meanwhile does.
+            // The same device again: it does not get old notifications again, but those sent meanwhile.
             #expect(try await service.send(alert: "Stored", to: token).status == 200)
             try await run(example, in: folder + "/device") { child in
                 #expect(try await self.token(child) == token)

@@ -4,8 +4,8 @@ import HTTP2
 import ProviderTesting
 import Testing
 
-/// What `carillon send` prints where the server gives no answer, or none of a push service; and provider tokens that
-/// several commands share. Against a scripted server over real TLS.
+/// What `carillon send` prints if the server gives no answer or is not a push service, and provider tokens that several
+/// commands share. Uses a scripted server over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct SendAnswerTests {
     /// What a command needs to send to a server.
     private struct Sender {
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    /// Makes the stored token older, which is all that these processes know of the clock.
+    /// Makes the stored token older, because the processes cannot be given another clock.
     private static func backdate(_ folder: String, to time: Int) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
         let path = folder + "/" + (try #require(names.first))

@@ -4,7 +4,7 @@ import Notifications
 import Service
 import Testing
 
-/// Peers that speak something else, or nothing: closed in time, logged now and then, and no trouble to anybody else.
+/// Peers that speak another protocol or nothing: they are closed in time, rarely logged, and do not disturb others.
 @Suite(
     .service(environment: [
         "CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"
@@ -27,7 +27,7 @@ struct StrangePeerTests {
         let service = try CarillonProcess.current
         let (channel, _) = try await peer.connect(to: try listener.address(of: service))
         try? await channel.closeFuture.get()  // That it ended, not how.
-        // A request that is answered later than all that the end of a connection sets off.
+        // This request is answered after everything that the end of the connection causes.
         #expect(try await service.device("PUT", "/1/apps/com.example.app", as: nil).status == 403)
     }
 

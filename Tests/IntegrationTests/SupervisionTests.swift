@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a service tells whoever supervises it: systemd by its protocol, and programs by its log.
+/// What a service reports to its supervisor: to systemd by its protocol, and to programs by its log.
 @Suite(.timeLimit(.minutes(2))) struct SupervisionTests {
     @Test func `systemd hears that the service is ready, lives and ends`() async throws {
         try await withTemporaryFolder { folder in
@@ -70,7 +70,7 @@ import Testing
         #expect(finished.errors.contains(arguments[1]))
     }
 
-    /// Stands for systemd: hands on the datagrams that come to a Unix socket. Their sender's has no name.
+    /// Stands in for systemd: passes on the datagrams that come to a Unix socket.
     private static func withSystemd(
         at path: String,
         _ body: (AsyncStream<String>) async throws -> Void,

@@ -6,38 +6,38 @@ import Synchronization
 /// A store that breaks one of the ports' promises.
 final class FaultyStore: Store {
     enum Fault: CaseIterable {
-        /// Storing does not look whether the app is on its device.
+        /// Storing does not check that the app is on its device.
         case storesForRemoved
-        /// An app that is removed leaves what is in its mailbox, and likewise tokens that are renewed.
+        /// Removing an app, or renewing tokens, leaves its mailbox full.
         case keepsMailboxes
-        /// Registering does not look whether the device was revoked.
+        /// Registering does not check that the device was revoked.
         case registersRevoked
         /// Registering leaves the device token on its feedback list.
         case keepsFeedback
-        /// A removal takes whatever the mailbox holds.
+        /// A removal empties the mailbox, whatever version it has.
         case removesWhateverIsThere
         /// Versions are used again.
         case repeatsVersions
-        /// What another node adds to the secrets is told to nobody.
+        /// The names of secrets that another node adds are not reported.
         case hidesNewSecrets
         /// The last value of a secret is kept, not the first.
         case overwritesSecrets
-        /// A deleted team's keys stay good.
+        /// The keys of a deleted team stay valid.
         case keepsKeys
-        /// What a deleted app has left behind stays.
+        /// The data of deleted apps stays.
         case keepsOrphans
-        /// The delivery log is told nothing.
+        /// The delivery log gets no events.
         case tellsNobody
-        /// What it says at once of registrations is not so.
+        /// Its immediate answers about registrations are wrong.
         case saysWrongThing
-        /// An invitation is good for ever.
+        /// Invitations never expire.
         case keepsInvitations
-        /// Devices are listed in no order.
+        /// Devices are listed in no particular order.
         case listsInAnyOrder
     }
 
     private struct State {
-        /// What stays in mailboxes though it must not.
+        /// Notifications that stay in mailboxes although they must not.
         var left: [Destination: StoredMailboxEntry] = [:]
         var listed: [TakenFeedback] = []
         var accounts: AccountsSnapshot?
@@ -121,7 +121,7 @@ extension FaultyStore: Mailboxes {
         try await memory.removeExpired(before: moment, limit: limit)
     }
 
-    /// Notes what the device's mailboxes hold, if that stays behind.
+    /// Notes what the device's mailboxes hold, if the fault keeps it.
     private func keep(of device: DeviceKey, where condition: (Destination) -> Bool) async throws(StoreError) {
         guard fault == .keepsMailboxes else { return }
         for held in try await memory.entries(of: device) where condition(held.entry.destination) {

@@ -2,7 +2,7 @@ import DeliveryTesting
 import Synchronization
 import Testing
 
-/// The contract finds what a store does wrong.
+/// Tests that the contract finds each fault of a store.
 @Suite("The contract of the ports", .timeLimit(.minutes(1)))
 struct FaultyStoreTests {
     @Test("a planted defect is found", arguments: FaultyStore.Fault.allCases)

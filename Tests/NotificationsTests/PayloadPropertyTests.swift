@@ -3,7 +3,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// What holds for any body, tried on many.
+/// Properties that hold for any body, checked with many random ones.
 @Suite("Payload: properties")
 struct PayloadPropertyTests {
     @Test("the same tokens with any white space give the same text", arguments: 1...20 as ClosedRange<UInt64>)
@@ -63,17 +63,19 @@ struct PayloadPropertyTests {
         return body
     }
 
-    /// Where the two may differ, or Foundation is the one that is wrong: nil where there is no such thing in the body.
+    /// If the two readers may differ, or Foundation is wrong: the construct in the body that explains it; nil if there
+    /// is none.
     private static func lawfulDifference(_ body: [UInt8], isTaken: Bool) -> String? {
         guard let text = String(validating: body, as: UTF8.self) else { return nil }
         if isTaken {
-            // Escaped surrogates without their other half are within the grammar (RFC 8259, 8.2); Foundation refuses
-            // them. So are numbers of any size (RFC 8259, 6); Foundation refuses what no Double holds.
+            // Unpaired escaped surrogates are allowed by the grammar (RFC 8259, 8.2), but Foundation refuses them.
+            // Numbers of any size are allowed (RFC 8259, 6), but Foundation refuses those that do not fit into a
+            // Double.
             let tame = text.replacing(/\\u[dD][89a-fA-F]../, with: #"\u0041"#).replacing(
                 /[eE][+\-]?[0-9]{3,}/, with: "e1")
             return tame != text && foundationTakes(Array(tame.utf8)) ? "a surrogate or a number beyond Double" : nil
         }
-        // A comma before a closing bracket is against the grammar (RFC 8259, 5); Foundation takes it.
+        // A comma before a closing bracket is not allowed (RFC 8259, 5), but Foundation accepts it.
         let fixed = text.replacing(/,\s*([\]\}])/) { $0.output.1 }
         return (try? Payload(Array(fixed.utf8))) != nil ? "a comma too many" : nil
     }

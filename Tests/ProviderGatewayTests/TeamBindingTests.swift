@@ -5,11 +5,11 @@ import Testing
 
 @testable import ServiceTesting
 
-/// A connection serves one team: that of the first valid provider token that was looked at, whatever became of its
-/// request after that.
+/// A connection serves one team: the team of the first valid provider token that was checked, even if its request
+/// failed later.
 @Suite(.timeLimit(.minutes(2)))
 struct TeamBindingTests {
-    /// A provider token of a team that has no app, so that it is good for nothing but being told so.
+    /// A provider token of a team without apps, which can only be refused.
     private func otherTeamsToken(_ test: TestService) async throws -> String {
         let team: ManagementMessages.TeamMade = try await test.administer(
             "POST", "/v1/teams", ManagementMessages.NewTeam(name: "Other"))

@@ -13,8 +13,8 @@ struct ClientReportTests {
         var milliseconds: UInt64 = 1_800_000_000_000
 
         /// - Parameters:
-        ///   - after: milliseconds since the request before.
-        ///   - issued: of the provider token, in seconds.
+        ///   - after: milliseconds since the previous request.
+        ///   - issued: when the provider token was made, in seconds.
         mutating func send(
             _ alert: String = "",
             token: String = String(repeating: "ab", count: 32),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A disk that fails below SQLite: no answer says what is not so, and when it works again so does the service.
+/// A disk that fails below SQLite: no answer is wrong, and when the disk works again, so does the service.
 @Suite("A faulty disk", .timeLimit(.minutes(2)))
 struct FaultyDiskTests {
     private static let destination = Example.destination()
@@ -135,9 +135,9 @@ struct FaultyDiskTests {
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
             await rig.met(3)
-            // It may or may not be on the disk: nobody says that it is, nor that it is not.
+            // It may be on the disk or not: no answer claims either.
             #expect(rig.answers[2] == nil)
-            // A crash at this moment leaves the one or the other.
+            // A crash at this moment leaves one or the other.
             try await withStoreAfterCrash(of: rig.path) { store in
                 let held = try await rig.held(in: store)
                 #expect(held == 1 || held == 2)

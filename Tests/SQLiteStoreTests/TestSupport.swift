@@ -7,8 +7,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Runs the test on a fresh store.
-/// - Parameter registered: the destinations that have an active registration, all that tests store for by default.
+/// Runs the test with a new store.
+/// - Parameter registered: the destinations with an active registration; by default all that tests store for.
 func withStore(
     maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
     registered: [Destination] = Example.registered,
@@ -33,7 +33,7 @@ func withStore(
     }
 }
 
-/// Opens the store as it would be found after a crash at this moment: the files as they are, copied while open.
+/// Opens the store as a crash at this moment would leave it, from a copy of its files.
 func withStoreAfterCrash(
     of path: String,
     named name: String = "",
@@ -55,7 +55,7 @@ func withStoreAfterCrash(
     await store.close()
 }
 
-/// The store error that opening the folder ends with.
+/// The error of opening the folder.
 func openingError(_ path: String) async throws -> StoreError {
     do throws(StoreError) {
         let store = try await SQLiteStore.open(folder: path)
@@ -67,7 +67,7 @@ func openingError(_ path: String) async throws -> StoreError {
 }
 
 extension SQLiteStore {
-    /// Keeps the writer busy until the returned function is called, so that what is handed in meanwhile waits.
+    /// Keeps the writer busy until the returned function is called, so that writes wait meanwhile.
     func holdWriter() async -> @Sendable () -> Void {
         let release = DispatchSemaphore(value: 0)
         await withCheckedContinuation { continuation in
@@ -79,12 +79,12 @@ extension SQLiteStore {
         return { release.signal() }
     }
 
-    /// Returns once that many items wait to be written.
+    /// Waits until this many items wait to be written.
     func waitForPending(_ count: Int) async {
         while commits.pendingItems < count { await Task.yield() }
     }
 
-    /// Allows the database that many more pages of 4 KiB; beyond that SQLite says that the disk is full.
+    /// Allows the database this many more pages of 4 KiB. Beyond that SQLite reports a full disk.
     func limitGrowth(toPages pages: Int) async throws {
         try await pool.writeWithoutTransaction { database in
             let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
@@ -117,7 +117,7 @@ enum Example {
     }
 }
 
-/// Puts that many registrations into a database that is closed: generation n on device n, every second one active.
+/// Writes this many registrations into a closed database: generation n on device n, every second one active.
 func insertRegistrations(_ count: Int, into file: String) throws {
     let queue = try DatabaseQueue(path: file)
     try queue.write { database in
@@ -132,7 +132,7 @@ func insertRegistrations(_ count: Int, into file: String) throws {
     try queue.close()
 }
 
-/// Puts active registrations into a database that is closed.
+/// Writes active registrations into a closed database.
 func insertRegistrations(_ destinations: [Destination], into file: String) throws {
     let queue = try DatabaseQueue(path: file)
     try queue.write { database in

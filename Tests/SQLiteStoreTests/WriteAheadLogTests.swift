@@ -7,13 +7,13 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What a process left that did not end cleanly, and what the disk made of it.
+/// The write-ahead log of a process that did not end cleanly, also with damage by the disk.
 @Suite("A write-ahead log that was left", .timeLimit(.minutes(2)))
 struct WriteAheadLogTests {
     private static let frameBytes = 24 + 4096
     private static let headerBytes = 32
 
-    /// A folder as a killed service leaves it, with 20 notifications in as many transactions.
+    /// The folder of a killed service, with 20 notifications in as many transactions.
     private func withLeftFolder(_ body: (_ path: String, _ log: String) async throws -> Void) async throws {
         try await withStore { store, path in
             let key = try #require(TeamID(rawValue: "TEAM000001"))

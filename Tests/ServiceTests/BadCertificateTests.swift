@@ -11,8 +11,8 @@ import X509
 @testable import Service
 @testable import ServiceTesting
 
-/// Client certificates that are not good, over real TLS, at the ports of providers and of devices: the handshake is
-/// refused, and others are served.
+/// Invalid client certificates over real TLS, at the ports of providers and devices: the handshake is refused, and
+/// others are served.
 @Suite(.timeLimit(.minutes(2)))
 struct BadCertificateTests {
     enum Port: CaseIterable, Sendable { case provider, courier }

@@ -8,7 +8,7 @@ import Trust
 
 @testable import ServiceTesting
 
-/// The authority as it is kept: what older services kept of it, and what became of it on disk.
+/// The stored authority: as older services stored it, and with damage on disk.
 struct KeptAuthorityTests {
     private let now = Timestamp.now()
 
@@ -35,7 +35,7 @@ struct KeptAuthorityTests {
         try JSONSerialization.data(withJSONObject: object).write(to: file(folder))
     }
 
-    /// Leaves of the root its certificate alone, as where somebody brought it.
+    /// Leaves only the root's certificate, as if the operator had supplied the root.
     private func forgetRootKey(_ object: inout [String: Any]) throws {
         var root = try required(object["root"] as? [String: Any])
         root["key"] = nil

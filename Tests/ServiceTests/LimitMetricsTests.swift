@@ -17,7 +17,7 @@ import Testing
 /// Every exceeded limit is counted, by its name in docs/metrics.md.
 @Suite(.timeLimit(.minutes(2)))
 struct LimitMetricsTests {
-    /// A limit at a low value, and clients that exceed it. They stay connected until the metrics have counted it.
+    /// A limit with a low value, and clients that exceed it. They stay connected until the metrics have counted it.
     struct Row: CustomTestStringConvertible, Sendable {
         let limit: Limit
         let set: @Sendable (inout Settings) -> Void
@@ -128,7 +128,7 @@ struct LimitMetricsTests {
 }
 
 extension TestService {
-    /// Sends notifications to a device that is awake and listens, and acknowledges nothing.
+    /// Sends notifications to a device that is awake and connected, and acknowledges nothing.
     /// - Returns: the connections of both.
     fileprivate func send(_ count: Int, toListeningDevice payload: String) async throws -> [WireClient] {
         func request(_ method: String, _ path: String) -> [(String, String)] {
@@ -138,7 +138,7 @@ extension TestService {
         let registered = try await device.send(request("PUT", "/1/apps/\(bundleID)"), body: "")
         let token = try required(registered.body.split(separator: "\"").dropFirst(3).first.map(String.init))
         _ = try await device.send(request("POST", "/1/state"), body: #"{"power":"awake"}"#)
-        // Its answer stays open; what is asked next was asked after.
+        // This answer stays open, so the next request comes after it.
         _ = try await device.begin(request("GET", "/1/notifications"), ends: true)
         let provider = try await connectProvider()
         let headers = ProviderHeaders(token, token: try providerToken())

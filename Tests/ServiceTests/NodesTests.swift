@@ -9,7 +9,7 @@ import Trust
 @testable import Service
 @testable import ServiceTesting
 
-/// Several nodes over one store, over real TLS: what one of them makes or changes the others know in time.
+/// Several nodes with one store, over real TLS: each learns in time what another makes or changes.
 @Suite("Several nodes", .timeLimit(.minutes(2)))
 struct NodesTests {
     private static let forged = String(repeating: "0f", count: 32)

@@ -8,9 +8,16 @@ package enum ClockChoice: String, Sendable, CaseIterable {
 }
 
 extension Settings {
-    /// A virtual clock is a tool of the development environment.
+    /// A virtual clock is a tool of the development environment, and each process has its own.
     func checkClock() throws(ServiceError) {
-        guard clock == .virtual, !environments.contains(.development) else { return }
+        guard clock == .virtual else { return }
+        guard !store.isShared else {
+            throw ServiceError(
+                .badSetting,
+                "The setting clock is virtual, and a PostgreSQL store is read by services with other clocks; use sqlite or "
+                    + "memory, or leave the clock at system.")
+        }
+        guard !environments.contains(.development) else { return }
         throw ServiceError(
             .badSetting,
             "The setting clock is virtual, which is for the development environment only; serve it as well, or leave "

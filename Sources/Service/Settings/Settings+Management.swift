@@ -34,8 +34,12 @@ extension Settings {
         }
     }
 
-    /// - Parameter text: `sqlite` or `memory`.
-    package mutating func setStore(_ text: String) throws(ServiceError) { store = try StoreChoice(text) }
+    /// - Parameters:
+    ///   - text: `sqlite`, `memory`, or a PostgreSQL URL.
+    ///   - isArgument: whether everybody on the machine can read the text.
+    package mutating func setStore(_ text: String, isArgument: Bool = false) throws(ServiceError) {
+        store = try StoreChoice(text, isArgument: isArgument)
+    }
 
     /// - Parameter count: how many requests of providers to keep.
     package mutating func setJournal(_ count: Int) throws(ServiceError) {

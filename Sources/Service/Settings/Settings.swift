@@ -20,6 +20,10 @@ package struct Settings: Sendable {
     package var dataFolder: String?
     package static let defaultDataFolder = "./carillon-data"
     package var store = StoreChoice.sqlite
+    /// The file with the key that seals the secrets in a PostgreSQL store.
+    package var storeKeyFile: String?
+    /// Whether PostgreSQL may lose commits in a crash (`synchronous_commit = off`).
+    package var allowsAsynchronousCommit = false
     /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
     /// memory for ``JournalLimits/requestsInMemory``.
     package var journal: Int?
@@ -85,6 +89,8 @@ package struct Settings: Sendable {
         try Self.refuseReplaced(reader)
         dataFolder = reader.string(forKey: "data") ?? dataFolder
         if let text = reader.string(forKey: "store") { try setStore(text) }
+        if let file = reader.string(forKey: "store-key-file"), !file.isEmpty { storeKeyFile = DataFolder(file).path }
+        allowsAsynchronousCommit = try Self.flag(reader, "store-asynchronous-commit") ?? allowsAsynchronousCommit
         journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
         hostnames = reader.stringArray(forKey: "hostname", default: hostnames)

@@ -1,7 +1,14 @@
 import Delivery
+import Foundation
 import Logging
 import MemoryStore
+import Notifications
 import SQLiteStore
+
+#if PostgreSQL
+    package import PostgresClient
+    import PostgresStore
+#endif
 
 /// The store of the service. Only this type knows all kinds of stores.
 package enum StoreChoice: Sendable, Hashable {
@@ -9,28 +16,68 @@ package enum StoreChoice: Sendable, Hashable {
     case sqlite
     /// In memory: nothing is kept after the service ends.
     case memory
+    #if PostgreSQL
+        /// In a PostgreSQL database.
+        case postgresql(PostgresLocation)
+    #endif
 
-    /// - Parameter text: the setting `store`.
-    init(_ text: String) throws(ServiceError) {
+    /// - Parameters:
+    ///   - text: the setting `store`. Errors do not repeat it, because it may hold a password.
+    ///   - isArgument: whether everybody on the machine can read the text.
+    init(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         switch text {
         case "sqlite": self = .sqlite
         case "memory": self = .memory
         case _ where text.hasPrefix("postgresql:") || text.hasPrefix("postgres:"):
-            throw ServiceError(
-                .badSetting, "This build has no PostgreSQL store; the setting store takes sqlite or memory.")
+            self = try Self.postgresql(text, isArgument: isArgument)
         default:
-            throw ServiceError(.badSetting, "The setting store is \(text); it takes one of sqlite, memory.")
+            throw ServiceError(
+                .badSetting, "The setting store takes sqlite, memory, or a URL that begins with postgresql://.")
         }
     }
+
+    /// Whether the store is not in the data folder and outlives it.
+    var isShared: Bool {
+        switch self {
+        case .sqlite, .memory: false
+        #if PostgreSQL
+            case .postgresql: true
+        #endif
+        }
+    }
+
+    #if PostgreSQL
+        private static func postgresql(_ url: String, isArgument: Bool) throws(ServiceError) -> StoreChoice {
+            let location: PostgresLocation
+            do {
+                location = try PostgresLocation(url)
+            } catch {
+                throw ServiceError(.badSetting, error.message)
+            }
+            guard !isArgument || !location.hasPassword else {
+                throw ServiceError(
+                    .badSetting,
+                    "The URL in --store has a password, and everybody on this machine can read a command's arguments: put "
+                        + "the URL into CARILLON_STORE or the settings file, or the password into libpq's password file."
+                )
+            }
+            return .postgresql(location)
+        }
+    #else
+        private static func postgresql(_ url: String, isArgument: Bool) throws(ServiceError) -> StoreChoice {
+            throw ServiceError(
+                .badSetting,
+                "This build has no PostgreSQL store: build with the package trait PostgreSQL, or use sqlite or memory.")
+        }
+    #endif
 
     /// Opens the store.
     /// - Parameters:
     ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
-    ///   - acceptsDamage: whether to go on without what a damaged write-ahead log has lost.
     func open(
         in folder: DataFolder,
+        _ settings: Settings,
         log: any DeliveryLog,
-        acceptsDamage: Bool,
         clock: ServiceClock,
         logger: Logger,
     ) async throws(ServiceError) -> any Store {
@@ -39,7 +86,7 @@ package enum StoreChoice: Sendable, Hashable {
         case .sqlite:
             do {
                 let store = try await SQLiteStore.open(
-                    folder: folder.path, log: log, acceptsDamage: acceptsDamage,
+                    folder: folder.path, log: log, acceptsDamage: settings.acceptsDamagedLog,
                     clock: { clock.time })
                 if let loss = store.loss {
                     logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
@@ -48,6 +95,58 @@ package enum StoreChoice: Sendable, Hashable {
             } catch {
                 throw ServiceError(.store, error.cause)
             }
+        #if PostgreSQL
+            case .postgresql(let location):
+                return try await Self.open(location, in: folder, settings, log: log, clock: clock)
+        #endif
         }
     }
+
+    #if PostgreSQL
+        private static func open(
+            _ location: PostgresLocation,
+            in folder: DataFolder,
+            _ settings: Settings,
+            log: any DeliveryLog,
+            clock: ServiceClock,
+        ) async throws(ServiceError) -> any Store {
+            var configuration = PostgresStore.Configuration(
+                location: location, storeKey: try StoreKeyFile.read(settings.storeKeyFile),
+                user: PostgresUser(
+                    name: ProcessInfo.processInfo.hostName, identity: try NodeIdentity.load(in: folder).bytes))
+            configuration.allowsAsynchronousCommit = settings.allowsAsynchronousCommit
+            configuration.machineTime = { clock.machineTime }
+            do {
+                return try await PostgresStore.open(configuration, log: log, clock: { clock.time })
+            } catch {
+                throw ServiceError(.store, "The store at \(location) cannot be used. \(error.cause)")
+            }
+        }
+    #endif
 }
+
+#if PostgreSQL
+    /// The file with the key that seals the store's secrets.
+    enum StoreKeyFile {
+        static func read(_ file: String?) throws(ServiceError) -> StoreKey {
+            guard let file else {
+                throw ServiceError(
+                    .badSetting,
+                    "A PostgreSQL store needs --store-key-file, a file with 64 hexadecimal digits that is the same for all "
+                        + "services of the store: make it with openssl rand -hex 32.")
+            }
+            let data: Data
+            do {
+                data = try Data(contentsOf: URL(fileURLWithPath: file))
+            } catch {
+                throw ServiceError(.trust, "The store key \(file) cannot be read: \(DataFolder.reason(error)).")
+            }
+            guard let key = StoreKey(hexadecimal: String(decoding: data, as: UTF8.self)) else {
+                throw ServiceError(
+                    .trust,
+                    "The store key \(file) does not hold 64 hexadecimal digits: make one with openssl rand -hex 32.")
+            }
+            return key
+        }
+    }
+#endif

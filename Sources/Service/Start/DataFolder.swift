@@ -40,6 +40,8 @@ package struct DataFolder: Sendable {
     package var socketFile: String { path + "/admin.sock" }
     /// The delivery log.
     package var logFolder: String { path + "/log" }
+    /// The identity with which the service uses a store outside of the folder.
+    var nodeFile: String { path + "/\(NodeIdentity.fileName)" }
     var lockFile: String { path + "/lock" }
 
     /// The state that a start has found, so that a failed start can restore it.
@@ -117,7 +119,7 @@ package struct DataFolder: Sendable {
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
-                "admin.sock",
+                "admin.sock", NodeIdentity.fileName,
             ]
             let others = visible.filter { !ours.contains($0) && !($0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8")) }
             guard others.isEmpty else {
@@ -126,12 +128,30 @@ package struct DataFolder: Sendable {
                     "\(path) holds other files (\(others.sorted()[0]) for one); name an empty or a new folder with --data."
                 )
             }
+            // Another store would make another authority in place of the one that clients trust.
+            guard store.isShared || !visible.contains(NodeIdentity.fileName) else {
+                throw ServiceError(
+                    .dataFolder,
+                    "\(path) belongs to a PostgreSQL store; set that store, or name another folder with --data.")
+            }
             return
         }
         guard store == .sqlite else {
             throw ServiceError(
                 .dataFolder, "\(path) holds an embedded store; name another folder with --data, or none.")
         }
+    }
+
+    /// Checks that the folder was not made for another store of the same kind. A memory store makes a new authority at
+    /// each start, and the embedded one is in the folder itself.
+    func check(_ authorityPEM: String, of store: StoreChoice) throws(ServiceError) {
+        guard store.isShared, let present = FileManager.default.contents(atPath: authorityFile),
+            present != Data(authorityPEM.utf8)
+        else { return }
+        throw ServiceError(
+            .dataFolder,
+            "\(path) belongs to a service with another authority; check the store's URL, or name another folder with --data."
+        )
     }
 
     /// Whether the folder exists and this process may not read it.

@@ -22,7 +22,7 @@ enum TerminalText {
     }
 
     /// Breaks a text into lines of at most `columns` columns, at spaces if there are any.
-    /// - Parameter maximum: the most lines. If there is more text, the last line shows it.
+    /// - Parameter maximum: the most lines. If the text is longer, the last line ends with an ellipsis.
     static func wrapped(_ text: String, columns: Int, maximum: Int) -> [String] {
         var lines: [String] = []
         for paragraph in clean(text).split(separator: "\n", omittingEmptySubsequences: false) {

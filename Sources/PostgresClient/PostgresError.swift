@@ -1,0 +1,65 @@
+/// An error of PostgreSQL or of the connection to it.
+package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Kind: Sendable, Hashable {
+        /// The connection was lost, or the server did not answer in time, after the statement was sent. It is unknown
+        /// whether the statement was done.
+        case connectionLost
+        /// There is no connection. The statement was not sent.
+        case notConnected
+        /// Too many statements wait for this connection. The statement was not sent.
+        case busy
+        case uniqueViolation
+        /// The server does not accept changes, because it is a standby or was set to read-only.
+        case readOnly
+        /// The server's disk is full.
+        case full
+        /// The statement was rolled back because of what others did at the same time. Repeat it.
+        case conflict
+        /// The server rejected the user, the password or the database.
+        case notAllowed
+        /// The server cancelled the statement, usually because it took too long.
+        case cancelled
+        /// The server or the database cannot be used as it is. The message says all that a person has to know.
+        case unsuitable
+        /// The answer does not have the expected form.
+        case unexpectedAnswer
+        case other
+    }
+
+    package let kind: Kind
+    /// The five characters of the SQLSTATE; nil if the error is not the server's.
+    package let state: String?
+    /// A message without secrets: libpq and PostgreSQL do not put passwords into messages, and neither do we.
+    package let message: String
+
+    package init(_ kind: Kind, _ message: String, state: String? = nil) {
+        self.kind = kind
+        self.message = message
+        self.state = state
+    }
+
+    /// Creates the error for a SQLSTATE (PostgreSQL's documentation, appendix A).
+    init(state: String, message: String) {
+        self.init(Self.kind(of: state), message, state: state)
+    }
+
+    private static func kind(of state: String) -> Kind {
+        switch state {
+        case "23505": .uniqueViolation
+        case "25006": .readOnly
+        case "53100": .full
+        case "40001", "40P01": .conflict
+        case "57014": .cancelled
+        // The server shuts down or starts, or has too many connections. The statement was rolled back.
+        case "57P01", "57P02", "57P03", "53300": .notConnected
+        case "3D000": .notAllowed
+        case _ where state.hasPrefix("28"): .notAllowed
+        case _ where state.hasPrefix("08"): .connectionLost
+        default: .other
+        }
+    }
+
+    package var description: String {
+        state.map { "\(message) (SQLSTATE \($0))" } ?? message
+    }
+}

@@ -1,0 +1,54 @@
+import CPostgres
+
+/// Where a database is and how to log in: a URL as libpq reads it (`postgresql://user@host,host/database?option=value`).
+///
+/// The URL may contain a password, so it is never shown; ``description`` has what may be.
+package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
+    /// Given to libpq.
+    let url: String
+    /// The values that the URL has, by libpq's names for them.
+    private let values: [String: String]
+
+    /// - Throws: ``PostgresError/Kind/other`` if libpq cannot read the URL. The error does not repeat the URL, and
+    ///   neither libpq's message, which does.
+    package init(_ url: String) throws(PostgresError) {
+        // libpq reads a URL up to the first NUL.
+        guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://"), !url.utf8.contains(0),
+            let options = PQconninfoParse(url, nil)
+        else {
+            throw PostgresError(
+                .other,
+                "The PostgreSQL URL cannot be read: it has the form postgresql://USER@HOST:PORT/DATABASE, and special "
+                    + "characters are percent-encoded.")
+        }
+        defer { PQconninfoFree(options) }
+        var values: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        self.url = url
+        self.values = values
+    }
+
+    /// Whether the URL contains a password, or the password of the client's TLS key.
+    package var hasPassword: Bool { values["password"] != nil || values["sslpassword"] != nil }
+
+    /// What must not be in a message.
+    var secrets: [String] { ["password", "sslpassword"].compactMap { values[$0] }.filter { !$0.isEmpty } }
+
+    /// Whether the URL itself sets this option.
+    func sets(_ option: String) -> Bool { values[option] != nil }
+
+    /// The hosts, ports and the database, without the user and other options.
+    package var description: String {
+        let hosts = (values["host"] ?? values["hostaddr"] ?? "the local server").split(separator: ",")
+        let ports = (values["port"] ?? "").split(separator: ",")
+        let addresses = hosts.enumerated().map { index, host in
+            let port = ports.count == 1 ? ports.first : (index < ports.count ? ports[index] : nil)
+            return port.map { "\(host):\($0)" } ?? String(host)
+        }
+        return addresses.joined(separator: ",") + (values["dbname"].map { "/\($0)" } ?? "")
+    }
+}

@@ -1,0 +1,273 @@
+import CPostgres
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One libpq connection in pipeline mode. It belongs to one thread, which waits in it; no pointer leaves it.
+///
+/// https://www.postgresql.org/docs/15/libpq-pipeline-mode.html
+final class PostgresSession {
+    private let connection: OpaquePointer
+    private let secrets: [String]
+    private let timeLimit: Duration
+    /// The names of the statements that the server has prepared.
+    private var prepared: [String: String] = [:]
+
+    /// Whether the connection can be used further.
+    private(set) var isUsable = true
+
+    /// Connects. Several hosts are tried in turn, as the location's `target_session_attrs` says.
+    init(_ location: PostgresLocation, timeLimit: Duration, name: String) throws(PostgresError) {
+        secrets = location.secrets
+        self.timeLimit = timeLimit
+        var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
+        // For each host. Without it, a host that does not answer takes minutes.
+        if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
+        var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
+        var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
+        defer { for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) } }
+        // The option `dbname` is read as a URL.
+        guard let connection = PQconnectdbParams(&keywords, &values, 1) else {
+            throw PostgresError(.notConnected, "There is no memory for a connection.")
+        }
+        self.connection = connection
+        guard PQstatus(connection) == CONNECTION_OK else {
+            throw PostgresError(.notConnected, Self.message(of: connection, without: secrets))
+        }
+        guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+            throw PostgresError(.notConnected, "libpq refused pipeline mode.")
+        }
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// Looks whether the server has closed the connection meanwhile, so that nothing is sent in vain.
+    func isAlive() -> Bool {
+        // A server that ends a connection sends the reason first, and the end of the stream may come after that.
+        while isUsable, wait(for: Int16(POLLIN), milliseconds: 0) {
+            isUsable = PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
+        }
+        return isUsable
+    }
+
+    /// Sends groups of statements together and reads the answers. Each group is one transaction.
+    func exchange(_ groups: [[PostgresStatement]]) -> [Result<[PostgresRows], PostgresError>] {
+        let deadline = ContinuousClock.now.advanced(by: timeLimit)
+        do throws(PostgresError) {
+            let refused = try prepare(groups, deadline)
+            var ready: [Bool] = []
+            for group in groups {
+                let refusal = group.lazy.compactMap { refused[$0.sql] }.first
+                ready.append(refusal == nil)
+                guard refusal == nil else { continue }
+                for statement in group { try send(statement) }
+                try check(PQpipelineSync(connection))
+            }
+            return try receive(groups, ready: ready, refused, deadline)
+        } catch {
+            isUsable = false
+            // Whatever was answered before the loss is not known to be committed for these groups.
+            return groups.map { _ in .failure(error) }
+        }
+    }
+
+    private func receive(
+        _ groups: [[PostgresStatement]],
+        ready: [Bool],
+        _ refused: [String: PostgresError],
+        _ deadline: ContinuousClock.Instant,
+    ) throws(PostgresError) -> [Result<[PostgresRows], PostgresError>] {
+        var results: [Result<[PostgresRows], PostgresError>] = []
+        for (group, isReady) in zip(groups, ready) {
+            if !isReady, let refusal = group.lazy.compactMap({ refused[$0.sql] }).first {
+                results.append(.failure(refusal))
+                continue
+            }
+            do throws(PostgresError) {
+                var rows: [PostgresRows] = []
+                var failure: PostgresError?
+                for _ in group {
+                    switch try answer(deadline) {
+                    case .success(let answer): rows.append(answer)
+                    case .failure(let error): failure = failure ?? error
+                    }
+                }
+                try synchronize(deadline)
+                results.append(failure.map { .failure($0) } ?? .success(rows))
+            } catch {
+                // The groups before this one were committed and stay so.
+                isUsable = false
+                return results + groups.dropFirst(results.count).map { _ in .failure(error) }
+            }
+        }
+        return results
+    }
+
+    // MARK: Sending
+
+    /// Prepares the statements that are used for the first time, in one round trip.
+    /// - Returns: The statements that the server refused.
+    private func prepare(
+        _ groups: [[PostgresStatement]],
+        _ deadline: ContinuousClock.Instant,
+    ) throws(PostgresError) -> [String: PostgresError] {
+        var sent: [(sql: String, name: String)] = []
+        for statement in groups.lazy.joined() where prepared[statement.sql] == nil {
+            let name = "s\(prepared.count)"
+            prepared[statement.sql] = name
+            sent.append((statement.sql, name))
+            let types = statement.values.map(\.typeID)
+            try check(PQsendPrepare(connection, name, statement.sql, Int32(types.count), types))
+            // Each by itself, so that one that is refused does not take the others along.
+            try check(PQpipelineSync(connection))
+        }
+        var refused: [String: PostgresError] = [:]
+        for (sql, _) in sent {
+            if case .failure(let error) = try answer(deadline) { refused[sql] = error }
+            try synchronize(deadline)
+        }
+        for sql in refused.keys { prepared[sql] = nil }
+        return refused
+    }
+
+    private func send(_ statement: PostgresStatement) throws(PostgresError) {
+        let parameters = statement.values.map(\.bytes)
+        let lengths = parameters.map { Int32(clamping: $0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: parameters.count)
+        // One block of memory for all parameters; a pointer is valid while it is.
+        var block: [UInt8] = []
+        var offsets: [Int?] = []
+        for parameter in parameters {
+            offsets.append(parameter.map { _ in block.count })
+            // A pointer to a byte is needed for an empty value as well, because NULL means another thing.
+            if let parameter { block.append(contentsOf: parameter.isEmpty ? [0] : parameter) }
+        }
+        let name = prepared[statement.sql] ?? ""
+        let result = block.withUnsafeBytes { block in
+            let pointers = offsets.map { offset in
+                offset.flatMap { block.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            }
+            return PQsendQueryPrepared(
+                connection, name, Int32(clamping: pointers.count), pointers, lengths, formats, 1)
+        }
+        try check(result)
+    }
+
+    private func check(_ result: Int32) throws(PostgresError) {
+        guard result == 1 else { throw lost() }
+    }
+
+    // MARK: Receiving
+
+    /// Reads the answer to one statement.
+    private func answer(
+        _ deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> Result<PostgresRows, PostgresError> {
+        guard let result = try next(deadline) else { throw lost() }
+        let value = read(result)
+        PQclear(result)
+        // The answer ends with a null pointer.
+        guard try next(deadline) == nil else {
+            throw PostgresError(.connectionLost, "The server's answer is too long.")
+        }
+        return value
+    }
+
+    /// Reads the end of a transaction. Only now its changes are committed.
+    private func synchronize(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
+        guard let result = try next(deadline) else { throw lost() }
+        defer { PQclear(result) }
+        guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else { throw lost() }
+    }
+
+    private func next(_ deadline: ContinuousClock.Instant) throws(PostgresError) -> OpaquePointer? {
+        while true {
+            let unsent = PQflush(connection)
+            guard unsent >= 0 else { throw lost() }
+            guard PQisBusy(connection) == 1 else { break }
+            let rest = ContinuousClock.now.duration(to: deadline).components
+            let milliseconds = rest.seconds * 1000 + rest.attoseconds / 1_000_000_000_000_000
+            guard milliseconds > 0 else {
+                throw PostgresError(.connectionLost, "The server did not answer within \(timeLimit).")
+            }
+            let events = unsent == 1 ? Int16(POLLIN) | Int16(POLLOUT) : Int16(POLLIN)
+            guard wait(for: events, milliseconds: Int32(clamping: milliseconds)) else { continue }
+            guard PQconsumeInput(connection) == 1 else { throw lost() }
+        }
+        return PQgetResult(connection)
+    }
+
+    private func read(_ result: OpaquePointer) -> Result<PostgresRows, PostgresError> {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return .success(rows(of: result))
+        case PGRES_PIPELINE_ABORTED:
+            return .failure(PostgresError(.other, "An earlier statement of the transaction failed."))
+        default:
+            let message = Self.field("M", of: result) ?? Self.message(of: connection, without: secrets)
+            guard let state = Self.field("C", of: result) else {
+                return .failure(PostgresError(.connectionLost, message))
+            }
+            let error = PostgresError(state: state, message: message)
+            if error.kind == .notConnected || error.kind == .connectionLost { isUsable = false }
+            return .failure(error)
+        }
+    }
+
+    private func rows(of result: OpaquePointer) -> PostgresRows {
+        let (count, columns) = (PQntuples(result), PQnfields(result))
+        var bytes: [UInt8] = []
+        var fields: [(end: Int, isNull: Bool)] = []
+        fields.reserveCapacity(Int(count) * Int(columns))
+        for row in 0..<count {
+            for column in 0..<columns {
+                let isNull = PQgetisnull(result, row, column) == 1
+                if !isNull, let value = PQgetvalue(result, row, column) {
+                    let length = Int(PQgetlength(result, row, column))
+                    bytes.append(contentsOf: UnsafeRawBufferPointer(start: value, count: length))
+                }
+                fields.append((bytes.count, isNull))
+            }
+        }
+        let affected = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+        return PostgresRows(
+            count: Int(count), columns: Int(columns), affected: affected, bytes: bytes, fields: fields)
+    }
+
+    // MARK: Helpers
+
+    /// - Returns: Whether something has happened on the socket.
+    private func wait(for events: Int16, milliseconds: Int32) -> Bool {
+        var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+        return poll(&descriptor, 1, milliseconds) > 0
+    }
+
+    private func lost() -> PostgresError {
+        let message = Self.message(of: connection, without: secrets)
+        return PostgresError(.connectionLost, message.isEmpty ? "The connection to the server was lost." : message)
+    }
+
+    /// A field of an error: "C" is the SQLSTATE, "M" the message.
+    private static func field(_ name: Unicode.Scalar, of result: OpaquePointer) -> String? {
+        PQresultErrorField(result, Int32(name.value)).map { String(cString: $0) }
+    }
+
+    /// libpq's message on one line.
+    private static func message(of connection: OpaquePointer, without secrets: [String]) -> String {
+        var message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+        for secret in secrets {
+            message = message.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+        }
+        return message.split(whereSeparator: \.isNewline).map { $0.trimmed }.joined(separator: "; ")
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        let start = drop { $0.isWhitespace }
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return start[...last]
+    }
+}

@@ -1,0 +1,16 @@
+/// A transaction whose statements depend on each other's answers. It exists on the connection's thread only.
+package struct PostgresTransaction {
+    private let session: PostgresSession
+
+    init(_ session: PostgresSession) { self.session = session }
+
+    /// Executes a statement and waits for the answer.
+    @discardableResult
+    package func execute(_ sql: StaticString, _ values: [PostgresValue] = []) throws(PostgresError) -> PostgresRows {
+        let results = session.exchange([[PostgresStatement(sql, values)]])
+        guard let rows = try results.first?.get().first else {
+            throw PostgresError(.unexpectedAnswer, "The server did not answer a statement.")
+        }
+        return rows
+    }
+}

@@ -1,0 +1,113 @@
+/// A parameter of a statement. It is sent in PostgreSQL's binary format.
+///
+/// Its type is part of it, because a prepared statement has fixed parameter types: integers are `bigint`, whatever the
+/// column's type.
+package enum PostgresValue: Sendable, Hashable {
+    case integer(Int64?)
+    case text(String?)
+    case bytes([UInt8]?)
+    case bool(Bool)
+    case integers([Int64?])
+    case texts([String?])
+    case byteArrays([[UInt8]?])
+
+    /// The object ID of the type, fixed in PostgreSQL's catalog (`pg_type.dat`).
+    var typeID: UInt32 {
+        switch self {
+        case .bool: 16
+        case .bytes: 17
+        case .integer: 20
+        case .text: 25
+        case .byteArrays: 1001
+        case .texts: 1009
+        case .integers: 1016
+        }
+    }
+
+    /// The value's bytes; nil for NULL.
+    var bytes: [UInt8]? {
+        switch self {
+        case .bool(let value): [value ? 1 : 0]
+        case .integer(let value): value.map(Self.bytes)
+        case .text(let value): value.map { Array($0.utf8) }
+        case .bytes(let value): value
+        case .integers(let values):
+            Self.array(of: 20, values.count, elementBytes: 8) { bytes in
+                for value in values { Self.append(value.map(Self.bytes), to: &bytes) }
+            }
+        case .texts(let values):
+            Self.array(of: 25, values.count, elementBytes: 16) { bytes in
+                for value in values { Self.append(value?.utf8, to: &bytes) }
+            }
+        case .byteArrays(let values):
+            Self.array(of: 17, values.count, elementBytes: 64) { bytes in
+                for value in values { Self.append(value, to: &bytes) }
+            }
+        }
+    }
+
+    /// How many bytes the value has without its type and length.
+    var byteCount: Int {
+        switch self {
+        case .bool: 1
+        case .integer: 8
+        case .text(let value): value?.utf8.count ?? 0
+        case .bytes(let value): value?.count ?? 0
+        case .integers(let values): values.count * 8
+        case .texts(let values): values.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        case .byteArrays(let values): values.reduce(0) { $0 + ($1?.count ?? 0) }
+        }
+    }
+
+    private static func bytes(_ integer: Int64) -> [UInt8] { withUnsafeBytes(of: integer.bigEndian) { Array($0) } }
+
+    /// Encodes an array of one dimension: the number of dimensions, whether there are NULLs, the type of the elements,
+    /// the number of elements, the first index, and the elements.
+    private static func array(
+        of typeID: UInt32,
+        _ count: Int,
+        elementBytes: Int,
+        _ append: (inout [UInt8]) -> Void,
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(20 + count * (4 + elementBytes))
+        for word in [count == 0 ? 0 : 1, 1, typeID] { appendWord(word, to: &bytes) }
+        guard count > 0 else { return bytes }
+        for word in [UInt32(clamping: count), 1] { appendWord(word, to: &bytes) }
+        append(&bytes)
+        return bytes
+    }
+
+    private static func append(_ element: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
+        guard let element else { return appendWord(.max, to: &bytes) }
+        appendWord(UInt32(clamping: element.count), to: &bytes)
+        bytes.append(contentsOf: element)
+    }
+
+    private static func appendWord(_ word: UInt32, to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// A statement and its parameters. The connection prepares it when it is used for the first time.
+package struct PostgresStatement: Sendable {
+    package let sql: String
+    package let values: [PostgresValue]
+    /// How many bytes the parameters have, approximately.
+    let byteCount: Int
+
+    /// - Parameter sql: one command. It must come from a limited set, because each connection keeps its prepared form.
+    package init(_ sql: StaticString, _ values: [PostgresValue] = []) {
+        self.sql = sql.description
+        self.values = values
+        byteCount = values.reduce(0) { $0 + $1.byteCount }
+    }
+
+    /// - Parameter sql: one command with parts that a parameter cannot stand for, such as a database's name. Each
+    ///   text that is used stays prepared for as long as the connection lasts.
+    package init(assembled sql: String) {
+        self.sql = sql
+        values = []
+        byteCount = 0
+    }
+}

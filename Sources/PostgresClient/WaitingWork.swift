@@ -1,0 +1,37 @@
+/// The work that waits for a connection, within the limits of its number and its bytes.
+struct WaitingWork: Sendable {
+    private var work: [PostgresWork] = []
+    private var byteCount = 0
+
+    /// - Returns: Whether there was room for it.
+    mutating func append(_ next: PostgresWork, within limits: PostgresLimits) -> Bool {
+        let bytes = next.byteCount
+        guard work.count < limits.maximumWaiting, work.isEmpty || bytes <= limits.maximumWaitingBytes - byteCount else {
+            return false
+        }
+        work.append(next)
+        byteCount += bytes
+        return true
+    }
+
+    /// Takes what is to be sent together; it is empty if nothing waits.
+    mutating func take(within limits: PostgresLimits) -> [PostgresWork] {
+        var bytes = 0
+        var count = 0
+        for next in work.prefix(limits.maximumPipelined) {
+            guard count == 0 || bytes < limits.maximumPipelinedBytes else { break }
+            bytes += next.byteCount
+            count += 1
+        }
+        defer {
+            work.removeFirst(count)
+            byteCount -= bytes
+        }
+        return Array(work.prefix(count))
+    }
+
+    mutating func takeAll() -> [PostgresWork] {
+        defer { self = WaitingWork() }
+        return work
+    }
+}

@@ -1,0 +1,150 @@
+import Delivery
+import Notifications
+import PostgresClient
+
+// How values of the vocabulary stand in PostgreSQL's columns.
+
+extension Environment {
+    /// 0 is development, 1 is production.
+    var column: Int64 {
+        switch self {
+        case .development: 0
+        case .production: 1
+        }
+    }
+
+    init?(column: Int64) {
+        switch column {
+        case 0: self = .development
+        case 1: self = .production
+        default: return nil
+        }
+    }
+}
+
+extension Timestamp {
+    /// Milliseconds since 1970. A moment beyond `bigint` counts as the last moment there is, so that moments compare in
+    /// SQL as they do here.
+    var column: Int64 { Int64(clamping: milliseconds) }
+
+    init(column: Int64) { self.init(milliseconds: column == .max ? .max : UInt64(clamping: column)) }
+}
+
+extension DeviceID {
+    /// The same 64 bits. The order of devices means nothing.
+    var column: Int64 { Int64(bitPattern: rawValue) }
+
+    init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
+
+    /// The ranges of the column that hold the devices after this one, in the order of the IDs as unsigned numbers.
+    /// - Parameter device: nil for all devices.
+    static func columns(after device: DeviceID?) -> [ClosedRange<Int64>] {
+        let (lower, upper) = (Int64(0)...Int64.max, Int64.min...Int64(-1))
+        guard let device else { return [lower, upper] }
+        let range = device.column >= 0 ? lower : upper
+        let rest = device.column < range.upperBound ? [(device.column + 1)...range.upperBound] : []
+        return device.column >= 0 ? rest + [upper] : rest
+    }
+}
+
+extension AppID {
+    var column: Int64 { Int64(rawValue) }
+
+    init?(column: Int64) {
+        guard let number = UInt32(exactly: column) else { return nil }
+        self.init(rawValue: number)
+    }
+}
+
+extension NotificationID {
+    /// 16 bytes in the order in which a UUID is written.
+    var column: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
+
+    init?(column: [UInt8]) {
+        guard column.count == 16 else { return nil }
+        let words = column.withUnsafeBytes { bytes in
+            (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+        self.init(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1))
+    }
+}
+
+extension DeviceKey {
+    /// The parameters `device` and `environment`.
+    var values: [PostgresValue] { [.integer(device.column), .integer(environment.column)] }
+}
+
+extension Destination {
+    /// The parameters `device`, `environment` and `app`.
+    var values: [PostgresValue] { deviceKey.values + [.integer(app.column)] }
+
+    /// The order in which rows are locked, by everybody, so that nobody waits for each other.
+    static func isOrderedInTable(_ left: Destination, _ right: Destination) -> Bool {
+        (left.device.column, left.environment.column, left.app.rawValue)
+            < (right.device.column, right.environment.column, right.app.rawValue)
+    }
+}
+
+extension Array where Element == Destination {
+    /// The parameters `devices`, `environments` and `apps`.
+    var values: [PostgresValue] {
+        [
+            .integers(map { $0.device.column }), .integers(map { $0.environment.column }),
+            .integers(map { $0.app.column }),
+        ]
+    }
+}
+
+extension PostgresRow {
+    /// The columns device, environment and app, from this one on.
+    func destination(_ column: Int) -> Destination? {
+        guard let device = integer(column), let environment = integer(column + 1).flatMap(Environment.init(column:)),
+            let app = integer(column + 2).flatMap(AppID.init(column:))
+        else { return nil }
+        return Destination(environment: environment, device: DeviceID(column: device), app: app)
+    }
+
+    /// The columns generation, token_key, token_since, active and changed, from this one on.
+    func registration(_ column: Int) -> Registration? {
+        guard let generation = integer(column).flatMap(UInt32.init(exactly:)),
+            let tokenKeyID = integer(column + 1).flatMap(UInt32.init(exactly:)), let since = integer(column + 2),
+            let isActive = bool(column + 3), let changed = integer(column + 4)
+        else { return nil }
+        return Registration(
+            generation: generation, tokenKeyID: tokenKeyID, tokenSince: Timestamp(column: since), isActive: isActive,
+            changed: Timestamp(column: changed))
+    }
+
+    func moment(_ column: Int) -> Timestamp? { integer(column).map(Timestamp.init(column:)) }
+}
+
+extension PostgresError {
+    /// A row that this store does not write.
+    static func damaged(_ what: String) -> PostgresError {
+        PostgresError(.unexpectedAnswer, "The database has \(what) that cannot be read.")
+    }
+
+    var storeError: StoreError {
+        switch kind {
+        case .connectionLost:
+            StoreError(.unknown, "The connection to PostgreSQL was lost: \(message)")
+        case .notConnected:
+            StoreError(.unavailable, "PostgreSQL cannot be reached: \(message)")
+        case .busy:
+            StoreError(.unavailable, "PostgreSQL does not keep up: \(message)")
+        case .readOnly:
+            StoreError(
+                .unavailable,
+                "PostgreSQL is read-only: add target_session_attrs=read-write to the store's URL, and name all hosts.")
+        case .full:
+            StoreError(.unavailable, "The disk of PostgreSQL is full: free some space, then storing works again.")
+        case .notAllowed:
+            StoreError(.unavailable, "PostgreSQL refused the login: \(self)")
+        case .unsuitable: StoreError(.unavailable, message)
+        case .conflict, .cancelled, .uniqueViolation, .other:
+            StoreError(.unavailable, "PostgreSQL refused the change: \(self)")
+        case .unexpectedAnswer:
+            StoreError(.unreadable, "\(message) Stop the service and restore a backup of the database.")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package import Delivery
+import Notifications
+import PostgresClient
+import Synchronization
+
+extension PostgresStore: Accounts {
+    package var current: AccountsSnapshot { accounts.current }
+
+    package var isCurrent: Bool {
+        hold.withLock { $0.other == nil } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
+    }
+
+    package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
+
+    package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
+        let known = accounts.current
+        let application: Application
+        do throws(PostgresError) {
+            application = try await writers[0].transaction { transaction throws(PostgresError) in
+                try Self.apply(change, to: version, known, transaction)
+            }
+        } catch {
+            throw error.storeError
+        }
+        switch application {
+        case .applied(let next):
+            publish(next)
+            // Another node's change may already be known.
+            return next
+        case .refused(let error): throw error
+        }
+    }
+
+    private static func apply(
+        _ change: AccountChange,
+        to version: UInt64?,
+        _ known: AccountsSnapshot,
+        _ transaction: PostgresTransaction,
+    ) throws(PostgresError) -> Application {
+        let row = try transaction.execute("SELECT version, last_app FROM carillon.accounts WHERE is_only FOR UPDATE")
+            .first
+        guard let row, let present = row.integer(0).flatMap(UInt64.init(exactly:)), let last = row.integer(1),
+            let appID = AppID(column: last + 1)
+        else { throw .damaged("accounts") }
+        guard version == nil || version == present else { return .refused(.accountsHaveChanged) }
+        let snapshot = known.version == present ? known : try PostgresAccountRows.load(transaction)
+        let decision = Result { () throws(StoreError) in try snapshot.applying(change, nextAppID: appID) }
+        switch decision {
+        case .failure(let error): return .refused(error)
+        case .success(nil): return .applied(snapshot)
+        case .success(let next?):
+            try PostgresAccountRows.write(change, from: snapshot, to: next, appID: appID, transaction)
+            try transaction.execute(
+                "UPDATE carillon.accounts SET version = $1", [.integer(Int64(clamping: next.version))])
+            return .applied(next)
+        }
+    }
+
+    private enum Application: Sendable {
+        case applied(AccountsSnapshot)
+        case refused(StoreError)
+    }
+
+    private func publish(_ next: AccountsSnapshot) {
+        accounts.update { $0.version < next.version ? next : nil }
+    }
+
+    // MARK: Other nodes' changes
+
+    func startPolling() {
+        let interval = configuration.pollInterval
+        let task = Task { [weak self] in
+            while !Task.isCancelled {
+                // It only ends early when the task is cancelled.
+                try? await Task.sleep(for: interval)
+                guard let self, !Task.isCancelled else { return }
+                await self.poll()
+            }
+        }
+        polling.withLock { $0 = task }
+    }
+
+    /// Looks for changes of the accounts and new secrets. A failure is tried again; ``isCurrent`` says how long ago the
+    /// last success began.
+    func poll() async {
+        let start = ContinuousClock.now
+        do throws(PostgresError) {
+            try await renewHold()
+            let version = try await reader.execute("SELECT version FROM carillon.accounts").first?.integer(0)
+            guard let version, let present = UInt64(exactly: version) else { return }
+            if present > accounts.current.version {
+                publish(
+                    try await reader.transaction { transaction throws(PostgresError) in
+                        try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                        return try PostgresAccountRows.load(transaction)
+                    })
+            }
+        } catch {
+            return
+        }
+        guard (try? await sealed.findNew()) != nil else { return }
+        heard.withLock { $0 = max($0, start) }
+    }
+}

@@ -1,0 +1,101 @@
+package import Delivery
+import Notifications
+import PostgresClient
+
+extension PostgresStore: Feedback {
+    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
+        var byList: [FeedbackList: [FeedbackEntry]] = [:]
+        for entry in entries {
+            let list = FeedbackList(environment: entry.destination.environment, app: entry.destination.app)
+            byList[list, default: []].append(entry)
+        }
+        for (list, entries) in byList {
+            var rest = entries[...]
+            while !rest.isEmpty {
+                let batch = rest.prefix(Self.maximumBatch)
+                rest = rest.dropFirst(Self.maximumBatch)
+                _ = try await Self.execute(noting(Array(batch), on: list), on: writers[0])
+            }
+        }
+    }
+
+    /// Statements of one transaction. Locking the list makes its entries visible in the order of their numbers; locking
+    /// the registrations makes an app that comes back wait, and its return then finds the entry.
+    private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
+        let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
+        let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]
+        return [
+            PostgresStatement(
+                """
+                SELECT 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, app)
+                JOIN carillon.destination AS d
+                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                ORDER BY d.device, d.environment, d.app FOR SHARE OF d
+                """, sorted.map(\.destination).values),
+            PostgresStatement(
+                """
+                INSERT INTO carillon.feedback_list AS list VALUES ($1, $2, $3)
+                ON CONFLICT (environment, app) DO UPDATE SET last = list.last + excluded.last
+                """, key + [.integer(Int64(sorted.count))]),
+            PostgresStatement(
+                """
+                INSERT INTO carillon.feedback (device, environment, app, generation, number, moment, token)
+                SELECT item.device, item.environment, item.app, item.generation, list.last - $9 + item.place,
+                    item.moment, item.token
+                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
+                    WITH ORDINALITY AS item (device, environment, app, generation, moment, token, place)
+                JOIN carillon.destination AS d
+                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                JOIN carillon.feedback_list AS list ON list.environment = $7 AND list.app = $8
+                WHERE (d.generation = item.generation AND NOT d.active AND d.changed = item.moment)
+                    OR (d.generation > item.generation AND d.token_since = item.moment)
+                ORDER BY item.place
+                ON CONFLICT DO NOTHING
+                """,
+                sorted.map(\.destination).values + [
+                    .integers(sorted.map { Int64($0.generation) }), .integers(sorted.map(\.moment.column)),
+                    .byteArrays(sorted.map(\.token.array)),
+                ] + key + [.integer(Int64(sorted.count))]),
+            PostgresStatement(
+                """
+                DELETE FROM carillon.feedback AS f USING carillon.feedback_list AS list
+                WHERE list.environment = $1 AND list.app = $2 AND f.environment = $1 AND f.app = $2
+                    AND f.number <= list.last - $3
+                """, key + [.integer(maximumFeedbackEntries)]),
+        ]
+    }
+
+    package func take(
+        _ list: FeedbackList,
+        after mark: FeedbackMark?,
+        limit: Int,
+    ) async throws(StoreError) -> [TakenFeedback] {
+        let rows = try await read(
+            """
+            SELECT number, token, moment FROM carillon.feedback
+            WHERE environment = $1 AND app = $2 AND number > $3 ORDER BY number LIMIT $4
+            """,
+            [
+                .integer(list.environment.column), .integer(list.app.column),
+                .integer(Int64(clamping: mark?.rawValue ?? 0)), .integer(Int64(clamping: limit)),
+            ])
+        return try rows.map { row throws(StoreError) in
+            guard let number = row.integer(0).flatMap(UInt64.init(exactly:)),
+                let token = row.bytes(1).flatMap({ DeviceToken($0) }), let moment = row.moment(2)
+            else { throw PostgresError.damaged("an entry of the feedback").storeError }
+            return TakenFeedback(mark: FeedbackMark(rawValue: number), token: token, moment: moment)
+        }
+    }
+
+    package func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
+        _ = try await Self.execute(
+            [
+                PostgresStatement(
+                    "DELETE FROM carillon.feedback WHERE environment = $1 AND app = $2 AND number <= $3",
+                    [
+                        .integer(list.environment.column), .integer(list.app.column),
+                        .integer(Int64(clamping: mark.rawValue)),
+                    ])
+            ], on: writers[0])
+    }
+}

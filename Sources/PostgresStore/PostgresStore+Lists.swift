@@ -1,0 +1,56 @@
+package import Delivery
+package import Notifications
+import PostgresClient
+
+extension PostgresStore {
+    package func devices(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        var devices: [ListedDevice] = []
+        for range in DeviceID.columns(after: device) where devices.count < limit {
+            devices += try await self.devices(in: environment, range, limit: limit - devices.count)
+        }
+        return devices
+    }
+
+    /// In the order of the column. Both the search for the last device of the page and the page itself follow the
+    /// primary key.
+    private func devices(
+        in environment: Environment,
+        _ range: ClosedRange<Int64>,
+        limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        let rows = try await read(
+            """
+            SELECT device, environment, app, generation, token_key, token_since, active, changed,
+                CASE WHEN expires IS NOT NULL THEN version END
+            FROM carillon.destination
+            WHERE environment = $1 AND device BETWEEN $2 AND (
+                SELECT max(device) FROM (
+                    SELECT DISTINCT device FROM carillon.destination
+                    WHERE environment = $1 AND device BETWEEN $2 AND $3 ORDER BY device LIMIT $4) AS page)
+            ORDER BY device, app
+            """,
+            [
+                .integer(environment.column), .integer(range.lowerBound), .integer(range.upperBound),
+                .integer(Int64(clamping: limit)),
+            ])
+        var devices: [ListedDevice] = []
+        for index in 0..<rows.count {
+            let row = rows[index]
+            guard let destination = row.destination(0), let registration = row.registration(3) else {
+                throw PostgresError.damaged("a registration").storeError
+            }
+            let version = row.integer(8).map { MailboxVersion(rawValue: UInt64(clamping: $0)) }
+            let app = ListedApp(app: destination.app, registration: registration, stored: version)
+            if devices.last?.key == destination.deviceKey {
+                devices[devices.count - 1].apps.append(app)
+            } else {
+                devices.append(ListedDevice(key: destination.deviceKey, apps: [app]))
+            }
+        }
+        return devices
+    }
+}

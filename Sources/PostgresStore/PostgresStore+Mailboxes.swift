@@ -1,0 +1,296 @@
+package import Delivery
+package import Notifications
+import PostgresClient
+
+extension PostgresStore: Mailboxes {
+    /// How many notifications one statement stores: enough for the server's best rate, and few enough that a statement
+    /// stays below 3 MB and its locks short.
+    static let maximumBatch = 500
+
+    package var isShared: Bool { true }
+
+    package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
+        await divided(entries, by: \.destination.deviceKey) { connection, part in
+            await self.store(part, on: connection)
+        }
+    }
+
+    package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
+        await divided(references, by: \.destination.deviceKey) { connection, part in
+            await Self.remove(part, on: connection)
+        }
+    }
+
+    package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        let rows = try await read(
+            """
+            SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
+            FROM carillon.destination
+            WHERE device = $1 AND environment = $2 AND expires IS NOT NULL
+            ORDER BY version, app
+            """, device.values)
+        return try rows.map { row throws(StoreError) in
+            guard let entry = row.mailboxEntry(of: device) else {
+                throw PostgresError.damaged("a mailbox of device \(device.device)").storeError
+            }
+            return entry
+        }
+    }
+
+    package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    WITH gone AS (
+                        SELECT device, environment, app, id, topic FROM carillon.destination
+                        WHERE expires < $1 ORDER BY expires LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+                    )
+                    UPDATE carillon.destination AS d SET
+                        expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
+                        push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
+                    FROM gone
+                    WHERE d.device = gone.device AND d.environment = gone.environment AND d.app = gone.app
+                    RETURNING gone.device, gone.environment, gone.app, gone.id, gone.topic
+                    """, [.integer(moment.column), .integer(Int64(clamping: limit))])
+            ], on: writers[0])
+        let expired = answers.first.map { rows in rows.map { $0.endedNotification(.expired) } } ?? []
+        journal.record(expired.compactMap(\.self))
+        return expired.count
+    }
+
+    // MARK: Batches
+
+    /// Divides items among the writers and into batches, and puts the results in the items' order.
+    private func divided<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        by device: (Item) -> DeviceKey,
+        _ body: @escaping @Sendable (PostgresConnection, [Item]) async -> [Result<Value, StoreError>],
+    ) async -> [Result<Value, StoreError>] {
+        var parts: [Int: [Int]] = [:]
+        for index in items.indices {
+            let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(writers.count))
+            parts[writer, default: []].append(index)
+        }
+        if items.count <= Self.maximumBatch, parts.count == 1, let writer = parts.keys.first {
+            return await body(writers[writer], items)
+        }
+        return await withTaskGroup(of: [(Int, Result<Value, StoreError>)].self) { group in
+            for (writer, indices) in parts {
+                let connection = writers[writer]
+                group.addTask {
+                    var results: [(Int, Result<Value, StoreError>)] = []
+                    var rest = indices[...]
+                    // One after the other, since the last one for a destination has to stay.
+                    while !rest.isEmpty {
+                        let batch = rest.prefix(Self.maximumBatch)
+                        rest = rest.dropFirst(Self.maximumBatch)
+                        results += zip(batch, await body(connection, batch.map { items[$0] }))
+                    }
+                    return results
+                }
+            }
+            var results = [Result<Value, StoreError>](
+                repeating: .failure(StoreError(.unknown, "PostgreSQL did not answer.")), count: items.count)
+            for await part in group { for (index, result) in part { results[index] = result } }
+            return results
+        }
+    }
+
+    private func store(
+        _ entries: [MailboxEntry],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxVersion, StoreError>] {
+        // The entries for each destination. Only the last one is written.
+        var chains: [Destination: [Int]] = [:]
+        for (index, entry) in entries.enumerated() { chains[entry.destination, default: []].append(index) }
+        let destinations = chains.keys.sorted(by: Destination.isOrderedInTable)
+        let written = destinations.map { destination in
+            let indices = chains[destination] ?? []
+            return (entry: entries[indices.last ?? 0], count: indices.count)
+        }
+        let rows: PostgresRows
+        do throws(StoreError) {
+            let answers = try await Self.execute([Self.storing(written)], on: connection)
+            guard let answer = answers.first else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
+            rows = answer
+        } catch {
+            return entries.map { _ in .failure(error) }
+        }
+        let now = journal.now
+        var results = [Result<MailboxVersion, StoreError>](
+            repeating: .failure(.ended(at: now)), count: entries.count)
+        var ended: [EndedNotification] = []
+        for index in 0..<rows.count {
+            let row = rows[index]
+            guard let place = row.integer(0), written.indices.contains(Int(place) - 1),
+                let indices = chains[destinations[Int(place) - 1]]
+            else { continue }
+            guard row.bool(1) == true, let version = row.integer(3).flatMap(UInt64.init(exactly:)) else {
+                let changed = row.moment(2) ?? now
+                for index in indices { results[index] = .failure(.ended(at: changed)) }
+                continue
+            }
+            for (number, index) in indices.enumerated() {
+                results[index] = .success(
+                    MailboxVersion(rawValue: version - UInt64(indices.count - 1 - number)))
+            }
+            ended += Self.replaced(row, by: indices.map { entries[$0] })
+        }
+        journal.record(ended)
+        return results
+    }
+
+    /// Each destination's row is locked, in the order that all use, before anything is written. `count` versions are
+    /// used up: those between were replaced within the batch.
+    private static func storing(_ written: [(entry: MailboxEntry, count: Int)]) -> PostgresStatement {
+        let notifications = written.map(\.entry.notification)
+        return PostgresStatement(
+            """
+            WITH item AS (
+                SELECT * FROM unnest(
+                    $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+                    $8::bigint[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[], $13::bytea[]
+                ) WITH ORDINALITY AS item (
+                    device, environment, app, count, expires, expiration, priority, contents, id, push_type, topic,
+                    collapse_id, payload, place
+                )
+            ), held AS (
+                SELECT
+                    item.place, d.device, d.environment, d.app, d.active, d.changed, d.id, d.topic, d.collapse_id
+                FROM item JOIN carillon.destination AS d
+                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                ORDER BY d.device, d.environment, d.app
+                FOR NO KEY UPDATE OF d
+            ), stored AS (
+                UPDATE carillon.destination AS d SET
+                    version = greatest(
+                        d.version + item.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+                    expires = item.expires, expiration = item.expiration, priority = item.priority,
+                    contents = item.contents, id = item.id, push_type = item.push_type, topic = item.topic,
+                    collapse_id = item.collapse_id, payload = item.payload
+                FROM held JOIN item ON item.place = held.place
+                WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+                    AND held.active
+                RETURNING held.place, d.version
+            )
+            SELECT held.place, held.active, held.changed, stored.version, held.id, held.topic, held.collapse_id
+            FROM held LEFT JOIN stored ON stored.place = held.place
+            """,
+            written.map(\.entry.destination).values + [
+                .integers(written.map { Int64(clamping: $0.count) }),
+                .integers(written.map { $0.entry.expires.column }),
+                // The same 64 bits: it goes to the device as the provider wrote it.
+                .integers(notifications.map { $0.expiration.seconds.map { Int64(bitPattern: $0) } }),
+                .integers(notifications.map { Int64($0.priority.rawValue) }),
+                .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
+                .byteArrays(notifications.map(\.id.column)),
+                .texts(notifications.map { $0.pushType?.rawValue }),
+                .byteArrays(notifications.map { Array($0.topic.utf8) }),
+                .byteArrays(notifications.map { $0.collapseID.map { Array($0.rawValue.utf8) } }),
+                .byteArrays(notifications.map { Array($0.payload.json) }),
+            ])
+    }
+
+    /// What was replaced: the mailbox's contents by the first entry, and each entry by the next.
+    private static func replaced(_ row: PostgresRow, by entries: [MailboxEntry]) -> [EndedNotification] {
+        guard let first = entries.first else { return [] }
+        var ended: [EndedNotification] = []
+        if let id = row.bytes(4).flatMap(NotificationID.init(column:)), id != first.notification.id {
+            let isCoalesced = first.notification.collapseID.map { Array($0.rawValue.utf8) == row.bytes(6) } ?? false
+            ended.append(
+                EndedNotification(
+                    id: id, destination: first.destination, topic: row.text(5) ?? "",
+                    step: isCoalesced
+                        ? .coalesced(into: first.notification.id) : .replaced(by: first.notification.id)))
+        }
+        for (older, newer) in zip(entries, entries.dropFirst()) where older.notification.id != newer.notification.id {
+            let stored = StoredMailboxEntry(entry: older, version: MailboxVersion(rawValue: 0))
+            ended.append(EndedNotification(stored, older.notification.step(onReplacementBy: newer.notification)))
+        }
+        return ended
+    }
+
+    private static func remove(
+        _ references: [MailboxReference],
+        on connection: PostgresConnection,
+    ) async -> [Result<MailboxRemoval, StoreError>] {
+        // Each once; the second removal of the same finds nothing.
+        var places: [MailboxReference: Int] = [:]
+        for (index, reference) in references.enumerated() where places[reference] == nil { places[reference] = index }
+        let unique = places.keys.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
+        do throws(StoreError) {
+            let answers = try await execute(
+                [
+                    PostgresStatement(
+                        """
+                        WITH item AS (
+                            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+                                WITH ORDINALITY AS item (device, environment, app, version, place)
+                        ), held AS (
+                            SELECT item.place, item.version, d.device, d.environment, d.app
+                            FROM item JOIN carillon.destination AS d
+                                ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                                AND d.version = item.version AND d.expires IS NOT NULL
+                            ORDER BY d.device, d.environment, d.app
+                            FOR NO KEY UPDATE OF d
+                        )
+                        UPDATE carillon.destination AS d SET
+                            expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
+                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
+                        FROM held
+                        WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+                            AND d.version = held.version AND d.expires IS NOT NULL
+                        RETURNING held.place
+                        """,
+                        unique.map(\.destination).values + [
+                            .integers(unique.map { Int64(clamping: $0.version.rawValue) })
+                        ])
+                ], on: connection)
+            var results = [Result<MailboxRemoval, StoreError>](
+                repeating: .success(.superseded), count: references.count)
+            guard let rows = answers.first else { return results }
+            for index in 0..<rows.count {
+                guard let place = rows[index].integer(0), unique.indices.contains(Int(place) - 1),
+                    let item = places[unique[Int(place) - 1]]
+                else { continue }
+                results[item] = .success(.removed)
+            }
+            return results
+        } catch {
+            return references.map { _ in .failure(error) }
+        }
+    }
+}
+
+extension PostgresRow {
+    /// A row that begins with the columns device, environment, app, id and topic; nil if its mailbox was empty.
+    func endedNotification(_ step: DeliveryStep) -> EndedNotification? {
+        guard let destination = destination(0), let id = bytes(3).flatMap(NotificationID.init(column:)) else {
+            return nil
+        }
+        return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
+    }
+
+    /// Nil if this store does not write such a row.
+    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
+        guard let app = integer(0).flatMap(AppID.init(column:)),
+            let version = integer(1).flatMap(UInt64.init(exactly:)), let expires = moment(2),
+            let id = bytes(3).flatMap(NotificationID.init(column:)),
+            let priority = integer(4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
+            let contents = integer(6).flatMap(UInt8.init(exactly:)), let topic = text(8), let payload = bytes(10)
+        else { return nil }
+        let pushType = text(7).flatMap(PushType.init(stored:))
+        let collapseID = text(9).flatMap(CollapseIdentifier.init(rawValue:))
+        guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
+        let notification = Notification(
+            id: id, topic: topic, pushType: pushType, priority: priority,
+            expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
+            collapseID: collapseID,
+            payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
+        let destination = Destination(environment: device.environment, device: device.device, app: app)
+        return StoredMailboxEntry(
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: MailboxVersion(rawValue: version))
+    }
+}

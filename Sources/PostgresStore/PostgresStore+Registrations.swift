@@ -1,0 +1,232 @@
+package import Delivery
+package import Notifications
+import PostgresClient
+
+extension PostgresStore: Registrations {
+    package func known(_ destination: Destination) -> KnownRegistration? { known.known(destination) }
+
+    package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        guard !destinations.isEmpty else { return [] }
+        let lookUps = destinations.map { known.begin($0) }
+        let rows = try await read(
+            """
+            SELECT item.place, d.generation, d.token_key, d.token_since, d.active, d.changed
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+                WITH ORDINALITY AS item (device, environment, app, place)
+            JOIN carillon.destination AS d
+                ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+            """, destinations.values)
+        var found = [Registration?](repeating: nil, count: destinations.count)
+        for index in 0..<rows.count {
+            guard let place = rows[index].integer(0), found.indices.contains(Int(place) - 1),
+                let registration = rows[index].registration(1)
+            else { throw PostgresError.damaged("a registration").storeError }
+            found[Int(place) - 1] = registration
+        }
+        for (index, destination) in destinations.enumerated() {
+            known.end(lookUps[index], destination, found[index])
+        }
+        return found
+    }
+
+    package func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        let rows = try await read(
+            """
+            SELECT app, generation, token_key, token_since, active, changed
+            FROM carillon.destination WHERE device = $1 AND environment = $2
+            """, device.values)
+        let all = try rows.map { row throws(StoreError) in
+            guard let app = row.integer(0).flatMap(AppID.init(column:)), let registration = row.registration(1) else {
+                throw PostgresError.damaged("a registration of device \(device.device)").storeError
+            }
+            return (app, registration)
+        }
+        return Dictionary(all, uniquingKeysWith: { $1 })
+    }
+
+    package func register(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        let answers = try await change([destination]) { () throws(StoreError) in
+            try await Self.execute(
+                Self.registering(destination, tokenKeyID: tokenKeyID, at: moment),
+                on: self.writer(of: destination.deviceKey))
+        }
+        guard let row = answers.last?.first else { throw PostgresError.damaged("a device").storeError }
+        guard row.isNull(0) else { throw .revoked(destination.device) }
+        guard let registration = row.registration(1) else {
+            throw PostgresError.damaged("a registration").storeError
+        }
+        known.set(registration, of: destination)
+        return registration
+    }
+
+    /// Statements of one transaction. Each sees what was committed before it began, so the ones after the locks see
+    /// what those who held the locks have done.
+    private static func registering(
+        _ destination: Destination,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) -> [PostgresStatement] {
+        [
+            PostgresStatement(
+                "INSERT INTO carillon.device (device, environment) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                destination.deviceKey.values),
+            // Whoever revokes the device or renews its tokens holds its row.
+            PostgresStatement(
+                """
+                INSERT INTO carillon.destination AS d (
+                    device, environment, app, generation, token_key, token_since, changed, active
+                )
+                SELECT device, environment, $3, 1, $4, $5, $5, true FROM carillon.device
+                WHERE device = $1 AND environment = $2 AND revoked IS NULL FOR SHARE
+                ON CONFLICT (device, environment, app) DO UPDATE SET active = true, changed = excluded.changed
+                WHERE NOT d.active
+                """, destination.values + [.integer(Int64(tokenKeyID)), .integer(moment.column)]),
+            PostgresStatement(
+                """
+                DELETE FROM carillon.feedback AS f USING carillon.destination AS d
+                WHERE f.device = $1 AND f.environment = $2 AND f.app = $3 AND d.device = $1 AND d.environment = $2
+                    AND d.app = $3 AND d.active AND f.generation = d.generation
+                """, destination.values),
+            PostgresStatement(
+                """
+                SELECT device.revoked, d.generation, d.token_key, d.token_since, d.active, d.changed
+                FROM carillon.device AS device LEFT JOIN carillon.destination AS d
+                    ON d.device = device.device AND d.environment = device.environment AND d.app = $3
+                WHERE device.device = $1 AND device.environment = $2
+                """, destination.values),
+        ]
+    }
+
+    package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        let answers = try await change([destination]) { () throws(StoreError) in
+            try await Self.execute(
+                [
+                    PostgresStatement(
+                        """
+                        WITH held AS (
+                            SELECT device, environment, app, id, topic FROM carillon.destination
+                            WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
+                        )
+                        UPDATE carillon.destination AS d SET
+                            active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
+                            expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
+                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
+                        FROM held
+                        WHERE d.device = $1 AND d.environment = $2 AND d.app = $3
+                        RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation,
+                            d.token_key, d.token_since, d.active, d.changed
+                        """, destination.values + [.integer(moment.column)])
+                ], on: self.writer(of: destination.deviceKey))
+        }
+        guard let row = answers.first?.first else { return nil }
+        guard let registration = row.registration(5) else { throw PostgresError.damaged("a registration").storeError }
+        known.set(registration, of: destination)
+        if let discarded = row.endedNotification(.discarded(.unregistered)) { journal.record([discarded]) }
+        return registration
+    }
+
+    package func renewTokens(
+        of device: DeviceKey,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) async throws(StoreError) {
+        let before = try await registrations(of: device).keys.map {
+            Destination(environment: device.environment, device: device.device, app: $0)
+        }
+        let answers = try await change(before) { () throws(StoreError) in
+            try await Self.execute(
+                Self.renewing(device, tokenKeyID: tokenKeyID, at: moment), on: self.writer(of: device))
+        }
+        guard let renewed = answers.last else { throw PostgresError.damaged("a device").storeError }
+        var discarded: [EndedNotification] = []
+        for index in 0..<renewed.count {
+            guard let destination = renewed[index].destination(0), let registration = renewed[index].registration(5)
+            else { throw PostgresError.damaged("a registration").storeError }
+            known.set(registration, of: destination)
+            if let ended = renewed[index].endedNotification(.discarded(.unregistered)) { discarded.append(ended) }
+        }
+        journal.record(discarded)
+        // No app of the device has another generation, so nothing was changed.
+        if renewed.count == 0, !before.isEmpty { throw .outOfTokens(device.device) }
+    }
+
+    private static func renewing(
+        _ device: DeviceKey,
+        tokenKeyID: UInt32,
+        at moment: Timestamp,
+    ) -> [PostgresStatement] {
+        [
+            // Whoever registers an app waits, and the next statement sees all apps.
+            PostgresStatement(
+                "SELECT 1 FROM carillon.device WHERE device = $1 AND environment = $2 FOR UPDATE", device.values),
+            PostgresStatement(
+                """
+                WITH held AS (
+                    SELECT device, environment, app, id, topic FROM carillon.destination
+                    WHERE device = $1 AND environment = $2 ORDER BY app FOR NO KEY UPDATE
+                )
+                UPDATE carillon.destination AS d SET
+                    generation = d.generation + 1, token_key = $3, token_since = $4,
+                    active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
+                    expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
+                    push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
+                FROM held
+                WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+                    AND NOT EXISTS (
+                        SELECT FROM carillon.destination AS last
+                        WHERE last.device = $1 AND last.environment = $2 AND last.generation >= $5
+                    )
+                RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation, d.token_key,
+                    d.token_since, d.active, d.changed
+                """,
+                device.values + [
+                    .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(UInt32.max)),
+                ]),
+        ]
+    }
+
+    package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        guard limit > 0 else { return 0 }
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    WITH orphan AS (
+                        SELECT d.device, d.environment, d.app, d.id, d.topic
+                        FROM carillon.deleted_app AS app JOIN carillon.destination AS d ON d.app = app.id
+                        LIMIT $1 FOR UPDATE OF d SKIP LOCKED
+                    ), feedback AS (
+                        DELETE FROM carillon.feedback AS f USING orphan
+                        WHERE f.device = orphan.device AND f.environment = orphan.environment AND f.app = orphan.app
+                    )
+                    DELETE FROM carillon.destination AS d USING orphan
+                    WHERE d.device = orphan.device AND d.environment = orphan.environment AND d.app = orphan.app
+                    RETURNING orphan.device, orphan.environment, orphan.app, orphan.id, orphan.topic
+                    """, [.integer(Int64(clamping: limit))])
+            ], on: writers[0])
+        guard let removed = answers.first else { return 0 }
+        for index in 0..<removed.count { if let gone = removed[index].destination(0) { known.forget(gone) } }
+        let discarded = removed.map { $0.endedNotification(.discarded(.unregistered)) }.compactMap(\.self)
+        journal.record(discarded)
+        return removed.count
+    }
+
+    /// Changes registrations. What is remembered of them is forgotten before, and again if it is unknown whether they
+    /// were changed.
+    private func change<Value: Sendable>(
+        _ destinations: [Destination],
+        _ body: () async throws(StoreError) -> Value,
+    ) async throws(StoreError) -> Value {
+        for destination in destinations { known.forget(destination) }
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            for destination in destinations { known.forget(destination) }
+            throw error
+        }
+    }
+}

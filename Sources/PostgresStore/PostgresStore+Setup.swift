@@ -1,0 +1,68 @@
+import Delivery
+import Notifications
+import PostgresClient
+
+// What a server must be like before the store uses it.
+extension PostgresStore {
+    /// What each new connection asks and sets.
+    static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
+        let limit = limits.timeLimit.components.seconds * 1000
+        return [
+            PostgresStatement(
+                "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
+            PostgresStatement("SELECT current_setting('synchronous_commit')"),
+            // The server gives up before the client does, so that nothing goes on unseen.
+            PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
+            PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
+            // Changes are made row by row, each statement on the newest state.
+            PostgresStatement("SET default_transaction_isolation = 'read committed'"),
+        ]
+    }
+
+    /// Decides by the answers to ``setUp`` whether a connection may be used.
+    static func check(_ answers: [PostgresRows], allowsAsynchronousCommit: Bool) throws(PostgresError) {
+        guard let version = answers.first?.first?.integer(0), answers.count > 1 else {
+            throw PostgresError(.unexpectedAnswer, "The server does not say its version.")
+        }
+        try check(version: version, named: answers.first?.first?.text(1) ?? "")
+        guard allowsAsynchronousCommit || answers[1].first?.text(0) != "off" else { throw asynchronousCommit }
+    }
+
+    /// - Parameters:
+    ///   - version: ten thousand times the major version, and the minor version.
+    ///   - name: as the server shows it.
+    static func check(version: Int64, named name: String) throws(PostgresError) {
+        guard version >= oldestVersion * 10_000 else {
+            throw PostgresError(
+                .unsuitable, "PostgreSQL \(name) is too old: the store needs PostgreSQL \(oldestVersion) or later.")
+        }
+    }
+
+    /// The oldest major version that is supported by PostgreSQL's developers and tested here.
+    private static let oldestVersion: Int64 = 15
+
+    static let asynchronousCommit = PostgresError(
+        .unsuitable,
+        "synchronous_commit is off, so PostgreSQL would lose accepted notifications in a crash: set it to on for this "
+            + "user or database, or allow it with the setting store-asynchronous-commit.")
+
+    /// The largest difference between the clocks of this machine and of the server. Expiration times are this machine's.
+    private static let maximumClockDifference = 10_000
+
+    /// - Throws: ``StoreError/Code/unavailable`` if the machine's clock is not the server's.
+    static func checkClock(
+        _ now: @Sendable () -> Timestamp,
+        _ connection: PostgresConnection,
+    ) async throws(PostgresError) {
+        let rows = try await connection.execute(
+            "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        guard let theirs = rows.first?.integer(0) else { throw .damaged("a time") }
+        let (difference, isBeyond) = theirs.subtractingReportingOverflow(now().column)
+        guard !isBeyond, difference.magnitude <= maximumClockDifference else {
+            let seconds = difference.magnitude / 1000
+            throw PostgresError(
+                .unsuitable,
+                "The clock of this machine and the clock of PostgreSQL differ by \(seconds) seconds: set both by NTP.")
+        }
+    }
+}

@@ -1,0 +1,248 @@
+package import Delivery
+package import Notifications
+package import PostgresClient
+import Synchronization
+
+/// The shared store of a cluster: all ports on a PostgreSQL database that several nodes use.
+///
+/// An operation is one statement, or several that are sent together as one transaction, so it takes one round trip.
+/// Only changes of the accounts take more.
+package final class PostgresStore: Sendable {
+    package let secrets: any Secrets
+
+    let writers: [PostgresConnection]
+    let readers: [PostgresConnection]
+    let accounts: AccountsFeed
+    let sealed: SealedSecrets
+    let journal: MailboxJournal
+    let known: RecentRegistrations
+    let maximumFeedbackEntries: Int64
+    let configuration: Configuration
+    let nextReader = Atomic<Int>(0)
+    /// When the accounts were last known to be current.
+    let heard: Mutex<ContinuousClock.Instant>
+    let hold: Mutex<Hold>
+    let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
+
+    package struct Configuration: Sendable {
+        package var location: PostgresLocation
+        /// The key that seals secrets.
+        package var storeKey: StoreKey
+        /// Who opens it.
+        package var user: PostgresUser
+        /// This machine's clock, which must be the server's; nil for no comparison.
+        package var machineTime: (@Sendable () -> Timestamp)?
+        /// Whether commits may be lost when the server crashes (`synchronous_commit = off`).
+        package var allowsAsynchronousCommit = false
+        /// Connections that change something. A device's changes all go over the same one, in their order.
+        package var writers = 4
+        package var readers = 2
+        /// How often the store is asked for new accounts and secrets. A revocation takes effect within a second.
+        package var pollInterval = Duration.milliseconds(500)
+        /// How often the hold on the database is renewed.
+        package var holdRenewal = Duration.seconds(5)
+        /// The time after which accounts that could not be read again count as outdated.
+        package var maximumSilence = AccountsLimits.maximumSilence
+        /// How many entries a feedback list may hold; beyond it, the oldest are removed.
+        package var maximumFeedbackEntries: Int64 = 1_000_000
+        package var limits = PostgresLimits()
+
+        package init(location: PostgresLocation, storeKey: StoreKey, user: PostgresUser) {
+            self.location = location
+            self.storeKey = storeKey
+            self.user = user
+        }
+    }
+
+    /// Opens the store and makes its tables if they are not there.
+    /// - Throws: ``StoreError/Code/unavailable`` if the server cannot be reached or may lose commits;
+    ///   ``StoreError/Code/unavailable`` also if another service uses it; ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
+    package static func open(
+        _ configuration: Configuration,
+        log: any DeliveryLog = NoDeliveryLog(),
+        clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
+    ) async throws(StoreError) -> PostgresStore {
+        let first = Self.connection(configuration)
+        do {
+            let start = ContinuousClock.now
+            try await prepare(first, configuration)
+            let sealed = SealedSecrets(first, configuration.storeKey)
+            try await sealed.open()
+            let snapshot = try await join(first, configuration)
+            let store = PostgresStore(
+                configuration, first, sealed, snapshot, start, MailboxJournal(log: log, clock: clock))
+            store.startPolling()
+            return store
+        } catch {
+            await first.close()
+            throw error
+        }
+    }
+
+    private init(
+        _ configuration: Configuration,
+        _ first: PostgresConnection,
+        _ sealed: SealedSecrets,
+        _ snapshot: AccountsSnapshot,
+        _ start: ContinuousClock.Instant,
+        _ journal: MailboxJournal,
+    ) {
+        self.configuration = configuration
+        self.sealed = sealed
+        secrets = sealed
+        accounts = AccountsFeed(snapshot)
+        heard = Mutex(start)
+        hold = Mutex(Hold(other: nil, renewed: start))
+        self.journal = journal
+        known = RecentRegistrations()
+        maximumFeedbackEntries = configuration.maximumFeedbackEntries
+        writers = [first] + (1..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
+        readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration) }
+    }
+
+    private static func connection(_ configuration: Configuration) -> PostgresConnection {
+        let allows = configuration.allowsAsynchronousCommit
+        return PostgresConnection(
+            configuration.location, name: "carillon", limits: configuration.limits,
+            setUp: setUp(configuration.limits)
+        ) { answers throws(PostgresError) in
+            try check(answers, allowsAsynchronousCommit: allows)
+        }
+    }
+
+    /// Makes the tables.
+    private static func prepare(
+        _ connection: PostgresConnection,
+        _ configuration: Configuration,
+    ) async throws(StoreError) {
+        let refusal: String?
+        do throws(PostgresError) {
+            if let machineTime = configuration.machineTime { try await checkClock(machineTime, connection) }
+            try await makeFoundation(connection)
+            refusal = try await connection.transaction { transaction throws(PostgresError) in
+                try PostgresSchema.migrate(transaction)
+            }
+        } catch {
+            throw error.startError
+        }
+        if let refusal { throw StoreError(.unreadable, refusal) }
+    }
+
+    /// Takes the hold on the database and reads the accounts.
+    private static func join(
+        _ connection: PostgresConnection,
+        _ configuration: Configuration,
+    ) async throws(StoreError) -> AccountsSnapshot {
+        do throws(PostgresError) {
+            guard let other = try await takeHold(for: configuration.user, on: connection) else {
+                return try await connection.transaction { transaction throws(PostgresError) in
+                    try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                    return try PostgresAccountRows.load(transaction)
+                }
+            }
+            throw PostgresError(.unsuitable, StoreError.inUse(by: other).cause)
+        } catch {
+            throw error.startError
+        }
+    }
+
+    /// IF NOT EXISTS does not help nodes that start at the same time: one may meet the other's rows in the catalog, and
+    /// finds the table there the next time.
+    private static func makeFoundation(_ connection: PostgresConnection) async throws(PostgresError) {
+        let isThere = try await connection.execute("SELECT to_regclass('carillon.schema_version') IS NOT NULL")
+        guard isThere.first?.bool(0) != true else { return }
+        for attempt in 1... {
+            do throws(PostgresError) {
+                _ = try await connection.transaction { transaction throws(PostgresError) in
+                    for statement in PostgresSchema.foundation { try transaction.execute(statement) }
+                }
+                return
+            } catch  where attempt < 5 && (error.kind == .uniqueViolation || error.state?.hasPrefix("42P") == true) {
+                continue
+            }
+        }
+    }
+
+    // MARK: Carrying out
+
+    /// The connection for changes of a device's data.
+    func writer(of device: DeviceKey) -> PostgresConnection {
+        writers[Int(truncatingIfNeeded: device.device.rawValue % UInt64(writers.count))]
+    }
+
+    /// The connection for the next read.
+    var reader: PostgresConnection {
+        let number = nextReader.wrappingAdd(1, ordering: .relaxed).newValue
+        return readers[Int(number.magnitude) % readers.count]
+    }
+
+    /// Executes statements as one transaction, and again if it was rolled back because of what others did.
+    static func execute(
+        _ statements: [PostgresStatement],
+        on connection: PostgresConnection,
+    ) async throws(StoreError) -> [PostgresRows] {
+        for attempt in 1... {
+            do throws(PostgresError) {
+                return try await connection.execute(statements)
+            } catch  where error.kind == .conflict && attempt < 4 {
+                continue
+            } catch {
+                throw error.storeError
+            }
+        }
+        return []
+    }
+
+    func read(_ sql: StaticString, _ values: [PostgresValue]) async throws(StoreError) -> PostgresRows {
+        do throws(PostgresError) {
+            return try await reader.execute(sql, values)
+        } catch {
+            // Nothing was to be changed.
+            throw error.kind == .connectionLost
+                ? PostgresError(.notConnected, error.message).storeError : error.storeError
+        }
+    }
+}
+
+extension PostgresStore: Store {
+    package var knownRegistrations: any KnownRegistrations { known }
+
+    package func trouble() async -> StoreError? {
+        if let other = hold.withLock({ $0.other }) { return .inUse(by: other) }
+        do throws(PostgresError) {
+            let rows = try await writers[0].execute(
+                "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
+            guard rows.first?.text(0) != "on" else { return PostgresError(.readOnly, "").storeError }
+            guard configuration.allowsAsynchronousCommit || rows.first?.text(1) != "off" else {
+                return Self.asynchronousCommit.storeError
+            }
+        } catch {
+            return error.kind == .connectionLost
+                ? PostgresError(.notConnected, error.message, state: error.state).storeError : error.storeError
+        }
+        return await reading()
+    }
+
+    package func close() async {
+        let task = polling.withLock { task in
+            defer { task = nil }
+            return task
+        }
+        task?.cancel()
+        await task?.value
+        await endHold()
+        for connection in writers + readers { await connection.close() }
+        accounts.finish()
+    }
+}
+
+extension PostgresError {
+    /// The error at the start, when nothing can have been stored yet.
+    fileprivate var startError: StoreError {
+        if state == "42501" {
+            return StoreError(
+                .unavailable, "The PostgreSQL user may not create the schema carillon: \(message)")
+        }
+        return kind == .connectionLost ? PostgresError(.notConnected, message, state: state).storeError : storeError
+    }
+}

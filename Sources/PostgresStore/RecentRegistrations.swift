@@ -1,0 +1,96 @@
+import Delivery
+import Notifications
+import Synchronization
+
+/// Registrations that were looked up or changed a moment ago. Other nodes change them too, so an answer may be wrong for
+/// as long as it is remembered.
+final class RecentRegistrations: KnownRegistrations {
+    /// The longest time for which another node's change may be overlooked here. Storing checks the registration again,
+    /// so a notification for an app that was removed may reach a connected device in this time and nothing more.
+    static let life = Duration.seconds(1)
+    /// How many are remembered, in some 40 MB.
+    static let maximumCount = 262_144
+    private static let shardCount = 64
+
+    private struct Entry {
+        let registration: Registration?
+        let until: ContinuousClock.Instant
+    }
+
+    private struct Shard {
+        var entries: [Destination: Entry] = [:]
+        /// Counts this node's changes, so that a look-up that began before one does not bring the old state back.
+        var changes: UInt64 = 0
+    }
+
+    private final class LockedShard: Sendable {
+        let value = Mutex(Shard())
+    }
+
+    private let shards = (0..<RecentRegistrations.shardCount).map { _ in LockedShard() }
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
+
+    func known(_ destination: Destination) -> KnownRegistration? {
+        let now = now()
+        return shard(destination).value.withLock { shard in
+            guard let entry = shard.entries[destination] else { return nil }
+            guard now < entry.until else {
+                shard.entries[destination] = nil
+                return nil
+            }
+            return entry.registration.map(KnownRegistration.registered) ?? .neverRegistered
+        }
+    }
+
+    /// A look-up, from before it asks.
+    struct LookUp {
+        fileprivate let began: ContinuousClock.Instant
+        fileprivate let changes: UInt64
+    }
+
+    func begin(_ destination: Destination) -> LookUp {
+        LookUp(began: now(), changes: shard(destination).value.withLock { $0.changes })
+    }
+
+    /// Remembers a look-up's answer, as of when it began.
+    func end(_ lookUp: LookUp, _ destination: Destination, _ registration: Registration?) {
+        shard(destination).value.withLock { shard in
+            guard shard.changes == lookUp.changes else { return }
+            Self.set(registration, until: lookUp.began.advanced(by: Self.life), of: destination, in: &shard)
+        }
+    }
+
+    /// Remembers a change that this node has made.
+    func set(_ registration: Registration, of destination: Destination) {
+        let until = now().advanced(by: Self.life)
+        shard(destination).value.withLock { shard in
+            shard.changes &+= 1
+            Self.set(registration, until: until, of: destination, in: &shard)
+        }
+    }
+
+    /// Forgets what this node is about to change, or has changed with an unknown result.
+    func forget(_ destination: Destination) {
+        shard(destination).value.withLock { shard in
+            shard.changes &+= 1
+            shard.entries[destination] = nil
+        }
+    }
+
+    private static func set(
+        _ registration: Registration?,
+        until: ContinuousClock.Instant,
+        of destination: Destination,
+        in shard: inout Shard,
+    ) {
+        // They are good for a second only, so nothing is lost by beginning anew.
+        if shard.entries.count >= maximumCount / shardCount { shard.entries.removeAll(keepingCapacity: true) }
+        shard.entries[destination] = Entry(registration: registration, until: until)
+    }
+
+    private func shard(_ destination: Destination) -> LockedShard {
+        shards[Int(truncatingIfNeeded: destination.device.rawValue % UInt64(Self.shardCount))]
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Notifications
+
+/// Random bytes that distinguish this data folder from others that use the same store. The file also tells that the
+/// folder belongs to a store elsewhere.
+struct NodeIdentity {
+    static let fileName = "node.json"
+    private static let byteCount = 16
+
+    let bytes: [UInt8]
+
+    private struct Record: Codable {
+        var identity: String
+    }
+
+    /// Reads the identity, or makes one at the first start.
+    static func load(in folder: DataFolder) throws(ServiceError) -> NodeIdentity {
+        let file = folder.nodeFile
+        guard let data = FileManager.default.contents(atPath: file) else {
+            var random = SystemRandomNumberGenerator()
+            let bytes = (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+            try DataFolder.write(#"{"identity":"\#(Hexadecimal.string(bytes))"}"# + "\n", to: file)
+            return NodeIdentity(bytes: bytes)
+        }
+        guard let record = try? JSONDecoder().decode(Record.self, from: data),
+            let bytes = Hexadecimal.bytes(record.identity), bytes.count == byteCount
+        else {
+            throw ServiceError(
+                .dataFolder, "\(file) is damaged: remove it, and start 15 seconds after the service has ended.")
+        }
+        return NodeIdentity(bytes: bytes)
+    }
+}

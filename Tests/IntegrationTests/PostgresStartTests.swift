@@ -1,0 +1,138 @@
+#if PostgreSQL
+    import Foundation
+    import PostgresTesting
+    import Testing
+
+    /// `carillon serve` with a PostgreSQL store: what it takes, and what it refuses in one line.
+    @Suite(.timeLimit(.minutes(2))) struct PostgresStartTests {
+        private static let key = String(repeating: "5a", count: 32)
+
+        private func serve(
+            data: String,
+            _ arguments: [String],
+            environment: [String: String] = [:],
+        ) async throws -> ChildProcess.Finished {
+            let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
+            return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
+                // Should it start nevertheless, its ready line ends the wait.
+                if await child.output.nextLine() != nil { child.signal(SIGTERM) }
+                return await child.finished()
+            }
+        }
+
+        private func expectOneLine(
+            _ finished: ChildProcess.Finished,
+            naming words: String...,
+            sourceLocation: SourceLocation = #_sourceLocation,
+        ) {
+            #expect(finished.status != 0 && finished.status < 128, sourceLocation: sourceLocation)
+            #expect(finished.output.isEmpty, sourceLocation: sourceLocation)
+            let lines = finished.errors.split(separator: "\n").count
+            #expect(lines == 1, "\(finished.errors)", sourceLocation: sourceLocation)
+            for word in words {
+                #expect(finished.errors.contains(word), "\(finished.errors)", sourceLocation: sourceLocation)
+            }
+            #expect(!finished.errors.contains("Secret123"), sourceLocation: sourceLocation)
+        }
+
+        private func withKey(_ body: (_ folder: String, _ keyFile: String) async throws -> Void) async throws {
+            try await withTemporaryFolder { folder in
+                let keyFile = folder + "/store.key"
+                try Self.key.write(toFile: keyFile, atomically: true, encoding: .utf8)
+                try await body(folder, keyFile)
+            }
+        }
+
+        @Test func aServiceOnADatabaseHasNoneInItsFolder() async throws {
+            let url = try await TestServer.makeURL()
+            try await withKey { folder, keyFile in
+                let data = folder + "/data"
+                let options = ["--store", url, "--store-key-file", keyFile]
+                try await CarillonProcess.with(data: data, options) { service in
+                    let token = try await service.register("com.example.app", on: try await service.activate())
+                    let sent = try await service.carillon(
+                        "send", "--token", token, "--topic", "com.example.app", "--alert", "Hello")
+                    #expect(sent.status == 0, "\(sent.errors)")
+                    let names = try FileManager.default.contentsOfDirectory(atPath: data)
+                    #expect(names.contains("node.json") && !names.contains { $0.contains("sqlite") || $0 == "secrets" })
+                    // Another service is refused while this one runs, and leaves nothing.
+                    let second = try await serve(data: folder + "/other", options)
+                    expectOneLine(second, naming: "uses this database")
+                    #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
+                    // A service that was killed starts again at once.
+                    _ = await service.stop(SIGKILL)
+                }
+                try await CarillonProcess.with(data: data, options) { service in
+                    #expect(await service.stop().status == 0)
+                }
+                // The folder is not taken for an empty one.
+                expectOneLine(try await serve(data: data, []), naming: "belongs to a PostgreSQL store")
+                let elsewhere = ["--store", try await TestServer.makeURL(), "--store-key-file", keyFile]
+                expectOneLine(try await serve(data: data, elsewhere), naming: "another authority")
+                // Another key.
+                try String(repeating: "00", count: 32).write(toFile: keyFile, atomically: true, encoding: .utf8)
+                expectOneLine(try await serve(data: data, options), naming: "The store key is not the one")
+            }
+        }
+
+        @Test func theURLCanComeFromTheEnvironment() async throws {
+            let url = try await TestServer.makeURL()
+            try await withKey { folder, keyFile in
+                let environment = ["CARILLON_STORE": url + "&password=Secret123", "CARILLON_STORE_KEY_FILE": keyFile]
+                try await CarillonProcess.with(data: folder + "/data", environment: environment) { service in
+                    let finished = await service.stop()
+                    #expect(finished.status == 0)
+                    #expect(!(finished.output + finished.errors).contains("Secret123"))
+                }
+            }
+        }
+
+        @Test(arguments: [
+            "postgresql://carillon:Secret123@127.0.0.1/carillon", "postgresql://127.0.0.1/carillon?password=Secret123",
+            "postgres://127.0.0.1/carillon?sslpassword=Secret123",
+        ])
+        func aPasswordAmongTheArguments(_ url: String) async throws {
+            try await withKey { folder, keyFile in
+                let finished = try await serve(
+                    data: folder + "/data", ["--store", url, "--store-key-file", keyFile])
+                expectOneLine(finished, naming: "password", "CARILLON_STORE")
+            }
+        }
+
+        @Test(arguments: [
+            ("postgresql://carillon:Secret123@127.0.0.1:1/carillon?connect_timeout=2", "127.0.0.1:1/carillon"),
+            ("postgresql://carillon:Secret123@[::1/carillon", "cannot be read"),
+            ("host=127.0.0.1 password=Secret123", "takes sqlite, memory, or a URL"),
+        ])
+        func aStoreThatIsNoneShowsNoPassword(_ store: String, _ words: String) async throws {
+            try await withKey { folder, keyFile in
+                let finished = try await serve(
+                    data: folder + "/data", ["--store-key-file", keyFile], environment: ["CARILLON_STORE": store])
+                expectOneLine(finished, naming: words)
+                #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+            }
+        }
+
+        @Test func aStoreKeyThatIsMissingOrNoKey() async throws {
+            let store = ["--store", "postgresql://127.0.0.1:1/carillon"]
+            try await withKey { folder, keyFile in
+                let data = folder + "/data"
+                expectOneLine(try await serve(data: data, store), naming: "--store-key-file")
+                let missing = store + ["--store-key-file", folder + "/none"]
+                expectOneLine(try await serve(data: data, missing), naming: folder + "/none", "No such file")
+                try "Secret123".write(toFile: keyFile, atomically: true, encoding: .utf8)
+                let bad = store + ["--store-key-file", keyFile]
+                expectOneLine(try await serve(data: data, bad), naming: "64 hexadecimal digits")
+            }
+        }
+
+        @Test func aVirtualClock() async throws {
+            try await withKey { folder, keyFile in
+                let finished = try await serve(
+                    data: folder + "/data",
+                    ["--store", "postgresql://127.0.0.1:1/carillon", "--store-key-file", keyFile, "--clock", "virtual"])
+                expectOneLine(finished, naming: "clock is virtual")
+            }
+        }
+    }
+#endif

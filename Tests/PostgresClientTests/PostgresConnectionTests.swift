@@ -1,0 +1,64 @@
+import PostgresClient
+import PostgresTesting
+import Testing
+
+@Suite("A connection to PostgreSQL")
+struct PostgresConnectionTests {
+    private func withConnection(
+        limits: PostgresLimits = PostgresLimits(),
+        _ body: (PostgresConnection) async throws -> Void,
+    ) async throws {
+        let connection = PostgresConnection(try await TestServer.makeDatabase(), name: "test", limits: limits)
+        try await body(connection)
+        await connection.close()
+    }
+
+    @Test("An array is one parameter, whatever its length", arguments: [0, 1, 10_000])
+    func arrays(_ count: Int) async throws {
+        try await withConnection { connection in
+            let integers = (0..<count).map { $0 % 3 == 0 ? nil : Int64($0) }
+            let bytes = (0..<count).map { $0 % 5 == 0 ? nil : [UInt8](repeating: 1, count: $0 % 7) }
+            let rows = try await connection.execute(
+                "SELECT a, b FROM unnest($1::bigint[], $2::bytea[]) AS item (a, b)",
+                [.integers(integers), .byteArrays(bytes)])
+            #expect(rows.map { $0.integer(0) } == integers)
+            #expect(rows.map { $0.bytes(1) } == bytes)
+        }
+    }
+
+    @Test("Statements that wait together have their own answers and errors")
+    func pipelines() async throws {
+        try await withConnection { connection in
+            _ = try await connection.execute("CREATE TABLE item (number bigint PRIMARY KEY)")
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        do throws(PostgresError) {
+                            let rows = try await connection.execute(
+                                "INSERT INTO item VALUES ($1) RETURNING number", [.integer(Int64(number / 2))])
+                            #expect(rows.first?.integer(0) == Int64(number / 2))
+                        } catch {
+                            #expect(error.kind == .uniqueViolation)
+                        }
+                    }
+                }
+            }
+            #expect(try await connection.execute("SELECT count(*) FROM item").first?.integer(0) == 100)
+        }
+    }
+
+    @Test("Without a server, statements fail at once, and no password is shown")
+    func noServer() async throws {
+        let url = "postgresql://carillon:Secret123@127.0.0.1:1/carillon?connect_timeout=2"
+        let location = try PostgresLocation(url)
+        #expect(location.hasPassword)
+        #expect(location.description == "127.0.0.1:1/carillon")
+        let connection = PostgresConnection(location, name: "test")
+        await #expect {
+            _ = try await connection.execute("SELECT 1")
+        } throws: {
+            ($0 as? PostgresError)?.kind == .notConnected && !"\($0)".contains("Secret123")
+        }
+        await connection.close()
+    }
+}

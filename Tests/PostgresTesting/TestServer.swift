@@ -1,0 +1,129 @@
+import Foundation
+package import PostgresClient
+import Synchronization
+
+/// A PostgreSQL server of the test process's own, on a Unix socket in a temporary folder. Tests share one, each with a
+/// database of its own, unless they need one that ends and begins. It ends with the process, however that ends.
+package final class TestServer: Sendable {
+    /// PostgreSQL refuses to run as root. The script ends when its standard input does, which is when the process is
+    /// gone, and takes everything along.
+    private static let script = """
+        folder=$1
+        as=
+        if [ "$(id -u)" = 0 ]; then
+            owner=nobody
+            if id postgres >/dev/null 2>&1; then owner=postgres; fi
+            chown "$owner" "$folder"
+            as="setpriv --reuid=$owner --regid=$(id -g "$owner") --clear-groups"
+        fi
+        cd "$folder"
+        PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+        $as initdb -D "$folder/data" -U carillon -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1
+        start() {
+            $as postgres -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c max_connections=600 \\
+                -c shared_buffers=64MB -c autovacuum=off >>"$folder/log" 2>&1 &
+            server=$!
+        }
+        start
+        while read -r line; do
+            case $line in
+            crash) kill -QUIT "$server"; wait "$server" ;;
+            start) start ;;
+            esac
+        done
+        kill -INT "$server"
+        wait "$server"
+        rm -rf "$folder"
+        """
+
+    private static let shared = Task { try await TestServer() }
+
+    private let folder: String
+    private let input: Pipe
+    private let process: Process
+    private let nextDatabase = Atomic<Int>(0)
+
+    private init() async throws {
+        var template = Array("/tmp/carillon-pg-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw PostgresError(.other, "There is no temporary folder.") }
+        folder = String(cString: made)
+        input = Pipe()
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", Self.script, "sh", folder]
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try await waitUntilReady(process)
+    }
+
+    private func waitUntilReady(_ process: Process) async throws {
+        while process.isRunning {
+            if try await isReady { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw PostgresError(.other, "PostgreSQL does not start: is it installed (script/bootstrap --tests)?")
+    }
+
+    private var isReady: Bool {
+        get async throws {
+            let connection = PostgresConnection(try PostgresLocation(url(of: "postgres")), name: "test")
+            let isReady = (try? await connection.execute("SELECT 1")) != nil
+            await connection.close()
+            return isReady
+        }
+    }
+
+    private func url(of database: String) -> String { "postgresql:///\(database)?host=\(folder)&user=carillon" }
+
+    /// Makes an empty database.
+    /// - Returns: Its URL.
+    package func makeURL() async throws -> String {
+        let name = "test\(nextDatabase.wrappingAdd(1, ordering: .relaxed).newValue)"
+        try await administer("CREATE DATABASE \(name) TEMPLATE template0")
+        return url(of: name)
+    }
+
+    /// Makes an empty database on the shared server.
+    /// - Returns: Its URL.
+    package static func makeURL() async throws -> String { try await shared.value.makeURL() }
+
+    /// Makes an empty database on the shared server.
+    package static func makeDatabase() async throws -> PostgresLocation { try PostgresLocation(try await makeURL()) }
+
+    /// Executes commands, each by itself.
+    private func administer(_ commands: String...) async throws {
+        let connection = PostgresConnection(try PostgresLocation(url(of: "postgres")), name: "test")
+        for command in commands { _ = try await connection.execute([PostgresStatement(assembled: command)]) }
+        await connection.close()
+    }
+
+    /// Sets a parameter of a database, and has every connection to it begin anew.
+    package static func set(_ parameter: String, to value: String, in location: PostgresLocation) async throws {
+        let name = String(location.description.split(separator: "/").last ?? "")
+        try await shared.value.administer(
+            "ALTER DATABASE \(name) SET \(parameter) = \(value)",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+    }
+
+    // MARK: Servers that end and begin
+
+    /// Has a server meanwhile that nobody else uses.
+    package static func withOwn(_ body: (TestServer) async throws -> Void) async throws {
+        let server = try await TestServer()
+        defer { try? server.input.fileHandleForWriting.close() }
+        try await body(server)
+    }
+
+    /// Ends the server without a word to its clients, and waits until it is gone.
+    package func crash() async throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
+        while try await isReady { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    package func start() async throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
+        try await waitUntilReady(process)
+    }
+}
