@@ -232,7 +232,7 @@ class ConsoleCase(unittest.TestCase):
             if not node.get("ignored"):
                 roles.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
         for role in ["button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "radiogroup",
-                     "dialog", "table", "article-link", "image", "meter", "navigation", "search"]:
+                     "dialog", "table", "image", "meter", "navigation", "search"]:
             self.assertNotIn("", roles.get(role, []), f"{role} without a name on {self.driver.title}")
         for landmark in ["banner", "navigation", "main"]:
             self.assertEqual(len(roles.get(landmark, [])), 1, f"{landmark} on {self.driver.title}")

@@ -3,6 +3,7 @@
 import { json, list } from "./api.js";
 import { ask, confirm, counted } from "./dialog.js";
 import { element, empty, field, moment } from "./dom.js";
+import { exactTime } from "./time.js";
 import { short } from "./words.js";
 
 /** How many devices are looked at to say what a deletion ends. */
@@ -75,7 +76,8 @@ export class Accounts {
 
   #certificate(certificate) {
     return item(element("span", {}, element("strong", {}, certificate.bundleID), " ", element("code", { title: certificate.serial }, short(certificate.serial, 8))),
-      element("span", {}, `${certificate.environments.join(", ")}, valid until ${new Date(certificate.validUntil).toLocaleDateString()}`),
+      element("span", {}, `${certificate.environments.join(", ")}, valid until `,
+      element("time", { datetime: exactTime(certificate.validUntil), title: exactTime(certificate.validUntil) }, new Date(certificate.validUntil).toLocaleDateString())),
       certificate.revoked === undefined ? remove("Revoke", certificate.bundleID, () => this.#revokeCertificate(certificate)) : revoked(certificate.revoked));
   }
 

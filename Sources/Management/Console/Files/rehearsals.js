@@ -1,6 +1,7 @@
 // The page "Rehearsals": what goes wrong on purpose now, and what the clients made of it.
 
 import { json, list } from "./api.js";
+import { counted } from "./dialog.js";
 import { announce, element, field, section } from "./dom.js";
 
 /** How often what fires is asked for, in milliseconds. */
@@ -28,8 +29,8 @@ export class Rehearsals {
   #text = element("textarea", { name: "document", id: "rehearsal-text", spellcheck: "false", autocomplete: "off", "aria-describedby": "rehearsal-answer" });
   #answer = element("div", { id: "rehearsal-answer", class: "check", role: "status" });
   #list = element("div", { class: "stack" });
-  #team = element("select", { name: "team", onchange: () => this.#report() });
-  #findings = element("div", { class: "stack", role: "status" });
+  #team = element("select", { name: "team", onchange: () => this.#report(true) });
+  #findings = element("div", { class: "stack" });
 
   constructor() {
     const choice = element("select", { name: "template", onchange: () => this.#use(choice.value) },
@@ -45,7 +46,7 @@ export class Rehearsals {
         element("div", { class: "stack" }, section("What is rehearsed", this.#list),
           section("Report", element("p", { class: "hint" }, "What the clients did that is in the journal, judged by Apple's guide."),
             element("div", { class: "grid2" }, field("Team", this.#team),
-              element("div", { class: "actions bottom" }, element("button", { type: "button", onclick: () => this.#report() }, "Judge again"))),
+              element("div", { class: "actions bottom" }, element("button", { type: "button", onclick: () => this.#report(true) }, "Judge again"))),
             this.#findings))));
     this.#use("busy");
   }
@@ -138,12 +139,13 @@ export class Rehearsals {
     if (teams.some((team) => team.teamID === chosen)) this.#team.value = chosen;
   }
 
-  async #report() {
+  async #report(isWanted = false) {
     const query = this.#team.value === "" ? "" : `?team=${encodeURIComponent(this.#team.value)}`;
     try {
       const { findings } = await json("GET", `/v1/reports${query}`);
       this.#findings.replaceChildren(...(findings.length === 0
         ? [element("p", { class: "check", "data-kind": "good" }, "Nothing to complain about.")] : findings.map(finding)));
+      if (isWanted) announce(counted(findings.length, "finding"));
     } catch (error) {
       this.#findings.replaceChildren(element("p", {}, error.message));
     }

@@ -1,7 +1,7 @@
 // The page "Service": whether it is ready, and what it did in the last hour.
 
 import { json } from "./api.js";
-import { element, moment, section } from "./dom.js";
+import { announce, element, moment, section } from "./dom.js";
 import { Graph } from "./graph.js";
 import { duration } from "./time.js";
 
@@ -20,7 +20,8 @@ export class Service {
   element;
   #timer = null;
   #samples = [];
-  #state = element("div", { class: "state", role: "status" });
+  #state = element("div", { class: "state" });
+  #wasReady = null;
   #limits = element("div");
   #graphs = [
     new Graph("Requests a second", [{ name: "accepted", value: perSecond("accepted") }, { name: "rejected", value: perSecond("rejected") }], rate),
@@ -73,9 +74,10 @@ export class Service {
 
   #say(isReady, ...content) {
     this.#state.classList.toggle("ready", isReady);
-    const shown = element("div", {}, ...content);
-    // What has not changed is not read out again.
-    if (this.#state.textContent !== shown.textContent) this.#state.replaceChildren(shown);
+    this.#state.replaceChildren(...content);
+    // Only a change is read out, not each new number.
+    if (this.#wasReady !== null && this.#wasReady !== isReady) announce(isReady ? "The service is ready." : "The service is not ready.");
+    this.#wasReady = isReady;
   }
 }
 
