@@ -124,7 +124,7 @@ export class Phone {
       element("div", { class: "delay" }, field("Seconds until it acknowledges", delay)),
       element("h3", {}, "Power"),
       choices("power", powers, (power) => this.#change({ power })),
-      element("p", { class: "hint" }, "If its power is low, notifications of priority 5 wait for up to 30 seconds, and those of priority 1 longer."),
+      element("p", { class: "hint" }, "If its power is low, notifications of priority 5 wait for up to 30 seconds, and those of priority 1 until something else is sent."),
       element("p", { class: "problem", role: "alert" }),
       element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#remove() }, "Remove the device"))));
   }
