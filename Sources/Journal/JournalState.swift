@@ -163,6 +163,11 @@ extension JournalState {
         guard !watchers.isEmpty else { return }
         for name in watchers.keys {
             guard var watcher = watchers[name] else { continue }
+            // A watcher of changes remembers nothing, so it stays where it is: at full load this is called often.
+            if watcher.changes {
+                Self.show(entry, to: &watcher)
+                continue
+            }
             watchers[name] = nil
             let before = watcher.matched.count
             Self.show(entry, to: &watcher)
