@@ -50,7 +50,8 @@ struct RequestJournalTests {
         journal.answered(number, RequestAnswer(status: 200))
         #expect(await changes.next()?.facts.status == 200)
         _ = journal.append(Self.facts(id: 2))
-        var settled = journal.follow(RequestMatch()) { $0() }.makeAsyncIterator()
+        var settled = journal.follow(RequestMatch()) { _ in }.makeAsyncIterator()
+        journal.end()
         #expect(await settled.next()?.facts.number == number)
         #expect(await settled.next() == nil)
     }

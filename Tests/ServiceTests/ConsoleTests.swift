@@ -140,8 +140,10 @@ struct ConsoleTests {
             var parts = response.body.makeAsyncIterator()
             #expect(try await parts.next().map { String(buffer: $0) } == ": open\n\n")
             let count = 300
+            // More streams may be open once the first provider token is verified.
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<count {
+                for _ in 1..<count {
                     group.addTask {
                         let answer = try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#)
                         #expect(answer.status == 200)

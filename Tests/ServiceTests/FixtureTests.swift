@@ -221,7 +221,7 @@ struct FixtureTests {
             }
             let good = try await check(#""payload":{"aps":{"alert":"x"}},"pushType":"alert""#)
             #expect(good["status"] as? Int == 200 && good["apnsID"] == nil && good["strict"] == nil)
-            #expect(good["bytes"] as? Int == 23 && good["maximumBytes"] as? Int == 4096)
+            #expect(good["bytes"] as? Int == 21 && good["maximumBytes"] as? Int == 4096)
             let lax = try await check(#""payload":{"aps":{"bagde":1}},"pushType":"alert""#)
             let strict = try required(lax["strict"] as? [String: Any])
             #expect(lax["status"] as? Int == 200 && strict["reason"] as? String == "PayloadEmpty")
