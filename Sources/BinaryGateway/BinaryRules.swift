@@ -12,9 +12,9 @@ struct BinaryRules: Sendable {
 
     /// Addresses a notification.
     /// - Parameters:
-    ///   - topic: the connection's.
-    ///   - id: a new one.
-    ///   - ticket: what the connection will know the answer by.
+    ///   - topic: the topic of the connection.
+    ///   - id: a new identifier for the notification.
+    ///   - ticket: the connection's number for the notification, which the answer will have.
     func submission(
         _ notification: BinaryNotification,
         to topic: BinaryTopic,

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The items that the streams of one event loop have to write together.
 ///
-/// The pushes of one read go to as many devices, and handing each one to its event loop costs as much as writing its
-/// line. If the read was on the same event loop, they are written as soon as it has been handed on, otherwise in one
-/// task.
+/// Nearly every push goes to another device, and a task of the event loop for each one would cost as much as writing
+/// its line. So all that come from one read of a provider's connection are written together: after the read, if it was
+/// on the same event loop, otherwise in one task.
 final class Outbox: Sendable {
     enum Item: Sendable {
         case attempt(DeliveryAttempt)

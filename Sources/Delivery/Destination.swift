@@ -33,8 +33,8 @@ package struct DeviceKey: Sendable, Hashable {
         self.device = device
     }
 
-    // Written out, as with `AppID`, and hashed as one word. A device's two environments collide, which does not
-    // matter.
+    // Written by hand for the same reason as in `AppID`. The device is hashed together with the environment as one
+    // word.
     package static func == (left: DeviceKey, right: DeviceKey) -> Bool {
         left.device == right.device && left.environment == right.environment
     }

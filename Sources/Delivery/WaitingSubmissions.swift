@@ -10,8 +10,8 @@ final class WaitingSubmissions: Sendable {
     /// The number of connections. Changed only while the lock is held.
     private let count = Atomic(0)
 
-    /// Whether no connection waits. A connection sees its own submissions here at once. If all registrations are
-    /// known at once, this check is the only cost for a submission.
+    /// Whether no connection waits. A connection sees its own submissions here at once. As long as all registrations
+    /// are known, this check is the only cost of a submission.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// Records that a connection's registrations are being looked up.

@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A connection to PostgreSQL with a thread of its own. Callers never wait on a socket: they hand statements in, and the
-/// thread sends all that wait together, in pipeline mode.
+/// A connection to PostgreSQL with a thread of its own. Callers do not block: they give statements to the thread, which
+/// sends all that wait together, in pipeline mode.
 ///
-/// A lost connection comes back by itself. Until then, statements fail at once.
+/// After a loss the thread connects again by itself. Until then, statements fail at once.
 package final class PostgresConnection: Sendable {
     private let shared: Shared
 
     /// Starts the thread, which connects.
     /// - Parameters:
     ///   - location: where the database is.
-    ///   - name: what the server's views show for the connection (`application_name`).
-    ///   - setUp: the statements with which each new connection begins; if one fails, there is no connection.
+    ///   - name: the name that the server's views show for the connection (`application_name`).
+    ///   - setUp: the first statements of each connection; if one fails, the connection is not used.
     ///   - check: decides by the answers to `setUp` whether the connection may be used.
     package init(
         _ location: PostgresLocation,
@@ -36,8 +36,8 @@ package final class PostgresConnection: Sendable {
 
     deinit { shared.close() }
 
-    /// Executes statements as one transaction, without looking at answers in between.
-    /// - Returns: Each statement's answer, after the commit.
+    /// Executes statements as one transaction. None of them can depend on the answer to another.
+    /// - Returns: the statements' answers, after the commit.
     package func execute(_ statements: [PostgresStatement]) async throws(PostgresError) -> [PostgresRows] {
         let result: Result<[PostgresRows], PostgresError> = await withCheckedContinuation { continuation in
             shared.submit(.statements(statements) { continuation.resume(returning: $0) })
@@ -72,18 +72,18 @@ package final class PostgresConnection: Sendable {
         return try result.get()
     }
 
-    /// Why there is no connection at present; nil if there is one or nobody has noticed its loss yet.
+    /// Why there is no connection at present; nil if there is one, or if its loss was not noticed yet.
     package var trouble: PostgresError? { shared.state.withLock { $0.away } }
 
-    /// Finishes what was handed in and closes the connection. Later statements fail.
+    /// Completes the waiting work and closes the connection. Later statements fail.
     package func close() async {
         await withCheckedContinuation { continuation in shared.close { continuation.resume() } }
     }
 }
 
 package struct PostgresLimits: Sendable {
-    /// The time within which the server has to answer. It is longer than a checkpoint's worst write and a failover's
-    /// pause need, and shorter than providers wait for an answer.
+    /// The time within which the server has to answer: longer than the longest write of a checkpoint or the pause of a
+    /// failover, and shorter than providers wait for an answer.
     package var timeLimit = Duration.seconds(10)
     /// The largest number of groups of statements that wait for one connection. More mean that the server cannot keep
     /// up, so the service refuses instead of collecting requests that time out.
@@ -106,12 +106,12 @@ package struct PostgresLimits: Sendable {
 /// A piece of work for a connection's thread.
 enum PostgresWork: Sendable {
     case statements([PostgresStatement], finish: @Sendable (Result<[PostgresRows], PostgresError>) -> Void)
-    /// The body returns what to do after the commit.
+    /// The body returns what the thread calls with the result of the commit.
     case transaction(
         _ body: @Sendable (PostgresSession) throws(PostgresError) -> @Sendable (Result<Void, PostgresError>) -> Void,
         failed: @Sendable (PostgresError) -> Void)
 
-    /// How many bytes its parameters have. A transaction's are not known before.
+    /// The size of its parameters; 0 for a transaction, whose parameters are not known before it runs.
     var byteCount: Int {
         switch self {
         case .statements(let statements, _): statements.reduce(0) { $0 + $1.byteCount }

@@ -13,13 +13,13 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case readOnly
         /// The server's disk is full.
         case full
-        /// The statement was rolled back because of what others did at the same time. Repeat it.
+        /// The statement was rolled back because it conflicted with another transaction. Repeat it.
         case conflict
         /// The server rejected the user, the password or the database.
         case notAllowed
         /// The server cancelled the statement, usually because it took too long.
         case cancelled
-        /// The server or the database cannot be used as it is. The message says all that a person has to know.
+        /// The server or the database does not meet the store's conditions. The message explains it to a person.
         case unsuitable
         /// The answer does not have the expected form.
         case unexpectedAnswer

@@ -1,16 +1,17 @@
 import CPostgres
 
-/// Where a database is and how to log in: a URL as libpq reads it (`postgresql://user@host,host/database?option=value`).
+/// Where a database is and how to log in: a URL as libpq reads it
+/// (`postgresql://user@host,host/database?option=value`).
 ///
-/// The URL may contain a password, so it is never shown; ``description`` has what may be.
+/// The URL may contain a password, so show only ``description``.
 package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
-    /// Given to libpq.
+    /// The URL for libpq, with the password if it has one.
     let url: String
     /// The values that the URL has, by libpq's names for them.
     private let values: [String: String]
 
-    /// - Throws: ``PostgresError/Kind/other`` if libpq cannot read the URL. The error does not repeat the URL, and
-    ///   neither libpq's message, which does.
+    /// - Throws: ``PostgresError/Kind/other`` if libpq cannot read the URL. The error contains neither the URL nor
+    ///   libpq's message, which repeats it.
     package init(_ url: String) throws(PostgresError) {
         // libpq reads a URL up to the first NUL.
         guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://"), !url.utf8.contains(0),
@@ -35,7 +36,7 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
     /// Whether the URL contains a password, or the password of the client's TLS key.
     package var hasPassword: Bool { values["password"] != nil || values["sslpassword"] != nil }
 
-    /// What must not be in a message.
+    /// The values that must not appear in a message.
     var secrets: [String] { ["password", "sslpassword"].compactMap { values[$0] }.filter { !$0.isEmpty } }
 
     /// Whether the URL itself sets this option.

@@ -6,7 +6,7 @@ import CPostgres
     import Darwin
 #endif
 
-/// One libpq connection in pipeline mode. It belongs to one thread, which waits in it; no pointer leaves it.
+/// One libpq connection in pipeline mode. Only one thread uses it, and blocks in it; no pointer leaves it.
 ///
 /// https://www.postgresql.org/docs/15/libpq-pipeline-mode.html
 final class PostgresSession {
@@ -24,7 +24,7 @@ final class PostgresSession {
         secrets = location.secrets
         self.timeLimit = timeLimit
         var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
-        // For each host. Without it, a host that does not answer takes minutes.
+        // This limit is for each host. Without it, a host that does not answer takes minutes.
         if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
         var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
         var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
@@ -44,9 +44,9 @@ final class PostgresSession {
 
     deinit { PQfinish(connection) }
 
-    /// Looks whether the server has closed the connection meanwhile, so that nothing is sent in vain.
+    /// Checks whether the server has closed the connection, before anything is sent on it.
     func isAlive() -> Bool {
-        // A server that ends a connection sends the reason first, and the end of the stream may come after that.
+        // A server that ends a connection sends the reason first; the end of the stream may follow later.
         while isUsable, wait(for: Int16(POLLIN), milliseconds: 0) {
             isUsable = PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
         }
@@ -69,7 +69,7 @@ final class PostgresSession {
             return try receive(groups, ready: ready, refused, deadline)
         } catch {
             isUsable = false
-            // Whatever was answered before the loss is not known to be committed for these groups.
+            // The server may have committed these groups, although their answers were not read.
             return groups.map { _ in .failure(error) }
         }
     }
@@ -98,7 +98,7 @@ final class PostgresSession {
                 try synchronize(deadline)
                 results.append(failure.map { .failure($0) } ?? .success(rows))
             } catch {
-                // The groups before this one were committed and stay so.
+                // The groups before this one stay committed.
                 isUsable = false
                 return results + groups.dropFirst(results.count).map { _ in .failure(error) }
             }
@@ -121,7 +121,7 @@ final class PostgresSession {
             sent.append((statement.sql, name))
             let types = statement.values.map(\.typeID)
             try check(PQsendPrepare(connection, name, statement.sql, Int32(types.count), types))
-            // Each by itself, so that one that is refused does not take the others along.
+            // Each has its own transaction, so that a refused one does not make the others fail.
             try check(PQpipelineSync(connection))
         }
         var refused: [String: PostgresError] = [:]
@@ -137,12 +137,12 @@ final class PostgresSession {
         let parameters = statement.values.map(\.bytes)
         let lengths = parameters.map { Int32(clamping: $0?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: parameters.count)
-        // One block of memory for all parameters; a pointer is valid while it is.
+        // All parameters are in one block of memory, which the pointers refer to.
         var block: [UInt8] = []
         var offsets: [Int?] = []
         for parameter in parameters {
             offsets.append(parameter.map { _ in block.count })
-            // A pointer to a byte is needed for an empty value as well, because NULL means another thing.
+            // An empty value needs a pointer as well, because a null pointer means NULL.
             if let parameter { block.append(contentsOf: parameter.isEmpty ? [0] : parameter) }
         }
         let name = prepared[statement.sql] ?? ""

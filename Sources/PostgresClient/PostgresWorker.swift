@@ -50,8 +50,8 @@ struct PostgresWorker: Sendable {
         var session = first
         while let work = shared.take() {
             if !session.isAlive() {
-                // The server has closed the connection while nothing was under way. Nothing was sent, so the work is
-                // done on a new connection.
+                // The server closed the connection while it was idle. Nothing was sent, so a new connection can do the
+                // work.
                 do throws(PostgresError) {
                     session = try open()
                 } catch {
@@ -112,7 +112,7 @@ struct PostgresWorker: Sendable {
             }
         } catch {
             if session.isUsable { _ = try? transaction.execute("ROLLBACK") }
-            // Nothing is committed before COMMIT was sent.
+            // Nothing is committed until COMMIT is sent.
             failed(error.kind == .connectionLost ? PostgresError(.notConnected, error.message) : error)
         }
     }

@@ -19,8 +19,9 @@ extension PostgresStore: Feedback {
         }
     }
 
-    /// Statements of one transaction. Locking the list makes its entries visible in the order of their numbers; locking
-    /// the registrations makes an app that comes back wait, and its return then finds the entry.
+    /// The statements of one transaction. It locks the list, so that entries become visible in the order of their
+    /// numbers. It also locks the registrations: an app that registers again has to wait, and then finds the new entry
+    /// and removes it.
     private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
         let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]

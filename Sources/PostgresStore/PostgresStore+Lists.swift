@@ -15,8 +15,7 @@ extension PostgresStore {
         return devices
     }
 
-    /// In the order of the column. Both the search for the last device of the page and the page itself follow the
-    /// primary key.
+    /// In the order of the primary key, which both the search for the page's last device and the page itself follow.
     private func devices(
         in environment: Environment,
         _ range: ClosedRange<Int64>,

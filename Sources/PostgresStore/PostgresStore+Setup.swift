@@ -4,14 +4,15 @@ import PostgresClient
 
 // What a server must be like before the store uses it.
 extension PostgresStore {
-    /// What each new connection asks and sets.
+    /// The statements with which each new connection asks what the server is like, and sets its options.
     static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
         let limit = limits.timeLimit.components.seconds * 1000
         return [
             PostgresStatement(
                 "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
             PostgresStatement("SELECT current_setting('synchronous_commit')"),
-            // The server gives up before the client does, so that nothing goes on unseen.
+            // The server gives up before the client does, so that it does not complete what the client has reported as
+            // failed.
             PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
             PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
             // Changes are made row by row, each statement on the newest state.

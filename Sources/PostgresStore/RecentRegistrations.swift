@@ -2,11 +2,11 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// Registrations that were looked up or changed a moment ago. Other nodes change them too, so an answer may be wrong for
-/// as long as it is remembered.
+/// Registrations that were looked up or changed less than a second ago. Other nodes change them too, so an answer may
+/// be that old.
 final class RecentRegistrations: KnownRegistrations {
-    /// The longest time for which another node's change may be overlooked here. Storing checks the registration again,
-    /// so a notification for an app that was removed may reach a connected device in this time and nothing more.
+    /// The longest time for which this node may overlook another node's change. Storing checks the registration again,
+    /// so the worst effect is that a connected device gets a notification for an app that was just removed.
     static let life = Duration.seconds(1)
     /// How many are remembered, in some 40 MB.
     static let maximumCount = 262_144
@@ -19,7 +19,8 @@ final class RecentRegistrations: KnownRegistrations {
 
     private struct Shard {
         var entries: [Destination: Entry] = [:]
-        /// Counts this node's changes, so that a look-up that began before one does not bring the old state back.
+        /// The number of this node's changes. If it grows during a look-up, the answer is not remembered, because it
+        /// may be the old state.
         var changes: UInt64 = 0
     }
 
@@ -85,7 +86,7 @@ final class RecentRegistrations: KnownRegistrations {
         of destination: Destination,
         in shard: inout Shard,
     ) {
-        // They are good for a second only, so nothing is lost by beginning anew.
+        // Entries live for a second only, so starting again with an empty table costs little.
         if shard.entries.count >= maximumCount / shardCount { shard.entries.removeAll(keepingCapacity: true) }
         shard.entries[destination] = Entry(registration: registration, until: until)
     }

@@ -3,12 +3,12 @@ import Delivery
 import Foundation
 import PostgresClient
 
-/// The key that seals a store's secrets. It is in a file of each node and never in the database, so that somebody who
-/// reads the database or its backup can neither make device tokens nor certificates.
+/// The key that seals a store's secrets. It is in a file of each node and never in the database. So whoever reads the
+/// database or its backup cannot make device tokens or certificates.
 package struct StoreKey: Sendable {
     let key: SymmetricKey
 
-    /// - Parameter text: 64 hexadecimal digits, and a newline perhaps.
+    /// - Parameter text: 64 hexadecimal digits; a newline may follow.
     /// - Returns: nil if it is anything else.
     package init?(hexadecimal text: String) {
         let digits = text.utf8.reversed().drop { $0 == 10 || $0 == 13 }.reversed()
@@ -30,7 +30,8 @@ package struct StoreKey: Sendable {
 
 /// The secrets in the database, each sealed with AES-GCM under the store key and bound to its name.
 final class SealedSecrets: Secrets {
-    /// A secret of known contents, which tells whether the key is the right one. No ``SecretName`` has a slash.
+    /// The name of a secret with known contents, which shows whether the key is the right one. No ``SecretName`` has a
+    /// slash.
     private static let checkName = "store/key"
     private static let checkValue = Array("carillon".utf8)
 
@@ -55,7 +56,7 @@ final class SealedSecrets: Secrets {
         return kept
     }
 
-    /// Checks the key, or makes it this store's key if the store has none yet, and reads the names.
+    /// Checks the key, or if the store has none yet, makes it the store's key. Then reads the names of the secrets.
     func open() async throws(StoreError) {
         guard try await keep(Self.checkValue, named: Self.checkName) == Self.checkValue else { throw .wrongStoreKey }
         try await findNew()

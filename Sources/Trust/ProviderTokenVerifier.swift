@@ -1,6 +1,6 @@
 package import Notifications
 
-/// Verifies provider tokens and remembers those that are good.
+/// Verifies provider tokens and remembers those that are valid.
 ///
 /// A value; its owner guards it with a lock. ``recall(authorization:)`` is the way of nearly every request and does not
 /// change it. A verification takes some 34 µs, too long to hold a lock that other requests wait for, so the owner does

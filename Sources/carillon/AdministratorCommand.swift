@@ -12,7 +12,7 @@ struct AdministratorCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an administrator's certificate, good for 30 days.",
+            abstract: "Make an administrator's certificate, valid for 30 days.",
             discussion: """
                 Use it to run the commands from another machine: set CARILLON_MANAGEMENT_URL to \
                 https://host:port, CARILLON_ADMINISTRATOR to the file, and CARILLON_CA to the service's root certificate.

@@ -37,7 +37,7 @@ extension ManagementMessages.App: DeletableItem {
     static let argument = (help: "The app's bundle ID", value: "bundle-id")
 
     static let kind = "the app"
-    static let consequence = "its certificates, and what devices have of it"
+    static let consequence = "its certificates, registrations and stored notifications"
 
     var itemName: String { bundleID }
 

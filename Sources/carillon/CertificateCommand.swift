@@ -56,7 +56,7 @@ struct CertificateCommand: AsyncParsableCommand {
                 throw ValidationError("The environment is development, production or universal, not \(environment).")
             }
             guard format == .p12 || passphraseFile == nil else {
-                throw ValidationError("--passphrase-file goes with --format p12.")
+                throw ValidationError("--passphrase-file needs --format p12.")
             }
             guard format == .pem || passphraseFile != nil else {
                 throw ValidationError("--format p12 needs --passphrase-file; the file may be empty.")

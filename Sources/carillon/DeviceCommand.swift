@@ -52,7 +52,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Invite: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a one-time activation code, good for a day.")
+            abstract: "Make a one-time activation code, valid for a day.")
 
         @OptionGroup var common: CommonOptions
 

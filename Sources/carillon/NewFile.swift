@@ -1,16 +1,16 @@
 import Foundation
 import Service
 
-/// A file that a command is to write something new to: a key, or a certificate.
+/// A new file for a command's result: a key or a certificate.
 struct NewFile {
     private let path: String
 
-    /// - Parameter path: there must not be such a file yet.
+    /// - Parameter path: a file that must not exist yet.
     init(_ path: String) { self.path = path }
 
-    /// Makes the file before what is to be in it is made, so that nothing is made that nobody can have; takes it away
-    /// again where that fails.
-    /// - Parameter text: what is in it meanwhile.
+    /// Creates the file before its contents, so that no key is made that cannot be saved. Removes the file if making
+    /// the contents fails.
+    /// - Parameter text: the contents until then.
     func fill<Made>(
         with text: String = "",
         _ make: () async throws -> (bytes: [UInt8], made: Made),
@@ -21,7 +21,7 @@ struct NewFile {
             try DataFolder.write(bytes, to: path)
             return made
         } catch {
-            try? FileManager.default.removeItem(atPath: path)  // The first error is the one to tell.
+            try? FileManager.default.removeItem(atPath: path)  // The first error is the one to report.
             throw error
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// What a device does on its connection by itself.
+/// What a device does on its connection without being asked.
 @Suite(.timeLimit(.minutes(2))) struct DeviceConnectionTests {
     private static func stream(_ text: String) -> @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act {
         { $0.path == "/1/notifications" ? .stream(text) : .answer(204, "") }
@@ -15,7 +15,8 @@ import Testing
         try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
             try await courier.device(delegate) { device in
                 try await delegate.record.wait { !$0.notifications.isEmpty }
-                // A request that is answered: an acknowledgement sent before it would have come before it.
+                // The courier answers this request. If the device had sent an acknowledgement before, the courier would
+                // have it by now.
                 try await device.report(.awake)
                 #expect(courier.record.value.acknowledgements.isEmpty)
                 delegate.record.update { $0.isHeld = false }
@@ -47,14 +48,14 @@ import Testing
             request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
         } _: { courier in
             try await courier.device(delegate) {
-                // A slow machine is no silence.
+                // So long that a slow machine does not look like a silence.
                 $0.acknowledgements.silence = .hours(1)
                 $0.acknowledgements.longest = .hours(1)
                 $0.closeTimeout = .seconds(20)
             } _: { _ in
                 try await courier.record.wait { $0.acknowledgements == [[1], [2], [3], [4], [5]] }
             }
-            // Closing ends the open one.
+            // Closing ends the open acknowledgement request.
             #expect(
                 courier.record.value.bodies("/1/acknowledgements") == [
                     "{\"sendings\":[1]}\n",
@@ -70,7 +71,7 @@ import Testing
             request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
         } _: { courier in
             try await courier.device(delegate) {
-                // The second follows the first, however slow the machine is.
+                // Only the longest time can end the request, however slow the machine is.
                 $0.acknowledgements.silence = .hours(1)
                 $0.acknowledgements.longest = .milliseconds(10)
             } _: { _ in
@@ -329,7 +330,8 @@ import Testing
                 }
                 let request = try #require(courier.record.value.bodies("/1/renewals").first)
                 #expect(request.hasPrefix("-----BEGIN CERTIFICATE REQUEST-----"))
-                // The certificate is of another key than the one asked for: it cannot be used, and that is said.
+                // The certificate is for another key than the requested one, so the device cannot use it and reports
+                // that.
                 #expect(delegate.record.value.problems.map(\.code) == [.badIdentity])
                 #expect(delegate.record.value.renewed.isEmpty)
             }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import APNSDevice
 
-/// What a device says of its power, and when it says it again.
+/// When a device reports its power state, and when it reports it again.
 @Suite(.timeLimit(.minutes(2))) struct DevicePowerTests {
-    /// What came on each connection, in its order.
+    /// The paths of the requests on one connection, in order.
     private static func paths(_ courier: ScriptedCourier, on connection: Int) -> [String] {
         courier.record.value.requests.filter { $0.connection == connection }.map(\.path)
     }

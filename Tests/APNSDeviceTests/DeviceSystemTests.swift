@@ -86,7 +86,7 @@ import Testing
         let rig = await Rig()
         rig.app.isHeld.update { $0 = true }
         let silent = notification(#"{"content-available":1}"#)
-        // It is taken at once: waking the app does not hold up the acknowledgement.
+        // This returns at once: the acknowledgement does not wait until the app was woken.
         await rig.system.received(silent)
         try await rig.app.calls.wait { $0 == ["woken"] }
         try await rig.clock.advance(by: .seconds(29), sleepers: 1)
@@ -159,7 +159,7 @@ import Testing
         let alert = notification(#"{"alert":"x"}"#)
         await rig.system.received(alert)
         #expect(rig.events.value == [.dropped(alert, .switchedOff)])
-        // One that wakes the app reaches somebody.
+        // A notification that also wakes the app is not dropped.
         let waking = notification(#"{"alert":"x","content-available":1}"#)
         await rig.system.received(waking)
         try await rig.events.wait { $0 == [.dropped(alert, .switchedOff), .woken(waking, .newData)] }
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Pushes of other services
 
-    /// Says which of its methods was called.
+    /// Records which of its methods was called.
     private final class ServiceApp: App {
         let calls = Observed<[String]>([])
         private func called(_ name: String) { calls.update { $0.append(name) } }
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: Looking closely
 
-    /// Its content extension draws what it is given.
+    /// An app whose content extension draws the notification.
     private final class DrawingApp: App {
         let isHeld = Observed(false)
         func view(

@@ -62,7 +62,7 @@ import Testing
                 var iterator = outcomes.makeAsyncIterator()
                 let first = try await iterator.next()
                 #expect(first != nil)
-                // All ten are answered, and nobody reads on.
+                // All ten requests are answered, but nobody reads the other outcomes.
                 await server.log.requests(10)
                 let sentinel = client.send(try Sample.pushes(1))
                 for await _ in sentinel {}
@@ -98,7 +98,7 @@ import Testing
         }) { server in
             try await server.withClient({ $0.maximumInFlight = 3 }) { client in
                 for await _ in client.send(try Sample.pushes(5)) { break }
-                // What was under way is given up, or was never sent; the client is free for others.
+                // Requests that were under way are cancelled, so the client has room for others.
                 #expect(client.configuration.maximumInFlight == 3)
                 await server.log.cancelled(1)
             }

@@ -14,7 +14,7 @@ struct ConnectionPlanTests {
         return ConnectionPlan(usesTokens: usesTokens, limits: limits)
     }
 
-    /// Opens a connection that takes so many streams.
+    /// Opens a connection on which the service allows this number of streams.
     private func open(_ plan: inout ConnectionPlan, streams: Int?, at now: NIODeadline = now) -> ConnectionPlan.ID? {
         guard case .open(let id) = plan.open(at: now) else { return nil }
         plan.announced(streams, on: id)

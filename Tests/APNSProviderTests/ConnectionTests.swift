@@ -13,7 +13,7 @@ import Testing
         let isAnswered = Mutex(false)
         try await ScriptedServer.run(script: { request, connection in
             guard !isAnswered.withLock({ $0 }) else { return connection.answer(request.stream) }
-            // Whatever else the client had sent by then would have come before the answer to this.
+            // After a round trip, everything that the client had sent before it has arrived.
             connection.afterRoundTrip {
                 if connection.open.count > 1 {
                     Issue.record("\(connection.open.count) streams before the first answer")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The first connection serves the key that it began with; a new one takes the other.
+    /// The first connection keeps its key. The client opens a new one for the other key.
     @Test func aKeyThatIsNotRelatedIsSentOnAnotherConnection() async throws {
         try await ScriptedServer.run(script: { request, connection in
             if connection.number == 0 {
@@ -54,7 +54,7 @@ import Testing
         try await ScriptedServer.run(
             options,
             script: { request, connection in
-                // None is answered before all are there.
+                // Answer only when all five have arrived.
                 guard connection.open.count == 5 else { return }
                 for stream in connection.open { connection.answer(stream) }
             }
@@ -75,7 +75,8 @@ import Testing
         try await ScriptedServer.run(
             options,
             script: { request, connection in
-                // The first on each connection shows that the token is good; then all wait for all.
+                // The first request on each connection is answered at once, because it shows that the token is valid.
+                // The others are answered together.
                 let bound = NIOLoopBound(connection, eventLoop: connection.channel.eventLoop)
                 guard request.stream.rawValue > 1 else { return connection.answer(request.stream) }
                 let waiting = held.withLock { held in
@@ -104,7 +105,7 @@ import Testing
             var internals = ProviderClient.Internals()
             let port = server.port
             internals.lookUp = HostLookup { _, _ in
-                // Nobody listens on the first.
+                // Nobody listens at the first address.
                 [
                     try SocketAddress(ipAddress: "127.0.0.9", port: port),
                     try SocketAddress(ipAddress: "127.0.0.1", port: port),
@@ -152,7 +153,7 @@ import Testing
     @Test func whatWasNotProcessedIsSentAgainElsewhereAndNothingElseIs() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.connection == 0, request.number > 0 else { return connection.answer(request.stream) }
-            // Three are open: the service processed the first of them, and answers it.
+            // Three requests are open. The service says that it processed the first one only, and answers it.
             guard connection.open.count == 3 else { return }
             let first = connection.open[0]
             connection.goAway(lastStream: first, reason: "Shutdown")
@@ -237,7 +238,7 @@ import Testing
                 : connection.answer(request.stream, status: 429, reason: "TooManyRequests")
         }) { server in
             try await server.withClient { client in
-                // On a connection that is there already: opening one may take the deadline on a busy machine.
+                // Open the connection before, because on a busy machine that may take longer than the deadline.
                 try await client.accepts(1)
                 let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
                 let error = await failure { () throws(ProviderError) in

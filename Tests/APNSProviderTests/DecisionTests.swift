@@ -118,7 +118,7 @@ struct DecisionTests {
 
     // MARK: Reasons
 
-    /// Apple's page has one spelling, and the real service has been seen to send the other.
+    /// Apple's page has the first spelling; the real service was seen to send the second.
     @Test func bothSpellingsAreTheSameReason() {
         let spellings = ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken"]
         for spelling in spellings {

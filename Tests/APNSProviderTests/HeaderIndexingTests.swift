@@ -4,9 +4,9 @@ import Testing
 
 @testable import APNSProvider
 
-/// The text under Table 8-1: how each header field is encoded (RFC 7541, 6), looked at on the wire.
+/// How each header field is encoded on the wire (RFC 7541, 6), by the text under Table 8-1.
 @Suite(.timeLimit(.minutes(1))) struct HeaderIndexingTests {
-    /// How one field stands in a header block.
+    /// The form of a field in a header block.
     enum Form: Equatable {
         /// 6.1: name and value are in the table.
         case indexed

@@ -8,7 +8,7 @@ import Testing
 
 /// A client as a service of swift-service-lifecycle, and in its scoped form.
 @Suite(.timeLimit(.minutes(1))) struct LifecycleTests {
-    /// Tells that the group runs.
+    /// Signals that the service group runs.
     private struct Beginning: Service {
         let begun: AsyncStream<Void>.Continuation
 
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// A script that answers when the test says so.
+    /// A script that answers when the test tells it to.
     private func holding() -> (script: ScriptedServer.Script, held: AsyncStream<@Sendable () -> Void>) {
         let (held, hold) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
         return (

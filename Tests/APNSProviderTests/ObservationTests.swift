@@ -112,7 +112,7 @@ import Tracing
 
     // MARK: The log
 
-    /// What the log says of the end of a first connection, after whose answer a GOAWAY follows.
+    /// The log's entries about the end of a connection that gets a GOAWAY after its first answer.
     private func endLogged(
         after goAway: @escaping @Sendable (ScriptedConnection) -> Void
     ) async throws -> [InMemoryLogHandler.Entry] {
@@ -123,7 +123,7 @@ import Tracing
         }) { server in
             try await server.withClient(logger: Logger(label: "test") { _ in log }) { client in
                 try await client.accepts(1)
-                // Goes elsewhere, and so the first connection's end is known.
+                // The second request uses another connection, so the client has noticed the end of the first.
                 await server.log.closed(1)
                 try await client.accepts(1)
                 #expect(server.log.connections == 2)

@@ -5,7 +5,7 @@ import Testing
 
 /// Every key of the Guide's Tables 9-1 and 9-2, and those that came later, has its property.
 struct PayloadKeysTests {
-    /// A key, a dictionary that holds nothing else, and what it is worth there, as JSON.
+    /// A key, a dictionary with this key only, and the key's value in JSON.
     struct Row: Sendable, CustomTestStringConvertible {
         let key: String
         let aps: APS
@@ -60,7 +60,7 @@ struct PayloadKeysTests {
         #expect(try json(row.aps) == #"{"aps":{"\#(row.key)":\#(row.value)}}"#)
     }
 
-    /// It does not go without an alert (Guide, 2.2.3).
+    /// A category needs an alert (Guide, 2.2.3).
     @Test func category() throws {
         #expect(try json(APS(alert: "a", category: "b")) == #"{"aps":{"alert":"a","category":"b"}}"#)
     }
@@ -70,7 +70,7 @@ struct PayloadKeysTests {
         #expect(try json(APS(alert: row.alert)) == #"{"aps":{"alert":{"\#(row.key)":\#(row.value)}}}"#)
     }
 
-    /// The body alone is a string; beside another key it is one of the dictionary.
+    /// An alert with a body only is a string. With other keys, the body is a key of the dictionary.
     @Test func body() throws {
         let alert = APS.Alert(title: "a", body: "b")
         #expect(try json(APS(alert: alert)) == #"{"aps":{"alert":{"title":"a","body":"b"}}}"#)

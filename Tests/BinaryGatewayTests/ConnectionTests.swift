@@ -16,7 +16,7 @@ struct ConnectionTests {
 
     private static func text(_ number: Int) -> String { String(decoding: payload(number), as: UTF8.self) }
 
-    /// Asks for the end, and expects that nothing was wrong with what came before.
+    /// Sends an invalid notification, and expects that the error packet is about this one.
     private static func probe(
         _ client: LegacyClient,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -204,7 +204,7 @@ struct ConnectionTests {
             $0.delivery.unacknowledgedPerDevice = 20_000
         } _: { rig in
             let token = try await rig.register()
-            // One is refused by what it says, the other by what is known of its device.
+            // If the token is valid and only its device is unknown, Delivery refuses it; otherwise the gateway does.
             let bad = isKnownToDelivery ? try rig.token(99) : Packet.token
             let device = rig.online()
             let client = try await rig.connect()
@@ -261,7 +261,7 @@ struct ConnectionTests {
         try await GatewayRig.run {
             $0.limits.unanswered = 4
             $0.group = group
-            // Only the device answers, nothing is stored meanwhile.
+            // Only the device's acknowledgement answers; nothing is stored before it.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { rig in
             let token = try await rig.register()
@@ -312,7 +312,8 @@ struct ConnectionTests {
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
             await rig.exceeded.wait(for: .binaryLingerTimeout)
-            // Waits for every connection to end: it is the service that ends this one.
+            // This waits until all connections have ended. The client does not close, so the service has ended this
+            // one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()
         }

@@ -7,10 +7,10 @@ import Synchronization
 import Testing
 import Trust
 
-/// What a node of several does that one alone need not do.
+/// What a node of a cluster has to do and a single one has not.
 @Suite("A binary connection to one node of several", .timeLimit(.minutes(1)))
 struct NodesTests {
-    /// Where another node keeps its keys: there is a second one.
+    /// The token keys of another node, which has made a second one.
     private final class OtherNode: Sendable {
         let keys: TokenKeys
         private let state = Mutex(State())
@@ -88,7 +88,7 @@ struct NodesTests {
             while node.asked < 1 { await Task.yield() }
             #expect(try await rig.mailbox(2) == [])
             node.release()
-            // It ends once all before it has been taken.
+            // The connection ends when everything before this invalid notification was accepted.
             try await client.write(Packet.items(.max, token: nil))
             #expect(try await client.readToEnd() == [8, 2, 255, 255, 255, 255])
             #expect(try await rig.mailbox(1) == [String(decoding: Self.payload(3), as: UTF8.self)])

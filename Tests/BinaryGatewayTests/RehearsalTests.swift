@@ -108,7 +108,7 @@ struct RehearsalTests {
             let (token, device) = (try await rig.register(), rig.online())
             let hanging = try await rig.connect(.binary, rig.tls())
             try await hanging.write(Packet.items(1, token: token, payload: Self.payload(1)))
-            // What follows would end the connection with an error packet if it were read.
+            // If the service read this invalid notification, it would end the connection with an error packet.
             try await hanging.write(Packet.items(2, token: nil))
             while director.all.first?.rehearsal.counts.first?.fired == 0 { await Task.yield() }
             let client = try await rig.connect(.binary, rig.tls())

@@ -16,9 +16,9 @@ import Testing
                 return String(repeating: "x", count: 10_000)
             }
         }
-        // Another kind of line has a number of its own.
+        // Each kind of line is counted separately.
         log.report("A client certificate was refused", peer: nil) { "" }
-        // Five of the one, one of the other; a slow machine may see a few more.
+        // Five lines of the first kind and one of the second; on a slow machine there may be more.
         #expect((6..<500).contains(lines.all.count))
         #expect(causes.withLock { $0 } == lines.all.count - 1)
         #expect(lines.all.allSatisfy { "\($0["cause"] ?? "")".utf8.count <= 500 })

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The clock of a listener's connections")
 struct ConnectionRegistryTests {
-    /// Counts how often it is looked at.
+    /// Counts how often it is checked.
     private final class Connection: RegisteredConnection, Sendable {
         let ticks = Atomic(0)
         var count: Int { ticks.load(ordering: .relaxed) }
@@ -22,7 +22,7 @@ struct ConnectionRegistryTests {
     func eachOnceASecond() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let registry = try await ConnectionRegistry.make(on: loop)
-        // So many that no part of them is empty.
+        // Enough connections for each of the sixteen parts to have some.
         let connections = (0..<1000).map { _ in Connection() }
         try await loop.executeInContext {
             for connection in connections { registry.value.add(connection) }

@@ -17,7 +17,7 @@ import Testing
         log.limitExceeded(.handshakeTimeout)
         #expect(counts.withLock { $0 } == [Self.one: 1000, .handshakeTimeout: 1])
         #expect(messages.all.first?["limit"] == "one" && messages.all.first?["peer"] == "192.0.2.1")
-        // Five of the one, one of the other; a slow machine may see a few more.
+        // Five lines for the first limit and one for the second; on a slow machine there may be more.
         #expect((6..<500).contains(messages.all.count))
     }
 }

@@ -32,7 +32,7 @@ import Testing
 
     @Test func whoeverHasShownTrustLeavesRoom() {
         let (ended, connections) = (Ended(), UntrustedConnections(limit: 2, grace: .zero))
-        // One stays in front of all the others.
+        // This connection stays, and is older than all others.
         _ = connections.admit(at: Self.second(0), end: ended.end(0))
         for number in 1..<1000 {
             let admitted = connections.admit(at: Self.second(0), end: ended.end(number))

@@ -110,7 +110,8 @@ struct FileDeliveryLogTests {
             limits.pendingEvents = 16
             let losses = Mutex<UInt64>(0)
             let log = try Self.log(folder, limits: limits) { report in losses.withLock { $0 += report.losses } }
-            // So quick that the log's thread cannot keep up; where it does, there is nothing to lose.
+            // Recorded so fast that the log's thread cannot keep up. If it does, nothing is lost, which is right as
+            // well.
             for number in 1...100_000 as ClosedRange<UInt64> { log.record(Example.event(number)) }
             await log.flush()
             let all = try records(folder)
@@ -138,7 +139,7 @@ struct FileDeliveryLogTests {
             let bytes = try segments(folder).reduce(0) { sum, name in
                 sum + (try FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.size] as? Int ?? 0)
             }
-            // The file that is being written may go over by what one block takes.
+            // The file that is being written may exceed the limit by one block.
             #expect(bytes <= limits.totalBytes + 200_000)
             #expect(bytes > limits.totalBytes / 2)
             let written = try numbers(folder)
@@ -159,7 +160,7 @@ struct FileDeliveryLogTests {
             }
             log.record(Example.event(21))
             await log.flush()
-            // Seven days back from the 21st; the file of the day before went when the next one was old enough.
+            // The retention is seven days. The file of the 13th was removed when the one of the 14th became that old.
             #expect(try numbers(folder) == Array(14...21))
         }
     }
@@ -185,7 +186,7 @@ struct FileDeliveryLogTests {
             let log = try Self.log(folder) { report in
                 if report.failure != nil { failures.withLock { $0.append(report.losses) } }
             }
-            // There is no folder to write in, even for root.
+            // A missing folder makes writing fail, even for root.
             try FileManager.default.removeItem(atPath: folder)
             for number in 1...3 as ClosedRange<UInt64> { log.record(Example.event(number)) }
             await log.flush()

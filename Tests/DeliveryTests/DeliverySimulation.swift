@@ -69,8 +69,8 @@ final class DeliverySimulation {
     var random: SeededGenerator
     var now = Example.moment
     var limits = DeliveryLimits()
-    /// In how many of a hundred steps a message moves on. In some runs messages arrive at once, in others many events
-    /// come first.
+    /// The percentage of steps in which a message moves on. If it is high, messages arrive soon; if it is low, much
+    /// else happens before.
     private let messagePace: Int
     /// Whether nodes often die while they have something to announce.
     let diesOften: Bool

@@ -2,7 +2,7 @@ import Foundation
 import FuzzEntries
 import Testing
 
-/// Every file of the corpus, what once crashed among them, is read without a crash.
+/// Every file of the corpus is read without a crash, also those that once caused one.
 struct CorpusTests {
     private static func folder(_ entry: FuzzEntry) -> URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -16,7 +16,7 @@ struct CorpusTests {
         for file in files { entry.run(Array(try Data(contentsOf: file))) }
     }
 
-    /// Without it the entries would not get past the look-up of the key.
+    /// Without a valid token, the fuzzer would not get beyond the look-up of the key.
     @Test func `The corpus has a provider token that is good`() throws {
         let good = try Data(contentsOf: Self.folder(.providerToken).appendingPathComponent("signed"))
         #expect(FuzzEntry.isGood(Array(good)))

@@ -63,7 +63,7 @@ import Testing
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
         peer.session.announce(concurrentStreams: 1)
         #expect(try peer.received(WireFrame.settings).first?.settings == [3: 1])
-        // Before the acknowledgement the old number holds, and what is open stays open.
+        // Until the peer acknowledges, the old limit is valid. Open streams stay open.
         try peer.send(requests(1, 3))
         try peer.send([.settingsAcknowledgement] + requests(5))
         #expect(peer.recorder.requests == [1, 3])
@@ -98,6 +98,6 @@ import Testing
 }
 
 extension [UInt8] {
-    /// The same with the SETTINGS that the preface ends with put in front.
+    /// These bytes after an empty SETTINGS frame, which ends the connection preface.
     fileprivate var withSettings: [UInt8] { WireFrame.settings().bytes + self }
 }

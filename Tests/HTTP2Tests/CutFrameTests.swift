@@ -2,19 +2,19 @@ import HTTP2
 import NIOCore
 import Testing
 
-/// Frames that come in two reads, cut at every byte: what they do, they do with the second one.
+/// Frames that arrive in two reads, cut at every byte, have their effect with the second read.
 @Suite struct CutFrameTests {
     private func sendCut(_ frame: WireFrame, after count: Int, to peer: EmbeddedPeer) throws {
         try peer.send(Array(frame.bytes.prefix(count)))
         try peer.send(Array(frame.bytes.dropFirst(count)))
     }
 
-    /// Calls with every place where the frame can be cut.
+    /// Calls `body` with each position at which the frame can be cut.
     private func atEachCut(of frame: WireFrame, _ body: (Int) throws -> Void) rethrows {
         for count in 1..<frame.bytes.count { try body(count) }
     }
 
-    /// A server whose client has had all that its windows allowed, and more is waiting.
+    /// A server that waits to send more, because the client's flow-control windows are used up.
     private func blocked() throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTP2
 
-/// Every stream is closed once and the session ends once, whichever way it comes.
+/// However a session ends, each stream is closed once and the session ends once.
 @Suite struct EndingTests {
     private func expectOnce(_ peer: EmbeddedPeer, _ over: String) {
         #expect(Set(peer.recorder.closed.map { "\($0)" }).count == peer.recorder.closed.count)

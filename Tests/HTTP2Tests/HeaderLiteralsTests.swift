@@ -9,8 +9,8 @@ import Testing
         try EmbeddedPeer.connectedClient { $0.literals = literals }
     }
 
-    /// A request with fields of every form: in the table, incremental, and out of it with a known and an unknown name, with
-    /// lengths of one and of several bytes.
+    /// A request with fields of every form: in the table, added to it, and not added with a known and an unknown name;
+    /// with lengths of one and of several bytes.
     private func block() -> HeaderBlock {
         var block = HeaderBlock()
         block.append(":method", "POST")
@@ -37,7 +37,7 @@ import Testing
             for peer in [one, other] { _ = try peer.session.request(block(), body: nil) }
             let sent = try #require(try one.received(WireFrame.headers).first)
             let usual = try #require(try other.received(WireFrame.headers).first)
-            // The same bytes but for one bit of each of the four fields.
+            // The bytes are the same except for one bit in each of the four fields.
             #expect(sent.payload.count == usual.payload.count)
             let changed = zip(sent.payload, usual.payload).filter { $0 != $1 }
             #expect(changed.count == 4)

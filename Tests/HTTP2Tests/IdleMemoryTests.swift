@@ -29,7 +29,7 @@
         @Test func `A session that was idle for its time holds no memory for frames`() throws {
             let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
             #expect(Self.residentPages(of: peer.session.memory) > 0)
-            // The first check sees the frames of the start.
+            // The first check still finds the frames of the connection's start.
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
             #expect(Self.residentPages(of: peer.session.memory) > 0)
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
@@ -85,12 +85,13 @@
                 for size in [10, 300, 20_000, 10, 60_000, 10, 300_000, 10, 1_000_000, 10] {
                     let body = String(repeating: "0123456789", count: size / 10)
                     #expect(try await client.post("/echo", body: body).body == body)
-                    // On its event loop and outside of a read: all was answered, so nothing is on its way either.
+                    // All requests are answered, so nothing is being sent or received while this runs on the event
+                    // loop.
                     let pages = try await client.ask { session in
                         session.buffers?.releaseIdleMemory()
                         return Self.residentPages(of: session.buffers)
                     }
-                    // What has grown is no longer on pages of its own, and its old place may be anybody's.
+                    // A buffer that has grown is no longer on pages of its own, and other data may be in its old place.
                     hasGrown = hasGrown || size > 10_000
                     if !hasGrown { #expect(pages == 0) }
                 }
@@ -104,7 +105,7 @@
                 _ = try await first.post("/echo", body: "1")
                 let old = try await first.ask { NIOLoopBoundBuffers($0.buffers) } ?? nil
                 _ = try await first.end { $0.drain() }
-                // Its memory may be a new connection's by now.
+                // The new connection may get the memory of the old one.
                 let second = try await Loopback.connect(port: port)
                 _ = try await second.post("/echo", body: "2")
                 let pages = try await second.ask { Self.residentPages(of: $0.buffers) }
@@ -114,7 +115,7 @@
             }
         }
 
-        /// Carried off its event loop, once its connection has ended.
+        /// Carries the buffers away from their event loop, after their connection has ended.
         private struct NIOLoopBoundBuffers: @unchecked Sendable {
             let buffers: TLSBuffers
 

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-/// What the provider API accepts, and how it says so, with curl.
+/// Requests that the provider API accepts, and its answers, with curl.
 @Suite(.gateway, .timeLimit(.minutes(3))) struct AcceptedRequestTests {
     @Test func inDevelopmentTheAnswerHasNoBodyAndAUniqueIdentifier() async throws {
         let situation = try GatewaySituation.current

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `carillon team`, `app` and `key`, to the letter of their contract, on a running service.
+/// The documented behaviour of `carillon team`, `app` and `key`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct AccountCommandTests {
     private func newTeam() async throws -> String {
         let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Team")

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `carillon send --binary` and `carillon feedback`, to the letter of their contract.
+/// The documented behaviour of `carillon send --binary` and `carillon feedback`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct BinaryCommandTests {
-    /// A provider certificate for the app that every service has, made with the command.
+    /// Makes a provider certificate for the development team's app with the command.
     static func certificate(
         _ service: CarillonProcess,
         in folder: String,
@@ -86,7 +86,7 @@ import Testing
                 "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
             #expect(try await Self.send(token, certificate).status == 0)
             var lines: [String] = []
-            // Another test's entries may be on the list as well; each is printed to one reader.
+            // The list may have entries of other tests. Each entry is given to one reader only.
             let read = try await service.carillon("feedback", "--certificate", certificate)
             #expect(read.status == 0, "\(read.errors)")
             lines = read.output.split(separator: "\n").map(String.init).filter { $0.contains(token) }

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-/// `carillon certificate`, to the letter of its contract, and what openssl and curl make of its files.
+/// The documented behaviour of `carillon certificate`, and whether openssl and curl can use its files.
 @Suite(.service(), .timeLimit(.minutes(2))) struct CertificateCommandTests {
     private let bundleID = "com.example.app"
 
@@ -205,7 +205,7 @@ import Testing
             let shown = try await service.carillon(command, "show", try #require(first[name]?.text))
             #expect(shown.status == 0)
             let one = try JSONValue(Data(shown.output.utf8))
-            // Other tests make more of what belongs to a team meanwhile.
+            // Other tests add apps, keys and certificates to the same team at the same time.
             #expect(one.keys == first.keys && one[name] == first[name])
         }
     }

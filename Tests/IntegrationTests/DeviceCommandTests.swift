@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `carillon device activate`, `register` and `unregister`, to the letter of their contract.
+/// The documented behaviour of `carillon device activate`, `register` and `unregister`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct DeviceCommandTests {
     private let bundleID = "com.example.app"
 
@@ -90,7 +90,7 @@ import Testing
         #expect(body["reason"] == "Unregistered")
         let timestamp = try #require(body["timestamp"]?.number)
         #expect(timestamp.rounded() == timestamp)
-        // Both clocks are the machine's; the service's is cut to whole milliseconds.
+        // Test and service read the same clock, but the service's times are whole milliseconds.
         #expect(timestamp >= before - 1 && timestamp <= after + 1)
     }
 

@@ -3,8 +3,8 @@ import Foundation
 import Notifications
 import Testing
 
-/// The library's reader of the feedback service against the service. It has a service of its own: whoever reads the list
-/// takes it off.
+/// The client library reads the feedback service. The suite has a service of its own, because reading a feedback list
+/// empties it.
 @Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackRecordTests {
     @Test func theFeedbackServiceFeedsTheRecordOfDeviceTokens() async throws {
         try await withTemporaryFolder { folder in

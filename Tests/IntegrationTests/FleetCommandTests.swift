@@ -19,7 +19,7 @@ import Testing
         try JSONValue(await child.output.nextLine().orThrow("fleet ended: \(child.errors.text)"))
     }
 
-    /// The first totals that are as expected.
+    /// Reads totals until they meet the condition.
     private func totals(_ child: ChildProcess, _ isMet: (JSONValue) -> Bool) async throws -> JSONValue {
         while true {
             let line = try await next(child)
@@ -87,7 +87,7 @@ import Testing
                 child.signal(SIGTERM)
                 #expect(await child.finished().status == 0)
             }
-            // All of them connect now: the stored ones come.
+            // Now all ten devices connect, and get the stored notifications.
             try await fleet("--count", "10", "--interval", "0.1") { child in
                 _ = try await totals(child) { ($0["acknowledged"]?.number ?? 0) >= 4 }
             }
@@ -110,7 +110,7 @@ import Testing
             #expect(refused.status == 1)
             #expect(refused.output.isEmpty)
             #expect(refused.errors.contains("A fleet is already running with the devices of this data folder"))
-            // The one that runs has not noticed.
+            // The fleet that runs is not affected.
             let line = try await totals(child) { _ in true }
             #expect(line["connected"] == 3 && line["failures"] == 0)
             child.signal(SIGTERM)

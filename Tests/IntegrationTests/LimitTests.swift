@@ -24,7 +24,7 @@ import Testing
     private func reason(_ answer: WireClient.Answer) throws -> String? { try JSONValue(answer.body)["reason"]?.text }
 
     @Test func tooManyRequestsToOneDeviceToken() async throws {
-        // Once, and then once in eleven days.
+        // One request, and then one in eleven days.
         let limits = ["CARILLON_LIMIT_TOKEN_BURST": "1", "CARILLON_LIMIT_TOKEN_RATE": "0.000001"]
         try await with(limits) { service, connection, push in
             #expect(try await connection.send(push).status == 200)

@@ -38,7 +38,7 @@ import Testing
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
-        // What is silent comes at once.
+        // A device that is awake gets silent notifications at once.
         let arguments =
             service.arguments("device", "listen", "--as-app", "--identity", identity, "--bundle-id", bundleID)
             + ["--power", "awake"] + options

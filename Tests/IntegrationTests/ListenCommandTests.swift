@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// `carillon device listen`: what it prints, and that what it printed is not sent again.
+/// What `carillon device listen` prints, and that the service does not send it again.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenCommandTests {
     private let bundleID = "com.example.app"
 
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Each key of the stream's line that is there (docs/device-protocol.md), but for `sending`.
+    /// The line has every key of docs/device-protocol.md except `sending`.
     @Test func printsEveryKeyOfTheLine() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
@@ -102,7 +102,7 @@ import Testing
 
     @Test func whatWasPrintedIsNotPrintedAgainAfterSIGTERM() async throws {
         let service = try CarillonProcess.current
-        // The mailbox holds the newest of each app: a second app's notification shows that the first one's is gone.
+        // A second app's notification is the marker: if it comes first, the first app's mailbox is empty.
         let team = try service.developmentKey.teamID
         try await service.createApp("com.example.marker", of: team)
         let identity = try await service.activate()
@@ -127,7 +127,7 @@ import Testing
         let identity = try await service.activate()
         try await listen(identity, bundleIDs: [bundleID]) { first in
             let token = try #require(try await nextObject(first)["token"]?.text)
-            // It listens once it has printed something.
+            // After its first line the command listens.
             #expect(try await service.send(alert: "First", to: token).status == 200)
             _ = try await nextObject(first)
             try await listen(identity, bundleIDs: [bundleID]) { second in

@@ -81,7 +81,7 @@ import Testing
             try await listening.show("Hello", id: id)
             for key in "x39 " { listening.terminal.press(key) }
             listening.terminal.press("o")
-            // Nothing else was said in between, and what was typed is not shown.
+            // Other keys print nothing, and typed characters are not shown.
             #expect(await listening.terminal.screen.nextLine() == "\(bundleID): opened \(id)\r")
         }
     }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// What a key leads to in the end, after those before it.
+    /// The outcome of each key after the ones before it.
     @Test func keysChangeWhatBecomesOfNotifications() async throws {
         try await listen { listening in
             let (service, terminal, token) = (listening.service, listening.terminal, listening.token)

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// As clients do that begin with HTTP/1.1 and would rather speak HTTP/2, Java's for one.
+    /// Some clients, such as Java's, begin with HTTP/1.1 and offer an upgrade to HTTP/2.
     @Test func aClientThatOffersAnotherProtocolIsAnsweredAndReadsOn() async throws {
         try await CarillonProcess.with { service in
             let socket = try ServiceDescription.read(DataFolder(service.data)).socket
@@ -42,7 +42,7 @@ import Testing
                     in: .whitespacesAndNewlines),
             ]
             for line in lines {
-                // A stream that goes on is given up after a second; its status has come before.
+                // End a stream without an end after a second; its status arrives before.
                 let limit = line.contains("follow=true") ? " -m 1" : ""
                 let quiet = "curl -q -sS --noproxy '*' -o /dev/null -w '%{http_code}'\(limit) " + line.dropFirst(5)
                 let finished = try await ChildProcess.run("sh", ["-c", quiet], environment: environment)

@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// What becomes of a notification whose device is offline, also when the service is killed meanwhile (Guide, 2.1.3).
+/// The fate of notifications whose device is offline, also if the service is killed meanwhile (Guide, 2.1.3).
 @Suite(.timeLimit(.minutes(3))) struct OfflineDeliveryTests {
     private let bundleID = "com.example.app"
 
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// A process goes on writing to files that were deleted, and all of it is gone when it ends.
+    /// A process can go on writing to deleted files, but their contents are lost when it ends.
     @Test func nothingIsAcceptedOnceTheFilesAreDeleted() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
@@ -168,7 +168,7 @@ import Testing
         try await killed { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
-                // Answered once it is stored, because the device does not acknowledge it.
+                // The service answers when the notification is stored, because the device does not acknowledge it.
                 #expect(try await service.send(alert: "Pending", to: device.token).status == 200)
                 try await stream.expectNext(alert: "Pending")
             }

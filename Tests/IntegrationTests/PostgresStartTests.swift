@@ -3,7 +3,7 @@
     import PostgresTesting
     import Testing
 
-    /// `carillon serve` with a PostgreSQL store: what it takes, and what it refuses in one line.
+    /// `carillon serve` with a PostgreSQL store: which settings it accepts, and which it refuses with one line.
     @Suite(.timeLimit(.minutes(2))) struct PostgresStartTests {
         private static let key = String(repeating: "5a", count: 32)
 
@@ -14,7 +14,7 @@
         ) async throws -> ChildProcess.Finished {
             let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
             return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-                // Should it start nevertheless, its ready line ends the wait.
+                // If it starts unexpectedly, its ready line ends the wait.
                 if await child.output.nextLine() != nil { child.signal(SIGTERM) }
                 return await child.finished()
             }
@@ -65,7 +65,7 @@
                 try await CarillonProcess.with(data: data, options) { service in
                     #expect(await service.stop().status == 0)
                 }
-                // The folder is not taken for an empty one.
+                // Without the store's settings, the folder is refused, although it has no database.
                 expectOneLine(try await serve(data: data, []), naming: "belongs to a PostgreSQL store")
                 let elsewhere = ["--store", try await TestServer.makeURL(), "--store-key-file", keyFile]
                 expectOneLine(try await serve(data: data, elsewhere), naming: "another authority")

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [5, 1]) func goesAlongWithPriority10(priority: Int) async throws {
-        // Only company can bring it within the test.
+        // Bursts are so rare that only the notification of priority 10 can bring this one along.
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -66,7 +66,7 @@ import Testing
                     "POST", "/1/state", as: device.identity, body: #"{"power":"\#(power)"}"#)
                 #expect(answer.status == 204)
                 try await stream.expectNext(alert: "Held")
-                // And from then on at once.
+                // From then on notifications are sent at once.
                 try await send(service, "At once", to: device.token, priority: 5)
                 try await stream.expectNext(alert: "At once")
             }
@@ -86,7 +86,7 @@ import Testing
                 let first = try await stream.nextNotification()
                 let second = try await stream.nextNotification()
                 #expect([first, second].map { $0["payload"]?["number"] } == [1, 2])
-                // It took the place of what was waiting.
+                // It replaced the notification that waited.
                 try await stream.expectNext(alert: "After")
             }
             let log = try await service.carillon("log")
@@ -121,11 +121,11 @@ import Testing
                 #expect(said.status == 0, "\(said.errors)")
                 #expect(try said.object["power"] == "charging")
                 #expect(try await alert(child) == "Held")
-                // It took nothing over.
+                // The command did not take the stream from the listener, and priority 5 is no longer delayed.
                 try await send(service, "At once", to: device.token, priority: 5)
                 #expect(try await alert(child) == "At once")
             }
-            // The next one that listens says it again.
+            // A later `device listen` reports its power state again.
             try await listen(service, device.identity) { child in
                 try await send(service, "First", to: device.token, priority: 10)
                 #expect(try await alert(child) == "First")

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-/// Rehearsals and the clock, by the commands, with curl as the provider.
+/// The commands for rehearsals and the clock, with curl as the provider.
 @Suite(.timeLimit(.minutes(2))) struct RehearsalCommandTests {
     private static func write(_ document: String, in folder: String) throws -> String {
         let path = folder + "/rehearsal.json"
@@ -10,7 +10,7 @@ import Testing
         return path
     }
 
-    /// What curl says of a push, be it an answer or the end of the connection.
+    /// Sends a push with curl, and returns its output and exit status.
     private static func curl(
         _ service: CarillonProcess,
         to token: String,
@@ -30,7 +30,7 @@ import Testing
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in
                 let token = try await service.register("com.example.app", on: try await service.activate())
-                // CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING or one that says that the connection broke.
+                // The exit status is CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING or one for a broken connection.
                 for (fault, status, output) in [
                     (#"{"answer":{"reason":"TooManyRequests"}}"#, 0 as Int32, "429"),
                     (#"{"reset":"INTERNAL_ERROR"}"#, 92, "000"),

@@ -5,7 +5,7 @@ import Foundation
 enum RejectionTable {
     static let rows = shape + credentials + fields + topics + deviceTokens + payloads + order
 
-    /// What the request is.
+    /// Faults of the request's form.
     private static let shape: [FaultyRequest] = [
         .init("GET", 405, "MethodNotAllowed") { push, _, _ in
             push.method = "GET"
@@ -31,7 +31,7 @@ enum RejectionTable {
         .init(twice: "apns-push-type", "alert"),
     ]
 
-    /// Who sends it.
+    /// Faults of the credentials.
     private static let credentials: [FaultyRequest] = [
         .init("authorization", nil, 403, "MissingProviderToken"),
         .init("authorization", "", 403, "MissingProviderToken"),
@@ -73,7 +73,7 @@ enum RejectionTable {
         },
     ]
 
-    /// Each header by itself.
+    /// Faults of single headers.
     private static let fields: [FaultyRequest] = [
         .init("apns-id", "42", 400, "BadMessageId"),
         // The guide's own example lacks a digit.
@@ -103,14 +103,14 @@ enum RejectionTable {
         },
     ]
 
-    /// What it may reach.
+    /// Faults of the topic.
     private static let topics: [FaultyRequest] = [
         .init("apns-topic", nil, 400, "MissingTopic"),
         .init("apns-topic", "two words", 400, "BadTopic"),
         .init("apns-topic", "com.example/app", 400, "BadTopic"),
         .init("apns-topic", String(repeating: "x", count: 600), 400, "BadTopic"),
         .init("apns-topic", "com.example.nobody", 400, "TopicDisallowed"),
-        // The longest bundle ID with a suffix can be a topic.
+        // A bundle ID of the greatest length with a suffix is a valid topic.
         .init("apns-topic", String(repeating: "x", count: 200) + ".voip", 400, "TopicDisallowed"),
         .init("apns-topic", String(repeating: "x", count: 201) + ".voip", 400, "BadTopic"),
         .init("apns-topic", GatewaySituation.otherBundleID, 400, "TopicDisallowed"),
@@ -155,7 +155,7 @@ enum RejectionTable {
         },
     ]
 
-    /// What it carries.
+    /// Faults of the payload.
     private static let payloads: [FaultyRequest] = [
         .init("no body", 400, "PayloadEmpty") { push, _, _ in push.body = nil },
         .init(body: "", 400, "PayloadEmpty"),
@@ -180,7 +180,7 @@ enum RejectionTable {
         },
     ]
 
-    /// Two things are wrong: the one order of checks says which is told.
+    /// Requests with two faults, of which the answer has the one that is checked first.
     private static let order: [FaultyRequest] = [
         .init("the method before the path", 405, "MethodNotAllowed") { push, _, _ in
             push.method = "PUT"

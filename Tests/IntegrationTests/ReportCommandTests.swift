@@ -2,9 +2,9 @@ import Foundation
 import Notifications
 import Testing
 
-/// The report by its command, on curl.
+/// `carillon report` on the requests of curl.
 @Suite(.timeLimit(.minutes(2))) struct ReportCommandTests {
-    /// - Parameter jwt: one for all requests; to make one for each is a finding.
+    /// - Parameter jwt: the token of all requests; a new token for each would be a finding.
     private static func push(
         _ service: CarillonProcess,
         to token: String,

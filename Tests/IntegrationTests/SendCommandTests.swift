@@ -3,7 +3,7 @@ import Notifications
 import Service
 import Testing
 
-/// `carillon send`: its lines, its exit status, and whom it asks.
+/// The lines and the exit status of `carillon send`, and which service it uses.
 @Suite(.service(), .timeLimit(.minutes(2))) struct SendCommandTests {
     private let bundleID = "com.example.app"
     private func newToken() async throws -> String {
@@ -159,12 +159,12 @@ import Testing
         #expect(sent.status == 1)
         let object = try sent.object
         #expect(object["status"] == 410 && object["reason"] == "Unregistered")
-        // Both clocks are the machine's; the service's is cut to whole milliseconds.
+        // Test and service read the same clock, but the service's times are whole milliseconds.
         #expect(try #require(object["timestamp"]?.number) >= before - 1)
         #expect(object.keys.subtracting(["detail"]) == ["status", "reason", "apnsID", "timestamp"])
     }
 
-    /// The spelling that the real service has been seen to send, with the setting.
+    /// With the setting, the reason has the spelling that the real service was seen to send.
     @Test(arguments: [nil, "BadEnvironmentKeyInToken"])
     func aKeyOfTheOtherEnvironmentIsRefusedAsTheSettingSpellsIt(_ spelling: String?) async throws {
         let environment = spelling.map { ["CARILLON_ENVIRONMENT_KEY_REASON": $0] } ?? [:]

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// SIGTERM: what was accepted is answered, everybody is told, and the exit status is 0.
+/// After SIGTERM the service answers what it has accepted, sends GOAWAY to all clients, and ends with status 0.
 @Suite(.timeLimit(.minutes(3))) struct ShutdownTests {
-    /// What became of the requests of one connection.
+    /// The outcomes of one connection's requests.
     private struct Tally: Sendable {
         var answered = 0
         var unanswered: [Int32] = []
         var others = 0
     }
 
-    /// Keeps that many requests open until the connection takes no more.
+    /// Keeps this number of requests open until the connection accepts no more.
     private func load(_ connection: WireClient, _ push: Push, streams: Int) async throws -> Tally {
         try await withThrowingTaskGroup(of: Tally.self) { group in
             for _ in 0..<streams {
@@ -23,7 +23,7 @@ import Testing
                         } catch let error as WireClient.Unanswered {
                             tally.unanswered.append(error.stream)
                         } catch {
-                            // It was not sent: the connection is on its way out.
+                            // The request was not sent, because the connection is ending.
                             break
                         }
                     }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// However long what is open might have.
+    /// Even with a long limit for open requests.
     @Test func withNothingConnectedItWaitsForNothing() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_SHUTDOWN_TIMEOUT": "3600"]) { service in
             let token = try await service.register("com.example.app", on: try await service.activate())
@@ -54,7 +54,7 @@ import Testing
             let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
             var connections: [WireClient] = []
             for _ in 0..<4 { connections.append(try await service.connect()) }
-            // Each of them is in use when the signal comes.
+            // All connections are in use when the signal arrives.
             for connection in connections { #expect(try await connection.send(push).status == 200) }
             try await withThrowingTaskGroup(of: (WireClient, Tally).self) { group in
                 for connection in connections {
@@ -69,7 +69,7 @@ import Testing
                     #expect(tally.answered > 0)
                     #expect(goAways.allSatisfy { $0.debugData == #"{"reason":"Shutdown"}"# })
                     let last = try #require(goAways.last).lastStream
-                    // What is not answered the service says it has not processed.
+                    // GOAWAY says that the unanswered requests were not processed.
                     #expect(tally.unanswered.allSatisfy { $0 > last }, "\(tally.unanswered) \(last)")
                 }
             }

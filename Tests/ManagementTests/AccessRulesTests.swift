@@ -5,7 +5,7 @@ import Trust
 
 @testable import Management
 
-/// Who is let in, by the header of a request.
+/// Which requests are allowed, by their headers.
 struct AccessRulesTests {
     private static let key = "0123456789abcdef0123456789abcdef"
     private static let now = Timestamp(seconds: 1_800_000_000)

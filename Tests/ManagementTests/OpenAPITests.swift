@@ -5,7 +5,7 @@ import Testing
 
 @testable import Management
 
-/// What `/openapi.json` says, and what docs/administration.md says, is what the router goes by.
+/// `/openapi.json` and docs/administration.md list the operations of the router.
 struct OpenAPITests {
     private static var document: [String] {
         get throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Management
 
-/// How bodies are checked, and what a fault is told.
+/// How bodies are checked, and which message a fault gets.
 struct SchemaTests {
     private static let schema = Schema.object([
         .required("name", .string(.line(maximumBytes: 5))),

@@ -2,7 +2,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// What is taken as an identifier of each kind, and how it is written.
+/// Which texts are identifiers of each kind, and how an identifier is written.
 @Suite("Identifiers")
 struct IdentifierTests {
     // MARK: NotificationID

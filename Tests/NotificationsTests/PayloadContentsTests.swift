@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// What is noted of the `aps` dictionary.
+/// The facts about the `aps` dictionary that a payload records.
 @Suite("Payload: what aps holds")
 struct PayloadContentsTests {
     private static func contents(_ body: String) throws -> Payload.Contents {
@@ -19,7 +19,7 @@ struct PayloadContentsTests {
         let expected = chosen.reduce(into: Payload.Contents.aps) { $0.insert($1.flag) }
         let text = chosen.map(\.text).joined(separator: ",")
         #expect(try Self.contents(#"{"aps":{\#(text)}}"#) == expected)
-        // Neither the order nor what stands between them matters.
+        // The order of the keys does not matter, nor do other keys between them.
         let reversed = chosen.reversed().map(\.text).joined(separator: #","thread-id":{"alert":0},"#)
         #expect(try Self.contents(#"{"a":[1],"aps":{\#(reversed)},"b":{}}"#) == expected)
     }
@@ -99,7 +99,7 @@ struct PayloadContentsTests {
 
     @Test("of a key that stands twice both values are noted")
     func duplicates() throws {
-        // Readers differ on which one they take (RFC 8259, 4), so it counts that one of them could show something.
+        // Parsers differ in which of the two values they use (RFC 8259, 4), so both are recorded.
         #expect(try Self.contents(#"{"aps":{"alert":1},"aps":{"badge":1}}"#) == [.aps, .alert, .badge])
         #expect(try Self.contents(#"{"aps":{"alert":1,"alert":null}}"#) == [.aps, .alert])
         #expect(try Self.contents(#"{"aps":{"alert":1},"aps":1}"#) == [.aps, .alert])

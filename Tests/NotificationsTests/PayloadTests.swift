@@ -1,10 +1,10 @@
 import Notifications
 import Testing
 
-/// What is taken as a payload, and what is not.
+/// Which bodies are payloads.
 @Suite("Payload: reading a body")
 struct PayloadTests {
-    /// What becomes of a body: its text, or the error.
+    /// The payload's text, or the error.
     private static func read(_ body: [UInt8]) -> Result<String, PayloadError> {
         do throws(PayloadError) {
             return .success(String(decoding: try Payload(body).json, as: UTF8.self))
@@ -99,7 +99,7 @@ struct PayloadTests {
         let body = Array("{".utf8) + [byte] + Array("}".utf8)
         let expected: Result<String, PayloadError> =
             [0x20, 0x09, 0x0a, 0x0d].contains(byte) ? .success("{}") : .failure(.malformed(offset: 1))
-        // `{}}` has its fault one byte later.
+        // In `{}}` the fault is one byte later.
         if byte == UInt8(ascii: "}") {
             #expect(Self.read(body) == .failure(.malformed(offset: 2)))
         } else if byte == UInt8(ascii: "\"") {

@@ -2,11 +2,12 @@ import Foundation
 package import PostgresClient
 import Synchronization
 
-/// A PostgreSQL server of the test process's own, on a Unix socket in a temporary folder. Tests share one, each with a
-/// database of its own, unless they need one that ends and begins. It ends with the process, however that ends.
+/// A PostgreSQL server of the test process, on a Unix socket in a temporary folder. Tests share one server, with a
+/// database for each test, unless they need a server that stops and starts. It ends with the process, even if that
+/// crashes.
 package final class TestServer: Sendable {
-    /// PostgreSQL refuses to run as root. The script ends when its standard input does, which is when the process is
-    /// gone, and takes everything along.
+    /// The script starts the server as another user if necessary, because PostgreSQL refuses to run as root. When its
+    /// standard input ends, and so the process has ended, it stops the server and removes the folder.
     private static let script = """
         folder=$1
         as=
@@ -109,14 +110,14 @@ package final class TestServer: Sendable {
 
     // MARK: Servers that end and begin
 
-    /// Has a server meanwhile that nobody else uses.
+    /// Calls `body` with a server that no other test uses.
     package static func withOwn(_ body: (TestServer) async throws -> Void) async throws {
         let server = try await TestServer()
         defer { try? server.input.fileHandleForWriting.close() }
         try await body(server)
     }
 
-    /// Ends the server without a word to its clients, and waits until it is gone.
+    /// Kills the server, and waits until it is gone.
     package func crash() async throws {
         try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
         while try await isReady { try await Task.sleep(for: .milliseconds(20)) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What answers hold beside their status and reason.
+/// The headers and bodies of answers.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
     @Test func `An identifier comes back as it was sent`() async throws {
@@ -67,7 +67,7 @@ struct AnswerTests {
             ] {
                 let refused = try await answer(token)
                 #expect(refused.status == 403 && refused.reason == "UnrelatedKeyIdInToken")
-                // It is good on a connection of its own.
+                // On a new connection the token is valid.
                 let other = try await test.connectProvider()
                 #expect(
                     try await other.send(headers.with("authorization", "bearer \(token)").fields).status == 200)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The two ways to read the rules, where they differ.
+/// The requests that `--conformance apple` and `strict` answer differently.
 @Suite(.timeLimit(.minutes(2)))
 struct ConformanceTests {
     struct Row: CustomTestStringConvertible, Sendable {
@@ -14,13 +14,13 @@ struct ConformanceTests {
         var headers: [(String, String?)] = []
         var body = #"{"aps":{"alert":"Hello"}}"#
         var scheme = "bearer"
-        /// What the provider token says, of the time in seconds; nil for a good one.
+        /// The token's `iat`, made from the time in seconds; nil for a valid one.
         var issuedAt: (@Sendable (UInt64) -> String)?
         var apple: String?
         var strict: String?
     }
 
-    /// nil stands for 200.
+    /// The expected reasons; nil means 200.
     static let rows = [
         Row(testDescription: "a body without aps", body: "{}", apple: nil, strict: "PayloadEmpty"),
         Row(

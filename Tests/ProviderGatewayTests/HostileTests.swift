@@ -28,7 +28,7 @@ struct HostileTests {
 
     @Test func `An answer that is not taken is given up, and then the idle connection`() async throws {
         try await TestService.run {
-            // Longer than the second between two looks at a connection.
+            // Connections are checked once a second, so this has to be longer.
             $0.provider.requestTimeout = .milliseconds(1200)
             $0.provider.idleTimeout = .milliseconds(200)
         } _: { test in

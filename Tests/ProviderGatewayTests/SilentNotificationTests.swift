@@ -4,12 +4,12 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Which notifications are silent is a matter of the app's own topic (Guide, 2.2.2 and Table 8-2).
+/// Only notifications for the app's own topic can be silent (Guide, 2.2.2 and Table 8-2).
 @Suite(.timeLimit(.minutes(2)))
 struct SilentNotificationTests {
     private static let payload = #"{"aps":{"content-available":1}}"#
 
-    /// What goes to a service of the app: urgent, with any payload, and as often as it comes.
+    /// They are urgent whatever their payload is, and their rate is not limited.
     @Test(arguments: TopicKind.allCases.filter { $0 != .app }, Conformance.allCases)
     func `A push for a service is not silent`(_ kind: TopicKind, _ conformance: Conformance) async throws {
         try await TestService.run {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What providers hear over the wire when the store is in trouble.
+/// The provider API's answers when the store fails.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreTroubleTests {
     private static let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
@@ -15,7 +15,7 @@ struct StoreTroubleTests {
         try await RejectionSituation.withDamagedStore { test, token in
             let client = try await test.connectProvider()
             let headers = try test.headers(token, id: Self.id)
-            // What is not to be stored needs no store.
+            // A notification that must not be stored does not need the store.
             #expect(try await client.send(headers.adding("apns-expiration", "0").fields).status == 200)
             let answer = try await client.send(headers.fields)
             #expect(answer.status == 500 && answer.reason == "InternalServerError")
@@ -46,7 +46,7 @@ struct StoreTroubleTests {
             #expect(try await client.send(headers.adding("apns-expiration", "0").fields).status == 200)
             try await client.announced(1000)
             faulty_disk_set(disk, FAULTY_DISK_SLOW)
-            // One is being written and one may wait.
+            // One notification is being written, and one more may wait.
             var statuses: [Int] = []
             try await withThrowingTaskGroup(of: WireClient.Answer.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.send(headers.fields) } }

@@ -9,7 +9,7 @@ import Testing
 /// How many requests a provider may have open, by the service's load (Guide, 2.3.3).
 @Suite(.timeLimit(.minutes(3)))
 struct StreamLoadTests {
-    /// Looks at one load after the other.
+    /// Returns the allowance after each load.
     private static func streams(_ loads: Double..., full: Int = 1000) -> [Int] {
         var allowance = StreamAllowance(full: full)
         return loads.map { load in
@@ -26,7 +26,7 @@ struct StreamLoadTests {
     @Test func `It goes up again when the load is well below what brought it down`() {
         #expect(
             Self.streams(1, 1, 1, 0.4, 0.37, 0.3, 0.24, 0.13, 0.12) == [500, 250, 100, 100, 250, 250, 500, 500, 1000])
-        // Around a bound it does not swing.
+        // A load that moves around a threshold does not change the allowance.
         #expect(Self.streams(0.25, 0.24, 0.26, 0.2, 0.25) == [500, 500, 500, 500, 500])
     }
 

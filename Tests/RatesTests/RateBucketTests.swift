@@ -4,7 +4,7 @@ import Testing
 struct RateBucketTests {
     private static let second: UInt64 = 1_000_000_000
 
-    /// What a new bucket says to events at the given times.
+    /// Returns which events at these times a new bucket admits.
     private func admissions(_ rate: Rate, at times: [UInt64], weight: UInt64 = 1) -> [Bool] {
         var bucket = RateBucket()
         return times.map { bucket.admits(rate, at: $0, weight: weight) }

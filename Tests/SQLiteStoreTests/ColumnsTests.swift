@@ -35,7 +35,7 @@ struct ColumnsTests {
         }
     }
 
-    // 14 and 15: beyond 14 bytes `Data` keeps them elsewhere.
+    // 14 and 15, because `Data` holds up to 14 bytes inline.
     @Test("Payloads of every length are read as they were stored", arguments: [0, 1, 14, 15, 16, 5120])
     func payloads(_ count: Int) async throws {
         try await withStore { store, _ in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What is written to files that nobody can open any more is not stored, whatever SQLite says.
+/// Writes to deleted files fail, although SQLite reports success.
 @Suite("The files of an open database")
 struct DatabaseFilesTests {
     private func expectUseless(_ store: SQLiteStore, sourceLocation: SourceLocation = #_sourceLocation) async throws {
@@ -56,7 +56,7 @@ struct DatabaseFilesTests {
     func deletedMeanwhile() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName
-            // In the middle of the transaction, after it was seen that all is well.
+            // Deletes the file during the transaction, after the check at its beginning.
             let result: Result<Void, StoreError> = await store.commits.write(undoable: false) {
                 _, _ throws(SQLiteFailure) in
                 unlink(file)

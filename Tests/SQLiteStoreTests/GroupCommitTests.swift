@@ -67,7 +67,7 @@ struct GroupCommitTests {
     @Test("An item that the database refuses fails alone, and its batch and its transaction go on")
     func itemFailsAlone() async throws {
         try await withStore { store, _ in
-            // A trigger stands for whatever a statement's own values can run into.
+            // The trigger makes an insertion fail, as a constraint would.
             try await store.pool.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """

@@ -5,10 +5,10 @@ import Testing
 
 @testable import SQLiteStore
 
-/// After a rollback the store holds what a later release has written.
+/// After a return to an older release, the store has what a newer one has written.
 @Suite("What a later release has stored")
 struct LaterReleaseTests {
-    /// The push types that the device's mailboxes have after this one was put into its row.
+    /// The push types that are read back after the mailbox's row was given this one.
     private static func read(_ pushType: String) async throws -> [String?] {
         var read: [String?] = []
         try await withStore { store, _ in

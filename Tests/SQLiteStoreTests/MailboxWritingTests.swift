@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What is written for a batch, in the table's order, is what a batch in its own order would leave.
+/// A batch is written in the table's order, with the same result as in its own order.
 @Suite("Writing mailboxes")
 struct MailboxWritingTests {
     /// Notifications that differ in every column.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The virtual clock, over the wire: what follows it, and how the times of clients are read.
+/// What the virtual clock changes, and how clients' times are read.
 @Suite("The virtual clock", .timeLimit(.minutes(2))) struct ClockTests {
     private static func run(
         _ change: (inout Settings) -> Void = { _ in },
@@ -94,7 +94,8 @@ import Testing
                 #expect(refused.status == 403)
                 #expect(refused.reason == "ExpiredProviderToken")
             }
-            // The provider's clock is the machine's. It is good on the old connection too: that limit follows the clock.
+            // The provider's clock is the machine's. The token is valid on the old connection too, because the limit on
+            // new tokens follows the virtual clock.
             let fresh = ProviderHeaders(device, token: try test.providerToken())
             #expect(try await provider.send(fresh.fields).status == 200)
             await provider.close()
@@ -112,7 +113,7 @@ import Testing
                 #expect(try await provider.send(headers.fields).status == 200)
             }
             try await Self.advance("PT2H", test)
-            // All of it has happened, and is in the log, when the answer comes.
+            // When the answer comes, all of this has happened and is in the log.
             #expect(try await Self.events(short, test).last == "expired")
             #expect(try await Self.events(long, test).last == "stored")
             try await Self.advance("PT2H", test)

@@ -7,7 +7,7 @@ import Testing
 @testable import Service
 @testable import ServiceTesting
 
-/// `GET /v1/devices`: what the service knows of every device, over real TLS.
+/// `GET /v1/devices`, over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceListTests {
     private func headers(_ method: String, _ path: String, _ more: (String, String)...) -> [(String, String)] {
@@ -42,7 +42,7 @@ struct DeviceListTests {
             let certificate = try await test.makeDeviceCertificate()
             let device = try await test.connectCourier(certificate)
             let id = try await test.deviceID(of: certificate)
-            // One that was activated and has no app is nothing that the service knows.
+            // The service does not know a device that was activated and has no app.
             #expect(try await list(test).isEmpty)
             let token = try await register(device)
             try await push(token, test)
@@ -57,7 +57,8 @@ struct DeviceListTests {
             #expect(try await stream.nextLine()?.contains("Hello") == true)
             let low = try await device.send(headers("POST", "/1/state"), body: #"{"power":"low"}"#)
             #expect(low.status == 204)
-            // Not acknowledged so far: it is in the mailbox. And two that are held back for the device's power.
+            // The first notification is not acknowledged, so it is in the mailbox. Two more are held back for the
+            // device's power.
             try await push(token, test, ("apns-priority", "5"))
             try await push(token, test, ("apns-priority", "5"))
             let connected = try await list(test)
@@ -86,7 +87,7 @@ struct DeviceListTests {
             #expect(try await list(test).map(\.deviceID) == ids.dropFirst().sorted())
             #expect(try await test.ask("DELETE", "/v1/devices/\(ids[1])").status == 200)
             #expect(try await list(test).map(\.deviceID) == [ids[2]])
-            // What is passed over does not end the list early.
+            // Devices that the list leaves out do not end it early.
             let page = try await test.ask("GET", "/v1/devices?limit=1")
             #expect(page.headers["link"].isEmpty && page.text.contains(ids[2]))
         }

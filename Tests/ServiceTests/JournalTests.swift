@@ -49,7 +49,7 @@ struct JournalTests {
             let kept = try required(request["headers"] as? [String: String])
             #expect(kept["x-mine"] == "yes")
             #expect(kept[":path"] == "/3/device/\(token)")
-            // The signature is the part that lets others send.
+            // The signature is left out, because with it others could send.
             let parts = jwt.split(separator: ".")
             #expect(kept["authorization"] == "bearer \(parts[0]).\(parts[1]).")
             await client.close()
@@ -67,7 +67,7 @@ struct JournalTests {
             #expect(request["outcome"] as? String == "rejected")
             #expect(request["token"] as? String == "00")
             #expect(request["payload"] as? [String: [String: String]] == ["aps": ["alert": "x"]])
-            // Nobody was recognised: it counts for the team whose app it names.
+            // The token is not valid, so the request counts for the team of its topic.
             let bad = ProviderHeaders("00", token: "not.a.token")
             #expect(try await client.send(bad.fields).reason == "InvalidProviderToken")
             let team = try required(test.description.key).teamID

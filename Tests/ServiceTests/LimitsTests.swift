@@ -133,7 +133,7 @@ struct LimitsTests {
         }
     }
 
-    /// Nothing is said to such a client: its request has no answer, and the connection ends without GOAWAY.
+    /// The service ends such a connection without an answer and without GOAWAY.
     private static func expectClosed(_ client: WireClient, _ headers: [(String, String)]) async throws {
         #expect(await !client.isServed(headers))
         #expect(try await client.goAways() == [])
@@ -148,7 +148,7 @@ struct LimitsTests {
         }
     }
 
-    /// The settings, written out, with every limit at a value.
+    /// The settings as text, with this value for each limit.
     private static func settings(_ value: (LimitSetting) -> Double) throws -> String {
         let variables = LimitSetting.all.map { ($0.variable, "\(value($0))") }
         let provider = EnvironmentVariablesProvider(environmentVariables: Dictionary(uniqueKeysWithValues: variables))

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The lines of an answer that goes on, until `isLast` says that it is enough.
+    /// Reads the lines of an answer without an end, until `isLast` returns true.
     private func follow(
         _ request: HTTPClientRequest,
         until isLast: (String) -> Bool,
@@ -62,7 +62,7 @@ import Testing
     @Test func `It is filtered by notification, device token and team`() async throws {
         try await TestService.run { test in
             let tokens = try await push(test)
-            // At once: what is recorded before an answer is in what is read after it.
+            // There is no wait: events that are recorded before an answer are read after it.
             #expect(try await entries("?id=\(Self.ids[0])", test).map(\.event) == ["accepted", "stored"])
             #expect(try await entries("?token=\(tokens[1].uppercased())", test).allSatisfy { $0.id == Self.ids[1] })
             let team = try required(test.description.key).teamID
@@ -105,7 +105,7 @@ import Testing
                 try test.request("GET", "/v1/log?follow=true"), deadline: .distantFuture)
             #expect(response.status == .ok)
             test.stop()
-            // It ends cleanly: a connection that was cut would throw.
+            // The answer ends properly: a broken connection would throw.
             for try await _ in response.body {}
         }
     }

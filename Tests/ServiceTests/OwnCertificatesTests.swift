@@ -9,7 +9,7 @@ import Trust
 
 @testable import ServiceTesting
 
-/// What an organisation brings in the place of what the service makes.
+/// Certificates and keys that an organisation supplies instead of the service's own.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnCertificatesTests {
     /// A server's chain, its key and its root, as another authority makes them.
@@ -95,14 +95,15 @@ struct OwnCertificatesTests {
             let old = try await test.connectProvider()
             #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
             let first = try await old.serverCertificate()
-            // Of 397 days the last 30 are too near the end.
+            // The certificate is valid for 397 days, and is renewed in the last 30.
             try test.service.renewCertificate(now: Timestamp.now().advanced(by: .seconds(366 * 86_400)))
             let same = try await test.connectProvider()
             #expect(await same.isServed(ProviderHeaders("00", token: nil).fields))
             #expect(try await same.serverCertificate() == first)
             try test.service.renewCertificate(now: Timestamp.now().advanced(by: .seconds(368 * 86_400)))
             let new = try await test.connectProvider()
-            // The new one is not valid before a year from now: that it is shown is seen by its being refused.
+            // The new certificate is not valid until a year from now, so the client refuses it, which shows that it is
+            // used.
             #expect(await !new.isServed(ProviderHeaders("00", token: nil).fields))
             #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
             await old.close()

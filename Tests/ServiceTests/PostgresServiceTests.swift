@@ -10,7 +10,7 @@
     /// A service whose store is a PostgreSQL database, over real TLS.
     @Suite(.timeLimit(.minutes(2)))
     struct PostgresServiceTests {
-        /// Runs services on one database, with its key beside it.
+        /// A database with its store key, for several services one after the other.
         private struct Place {
             let location: PostgresLocation
             let keyFile: String
@@ -53,7 +53,7 @@
                     kept = (certificate, token)
                 }
                 let known = try required(kept)
-                // The secrets are in the database, so certificates and tokens stay good.
+                // The secrets are in the database, so certificates and tokens stay valid.
                 try await TestService.run(place.settings) { test in
                     let device = try await test.connectCourier(known.certificate)
                     let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
@@ -110,7 +110,7 @@
             }
         }
 
-        /// Has every change of a registration fail as it does on a full disk.
+        /// Makes every change of a registration fail as on a full disk.
         private func fill(_ connection: PostgresConnection) async throws {
             _ = try await connection.execute(
                 """

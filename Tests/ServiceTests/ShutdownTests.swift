@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What providers hear when the service goes down.
+/// The answers that providers get during a shutdown.
 @Suite(.timeLimit(.minutes(2)))
 struct ShutdownTests {
     @Test func `A request that does not end in the time for finishing is answered 503 Shutdown`() async throws {
@@ -37,7 +37,7 @@ struct ShutdownTests {
             try await client.announced(1000)
             let began = try await client.begin(headers)
             test.stop()
-            // What is opened now can be sent again elsewhere.
+            // Streams that are opened now are refused, so that the client can send the requests elsewhere.
             while try await client.send(headers).error != .refusedStream {}
             let answer = try await began.finish()
             #expect(answer.status == 200)

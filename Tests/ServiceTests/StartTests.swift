@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What a start may touch, and what it leaves alone.
+/// Which files a start changes, and which it leaves alone.
 @Suite(.timeLimit(.minutes(2)))
 struct StartTests {
     /// Calls `body` with an empty folder, and with settings that name a data folder in it.
@@ -23,7 +23,7 @@ struct StartTests {
         try await body(folder, settings)
     }
 
-    /// Starts a service and ends it; gives back what a running one says of itself.
+    /// Starts a service and ends it. Returns the description of the running service.
     private func start(_ settings: Settings) async throws -> ServiceDescription {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let service = try await CarillonService.start(settings, logger: logger)

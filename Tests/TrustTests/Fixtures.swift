@@ -63,8 +63,7 @@ extension CertificateAuthority {
     }
 }
 
-/// A certificate that our devices' intermediate signs, made to be wrong in one way: a copy of a proper one whose parts
-/// can be replaced.
+/// A certificate with one fault, signed by our devices' intermediate: a valid one of which each part can be replaced.
 struct Forgery {
     var version = Certificate.Version.v3
     var serial = Certificate.SerialNumber(bytes: [0x40] + [UInt8](repeating: 7, count: 15))

@@ -49,7 +49,7 @@ struct ProviderTokenTests {
 
     @Test("Base 64 in either alphabet, padded or not, is taken")
     func alphabets() throws {
-        // These claims encode to text with both of the characters in which the alphabets differ.
+        // These claims encode to text with both characters in which the two alphabets differ.
         let claims = #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"???>>>~~~ÿÿ!"}"#
         let standard = { (data: Data) in data.base64EncodedString() }
         let padded = { (data: Data) in
@@ -227,9 +227,9 @@ struct ProviderTokenTests {
     func notDER() throws {
         let changes: [([UInt8]) -> [UInt8]] = [
             { $0 + [0] }, { Array($0.dropLast()) }, { [$0[0], 0x81] + $0.dropFirst() },
-            // An integer with a zero in front of it that it does not need, or three.
+            // An integer with three needless zeros in front.
             { bytes in [bytes[0], bytes[1] + 3, bytes[2], bytes[3] + 3, 0, 0, 0] + bytes.dropFirst(4) },
-            // The other sequence of the same length.
+            // The tag of a set instead of a sequence.
             { [0x31] + $0.dropFirst() },
         ]
         for change in changes { #expect(try fixture.reason(inDER(change)) == .invalidProviderToken) }

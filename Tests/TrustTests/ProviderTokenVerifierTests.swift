@@ -179,7 +179,7 @@ struct ProviderTokenVerifierTests {
         let bytes = { (words: [UInt64]) in
             words.flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
         }
-        // Whatever the first word does to the hash, the second takes back.
+        // The second word is chosen so that it cancels the first one's effect on the hash.
         let start = memory.seed ^ 16
         let change = ProviderTokenMemory.mixed(start, 1) ^ ProviderTokenMemory.mixed(start, 2)
         let first = bytes([1, 7])
@@ -206,7 +206,7 @@ struct ProviderTokenVerifierTests {
 }
 
 extension ProviderTokenVerifier {
-    /// What its owner does, in one: recalls or verifies, checks and remembers.
+    /// Does all that the verifier's owner does: recalls or verifies the token, checks it and remembers it.
     fileprivate mutating func verify(
         authorization: Span<UInt8>,
         environment: Environment,

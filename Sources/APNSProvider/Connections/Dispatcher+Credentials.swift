@@ -15,11 +15,11 @@ extension Dispatcher {
 
     // MARK: Provider tokens
 
-    /// The pause after a failed renewal if the old token is still good. It has twenty minutes left for further
+    /// The pause after a failed renewal if the old token is still valid. It has twenty minutes left for further
     /// attempts.
     static let renewalPause = TimeAmount.seconds(30)
 
-    /// Asks the store for a token. Requests wait, unless the current token is still good.
+    /// Asks the store for a token. Requests wait, unless the current token is still valid.
     func askForToken(insteadOf rejected: String?) {
         guard let keeper else { return }
         if case .known(let token, _) = tokenState, rejected == nil {
@@ -49,7 +49,7 @@ extension Dispatcher {
             let error = error as? ProviderError ?? ProviderError(.badCredentials, "\(error)")
             logger.info("There is no provider token", metadata: ["cause": "\(error.cause)"])
             if case .known(let token, _) = tokenState, ProviderTokenSchedule.isGood(token, at: keeper?.clock() ?? 0) {
-                // The old token is still good.
+                // The old token is still valid.
                 tokenState = .known(token, isBeingRenewed: false)
                 renewNotBefore = .now() + Self.renewalPause
             } else {

@@ -7,7 +7,7 @@ enum FeedbackTuple {
     /// In bytes: the timestamp, the length and the device token of the usual length.
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
-    /// - Parameter clock: writes the moment for the provider, whose clock is not the service's.
+    /// - Parameter clock: converts the entry's time from the service's clock to the provider's.
     static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
         let moment = clock.clientTime(of: entry.moment)
         buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(entry.token.count))

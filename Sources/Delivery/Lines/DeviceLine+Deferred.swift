@@ -69,11 +69,12 @@ extension DeviceLine {
         }
     }
 
-    /// Gives up what waits here for an app that was removed. The store has emptied its mailbox, and recorded that of the
-    /// newest of them; what is not stored yet is returned, and the store refuses it.
+    /// Gives up the notifications that wait here for an app that was removed. The store has emptied the app's mailbox,
+    /// and recorded the end of the newest one. Offers that are not stored yet are returned, and the store then refuses
+    /// them.
     ///
-    /// The app may have been registered again meanwhile, and something stored for it that waited here. So the mailboxes
-    /// are read again.
+    /// The app may have been registered again in the meantime, and one of these notifications stored for it. So the
+    /// mailboxes are read again.
     mutating func removed(_ app: AppID) -> [Action] {
         let newest = deferred.lazy.filter { $0.destination.app == app }.compactMap(\.version).max()
         var actions: [Action] = []
@@ -93,8 +94,8 @@ extension DeviceLine {
 
     /// Sends all waiting notifications in their order. There is room, because ``hasRoom`` counts them.
     ///
-    /// A notification that has expired, or of which the app has had too many, is not sent. If it is not known to be
-    /// in its mailbox yet, it is about to be stored, and comes back from there.
+    /// A notification that has expired is not sent, nor is one that exceeds the app's rate of silent notifications. If
+    /// it is not known to be in its mailbox, it is about to be stored there, and comes back when it was.
     mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -106,7 +107,8 @@ extension DeviceLine {
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
                 continue
             }
-            // It must not overtake a notification in the mailbox, unless it has replaced that one.
+            // An older notification for the app stays in its mailbox, and this one may not overtake it. It may do so
+            // only if it is known to have replaced it there.
             if version == nil, passed.contains(app) { continue }
             if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
                 passed.insert(app)

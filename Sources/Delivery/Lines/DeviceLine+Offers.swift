@@ -128,8 +128,8 @@ extension DeviceLine {
         /// The offer's position among the held offers, from 1.
         let place: Int
 
-        /// Returns whether it has replaced another held offer of the app. An offer that is not known to be in the
-        /// mailbox is older if it came before. For two offers of one origin that is the order of acceptance. For
+        /// Returns whether it has replaced another held offer of the app in the mailbox. If the other's version is not
+        /// known, it is older if it came before. For two offers of one origin that is the order of acceptance. For
         /// different origins either order is right, and a returned offer is not lost.
         func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
             other.map { $0 < version } ?? (place < self.place)

@@ -4,7 +4,8 @@ package import Notifications
 ///
 /// An answer that nobody holds a device is a hint and not proof that it is offline. After such an answer the
 /// notification is stored and then announced with ``stored(_:offer:)``, and a courier attaches a stream before it
-/// reads the mailboxes. So whichever comes first, one of the two sees the other.
+/// reads the mailboxes. So if the device connects meanwhile, the announcement finds the stream, or the courier finds
+/// the notification in its mailbox.
 ///
 /// If devices may be connected to other nodes, a switchboard must also meet these conditions:
 /// - For ``stored(_:offer:)`` it finds the device's node after the store has answered; earlier knowledge is only
@@ -100,7 +101,7 @@ package struct DeliveryAttempt: Sendable, Hashable {
     package var number: UInt64
     package var destination: Destination
     package var notification: Notification
-    /// Whether the stream has had another with its identifier lately.
+    /// Whether a notification with the same identifier was sent on this stream recently.
     package var isDuplicate: Bool
 
     package init(number: UInt64, destination: Destination, notification: Notification, isDuplicate: Bool = false) {

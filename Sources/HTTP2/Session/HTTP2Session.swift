@@ -110,7 +110,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     package var buffers: TLSBuffers?
 
     // Going away
-    /// GOAWAY frames that were handed in and not yet written; any other one is libnghttp2's own.
+    /// GOAWAY frames that the session submitted and libnghttp2 has not written; it writes any other by itself.
     var queuedGoAways = 0
     var drain: Drain = .none
     /// The first GOAWAY of a drain was written, and the PING after it was not submitted yet.

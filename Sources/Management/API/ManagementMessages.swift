@@ -48,18 +48,18 @@ package enum ManagementMessages {
 
     // MARK: Keys
 
-    /// A key that the caller has, as its private or its public half; without either the service makes one.
+    /// A new key. The caller may supply its private or its public half; without either the service makes one.
     package struct NewKey: Codable, Sendable {
         package var team: String
         /// The caller's own; nil for one that the service chooses.
         package var keyID: String?
         /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
         package var publicKey: String?
-        /// In PEM. The service keeps the public half alone.
+        /// The private half in PEM. The service keeps only its public half.
         package var privateKey: String?
-        /// Nil for both.
+        /// Nil for both environments.
         package var environment: String?
-        /// The apps it is good for; nil for all of the team's.
+        /// The apps that the key is for; nil for all of the team's.
         package var bundleIDs: [String]?
         package init(
             team: String,
@@ -80,7 +80,7 @@ package enum ManagementMessages {
 
     package struct KeyMade: Codable, Sendable {
         package var keyID: String
-        /// In PEM, if the service made the key. It is shown this once.
+        /// In PEM, if the service made the key. No later answer has it.
         package var privateKey: String?
     }
 
@@ -103,15 +103,15 @@ package enum ManagementMessages {
         package var bundleID: String
         /// `development`, `production` or `universal`.
         package var environment: String
-        /// A certificate signing request (PKCS#10) in PEM, whose key stays with the caller; without it the service makes a
-        /// key.
+        /// A certificate signing request (PKCS#10) in PEM, so that the key stays with the caller; without it the
+        /// service makes a key.
         package var request: String?
-        /// Whether the certificate lists the app's topics, as it does by default; false for one whose only topic is its
+        /// Whether the certificate lists the app's topics, which is the default. If false, its only topic is its
         /// subject's UID.
         package var listsTopics: Bool?
         /// `pem` or `p12`.
         package var format: String?
-        /// Of the PKCS#12.
+        /// The passphrase of the PKCS#12 bundle.
         package var passphrase: String?
         package init(
             team: String,
@@ -135,11 +135,11 @@ package enum ManagementMessages {
     package struct CertificateMade: Codable, Sendable {
         package var serial: String
         package var topics: [String]
-        /// The certificate and its intermediate, PEM.
+        /// The certificate and its intermediate in PEM.
         package var chain: String
-        /// In PEM, if the service made the key. It is shown this once.
+        /// In PEM, if the service made the key. No later answer has it.
         package var privateKey: String?
-        /// PKCS#12 in Base64, if it was asked for.
+        /// The PKCS#12 bundle in Base64, if it was asked for.
         package var p12: String?
     }
 
@@ -170,7 +170,7 @@ package enum ManagementMessages {
     package struct RevokedDevice: Codable, Sendable {
         package var deviceID: String
         package var environments: [String]
-        /// How many registrations ended; none may mean that there is no such device.
+        /// The number of registrations that ended; 0 may mean that there is no such device.
         package var registrations: Int
     }
 
@@ -182,7 +182,7 @@ package enum ManagementMessages {
     /// A certificate for the administration over TLS.
     package struct Administrator: Codable, Sendable {
         package var serial: String
-        /// The key, the certificate and its intermediate, PEM.
+        /// The key, the certificate and its intermediate in PEM.
         package var identity: String
     }
 

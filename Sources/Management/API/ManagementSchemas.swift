@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Trust
 
-/// What the messages of the API look like: ``ManagementMessages`` with the rules for each value.
+/// The form of the API's messages: ``ManagementMessages`` with the rules for each value.
 enum ManagementSchemas {
     private static let moment = Schema.integer(0...Int64.max)
     private static let text = Schema.string(.any)
@@ -19,7 +19,7 @@ enum ManagementSchemas {
     static let newTeam = named(
         "NewTeam",
         [
-            .required("name", .string(.line(maximumBytes: Team.maximumNameBytes)), "For people."),
+            .required("name", .string(.line(maximumBytes: Team.maximumNameBytes)), "The team's name, for people."),
             .optional("teamID", team, "Your own; without it the service chooses one."),
         ])
     static let teamMade = named("TeamMade", [.required("teamID", team)])
@@ -27,7 +27,8 @@ enum ManagementSchemas {
         "Team",
         [
             .required("teamID", team), .required("name", text), .required("bundleIDs", .array(bundleID)),
-            .required("keyIDs", .array(key)), .required("serials", .array(serial), "Of its certificates."),
+            .required("keyIDs", .array(key)),
+            .required("serials", .array(serial), "The serial numbers of its certificates."),
         ])
     static let newApp = named(
         "NewApp", [.required("team", team), .required("bundleID", bundleID)])
@@ -39,7 +40,7 @@ enum ManagementSchemas {
             .required("bundleID", bundleID), .required("teamID", team),
             .required(
                 "topics", .array(text),
-                "Those that a certificate for the app has. A provider token may also send to the topics of other push types."
+                "The topics of a certificate for the app. A provider token may also send to the topics of other push types."
             ),
         ])
 
@@ -54,7 +55,7 @@ enum ManagementSchemas {
                 "The public half of your key (P-256): in PEM, or the uncompressed point in Base64. Without a key the "
                     + "service makes one."),
             .optional("privateKey", .string(.pem), "Your key (P-256) in PEM. The service keeps only its public half."),
-            .optional("environment", environment, "The only one that the key is for; without it the key is for both."),
+            .optional("environment", environment, "The only environment that the key is for; without it, both."),
             .optional(
                 "bundleIDs", .array(bundleID, count: 1...TeamKey.maximumBundleIDs),
                 "The only apps that the key is for; without it, all of the team's."),
@@ -81,7 +82,7 @@ enum ManagementSchemas {
             .required("team", team), .required("bundleID", bundleID),
             .required(
                 "environment", .string(.oneOf(Environment.allCases.map(\.rawValue) + [universal])),
-                "universal is both."),
+                "universal: for both."),
             .optional(
                 "request", .string(.pem),
                 "A certificate signing request (PKCS#10) in PEM, of which only the public key is taken; without it the "
@@ -90,9 +91,9 @@ enum ManagementSchemas {
             .optional(
                 "format", .string(.oneOf(CertificateFormat.allCases.map(\.rawValue))),
                 "p12 adds PKCS#12, for a key that the service makes."),
-            .optional("passphrase", text, "Of the PKCS#12, which needs one."),
+            .optional("passphrase", text, "The passphrase of the PKCS#12, which needs one."),
         ])
-    /// The environment of a certificate that is good for both.
+    /// The value for a certificate that is valid in both environments.
     static let universal = "universal"
     static let certificateMade = named(
         "CertificateMade",
@@ -119,7 +120,8 @@ enum ManagementSchemas {
         "RevokedDevice",
         [
             .required("deviceID", .string(.deviceID)), .required("environments", .array(environment)),
-            .required("registrations", .integer(0...Int64.max), "How many ended; 0 if there is no such device."),
+            .required(
+                "registrations", .integer(0...Int64.max), "How many registrations ended; 0 if there is no such device."),
         ])
     static let tokenKey = named("TokenKey", [.required("tokenKeyID", .integer(1...Int64(TokenKeys.maximumCount)))])
     static let administrator = named(

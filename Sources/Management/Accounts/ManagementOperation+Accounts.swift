@@ -63,7 +63,8 @@ extension ManagementOperation {
         },
         ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
-            summary: "Delete an app with its certificates and what devices have of it", parameters: [bundleID],
+            summary: "Delete an app with its certificates, registrations and stored notifications",
+            parameters: [bundleID],
             answer: .json(ManagementSchemas.app), problems: [404]
         ) { api, call in
             try JSONAnswer.make(try await api.deleteApp(call.parameter("bundleID")))

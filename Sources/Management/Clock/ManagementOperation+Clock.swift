@@ -24,7 +24,7 @@ extension ManagementOperation {
 }
 
 extension ManagementAPI {
-    /// Advances the clock, and returns once everything that became due has been done.
+    /// Advances the clock, and returns after the service has done everything that became due.
     func advanceClock(_ request: ManagementMessages.ClockAdvance) async throws -> ManagementMessages.ClockReading {
         guard let duration = Duration(iso8601: request.advance) else {
             throw Problem.invalid("/advance", "The value has to be \(TextFormat.duration.name).")

@@ -8,10 +8,10 @@ extension DeviceBehaviour {
             throw .invalid(pointer + "/kind", "There is no such behaviour.")
         }
         guard message.delay == nil || kind == .slow else {
-            throw .invalid(pointer + "/delay", "A delay goes with the behaviour slow.")
+            throw .invalid(pointer + "/delay", "A delay is only for the behaviour slow.")
         }
         guard message.since == nil || kind == .removed else {
-            throw .invalid(pointer + "/since", "A moment goes with the behaviour removed.")
+            throw .invalid(pointer + "/since", "The key since is only for the behaviour removed.")
         }
         switch kind {
         case .online: self = .online

@@ -3,23 +3,23 @@ import NIOSSL
 
 /// A provider certificate and its key as PKCS#12 (RFC 7292), as many client libraries want them.
 package enum PKCS12 {
-    /// In bytes: nobody types more.
+    /// In bytes: more than anybody types.
     package static let maximumPassphraseBytes = 100
 
-    /// Says what ``isAllowed(_:)`` allows, after "has to be".
+    /// Describes what ``isAllowed(_:)`` allows, for messages with "has to be".
     package static let allowed = "at most \(maximumPassphraseBytes) bytes, without zero bytes and emoji"
 
-    /// A passphrase is encoded in UCS-2 with a zero at its end (RFC 7292, B.1), so it holds neither a zero nor a character
-    /// beyond the basic plane.
+    /// PKCS#12 encodes a passphrase in UCS-2 with a zero at its end (RFC 7292, B.1). So it cannot contain a zero, or a
+    /// character beyond U+FFFF.
     package static func isAllowed(_ passphrase: String) -> Bool {
         passphrase.utf8.count <= maximumPassphraseBytes
             && passphrase.unicodeScalars.allSatisfy { (1...0xffff).contains($0.value) }
     }
 
     /// - Parameters:
-    ///   - chain: the certificate and its intermediate, PEM.
-    ///   - privateKey: PEM.
-    ///   - passphrase: an allowed one.
+    ///   - chain: the certificate and its intermediate in PEM.
+    ///   - privateKey: the key in PEM.
+    ///   - passphrase: one that ``isAllowed(_:)`` allows.
     package static func bytes(chain: String, privateKey: String, passphrase: String) throws -> [UInt8] {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(chain.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(privateKey.utf8), format: .pem)
@@ -37,7 +37,7 @@ package enum PKCS12 {
     ) throws(Problem) -> String? {
         guard format == CertificateFormat.p12.rawValue else {
             guard passphrase == nil else {
-                throw .invalid(pointer + "/passphrase", "A passphrase goes with the format p12.")
+                throw .invalid(pointer + "/passphrase", "A passphrase is only for the format p12.")
             }
             return nil
         }
@@ -51,7 +51,7 @@ package enum PKCS12 {
     }
 
     /// - Parameter passphrase: nil if PKCS#12 was not asked for.
-    /// - Returns: the bundle in Base64.
+    /// - Returns: the bundle in Base64; nil if there is no passphrase or no private key.
     static func base64(_ made: ManagementMessages.CertificateMade, passphrase: String?) throws -> String? {
         guard let passphrase, let key = made.privateKey else { return nil }
         return Data(try bytes(chain: made.chain, privateKey: key, passphrase: passphrase)).base64EncodedString()

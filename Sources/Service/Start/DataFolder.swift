@@ -7,12 +7,12 @@ import PrivateFiles
 import SQLiteStore
 import Trust
 
-/// The folder that holds everything the service keeps, and the files with which commands find the service.
+/// The folder with everything that the service keeps, and with the files by which commands find the service.
 package struct DataFolder: Sendable {
-    /// Absolute.
+    /// An absolute path.
     package let path: String
 
-    /// - Parameter path: absolute, or from the working directory on; `~` stands for the home folder.
+    /// - Parameter path: absolute, or relative to the working directory; `~` stands for the home folder.
     package init(_ path: String) { self.init(path, isTemporary: false) }
 
     private init(_ path: String, isTemporary: Bool) {
@@ -44,13 +44,13 @@ package struct DataFolder: Sendable {
     var nodeFile: String { path + "/\(NodeIdentity.fileName)" }
     var lockFile: String { path + "/lock" }
 
-    /// The state that a start has found, so that a failed start can restore it.
+    /// The state before the start, so that a failed start can restore it.
     struct Before {
         /// The highest folder that was missing; nil if the data folder exists.
         let missing: String?
     }
 
-    /// Checks the folder before anything is created.
+    /// Returns the folder's state. Call it before anything is created.
     func before() -> Before {
         var missing: String?
         var url = URL(fileURLWithPath: path)
@@ -64,8 +64,8 @@ package struct DataFolder: Sendable {
     /// Whether the folder contains only this start's lock, and nothing of an earlier start.
     var isFresh: Bool { (try? FileManager.default.contentsOfDirectory(atPath: path)) == ["lock"] }
 
-    /// Removes what a failed first start has made. The lock must still be held, because another service may have
-    /// started on the folder otherwise.
+    /// Removes the files that a failed first start has made. Call it with the lock held: without it, another service
+    /// may have started in the folder.
     func removeHalfMade(_ before: Before) {
         // A file that cannot be removed does not prevent another start.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
@@ -86,8 +86,8 @@ package struct DataFolder: Sendable {
                 throw ServiceError(.dataFolder, "\(path) is a file; name a folder with --data.")
             }
             try checkContents(for: store)
-            // A folder that was made beforehand is closed to others, as one that is made here is. Where that is not
-            // allowed, the files in it are closed themselves.
+            // Close an existing folder to others, as a new one would be. If the service may not change the folder's
+            // permissions, those of the files protect them.
             chmod(path, 0o700)
         } else {
             do {
@@ -105,7 +105,7 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Other people's files must stay: a folder that is not empty has to be one of ours.
+    /// Checks that the folder is empty or one of ours, because other people's files must not be touched.
     private func checkContents(for store: StoreChoice) throws(ServiceError) {
         let names: [String]
         do {
@@ -142,8 +142,8 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Checks that the folder was not made for another store of the same kind. A memory store makes a new authority at
-    /// each start, and the embedded one is in the folder itself.
+    /// Checks that the folder belongs to the authority of this shared store. A memory store makes a new authority at
+    /// each start, and the embedded store is in the folder itself, so neither is checked.
     func check(_ authorityPEM: String, of store: StoreChoice) throws(ServiceError) {
         guard store.isShared, let present = FileManager.default.contents(atPath: authorityFile),
             present != Data(authorityPEM.utf8)
@@ -163,10 +163,10 @@ package struct DataFolder: Sendable {
         if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Writes a file that only its owner may read, whole or not at all.
+    /// Writes a file completely or not at all.
     /// - Parameters:
-    ///   - isPublic: for everybody to read.
-    ///   - replacing: whether a file that is there gives way.
+    ///   - isPublic: whether everybody may read it; otherwise only its owner may.
+    ///   - replacing: whether it replaces an existing file.
     package static func write(
         _ text: String,
         to file: String,
@@ -198,7 +198,7 @@ package struct DataFolder: Sendable {
         case let error as ServiceError: return error.cause
         case let error as StoreError: return error.cause
         case let error as TrustError: return error.reason
-        case is DecodingError, is EncodingError: return "it does not hold what it should"
+        case is DecodingError, is EncodingError: return "its contents are not valid"
         case is NIOSSLError, is BoringSSLError, is IOError: return ConnectionFailure.cause(of: error)
         default: break
         }
@@ -206,7 +206,7 @@ package struct DataFolder: Sendable {
         if let underlying, underlying.domain == NSPOSIXErrorDomain {
             return String(cString: strerror(Int32(underlying.code)))
         }
-        // The system's words, as everywhere else.
+        // The system's text, as in other messages.
         switch (error as? CocoaError)?.code {
         case .fileNoSuchFile, .fileReadNoSuchFile: return String(cString: strerror(ENOENT))
         case .fileReadNoPermission, .fileWriteNoPermission: return String(cString: strerror(EACCES))

@@ -1,8 +1,8 @@
 import Foundation
 import Notifications
 
-/// Random bytes that distinguish this data folder from others that use the same store. The file also tells that the
-/// folder belongs to a store elsewhere.
+/// Random bytes that distinguish this data folder from others that use the same store. A folder with this file belongs
+/// to a store elsewhere.
 struct NodeIdentity {
     static let fileName = "node.json"
     private static let byteCount = 16

@@ -65,7 +65,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard common.json || !asApp else {
-            throw ValidationError("--as-app goes with --json; without it, what is shown is what a user sees.")
+            throw ValidationError("--as-app needs --json; without --json the command shows what a user sees.")
         }
     }
 

@@ -1,8 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The output of a program. It is read all the time, so that the program never waits for a reader, and it is returned
-/// line by line.
+/// The output of a program, line by line. A thread reads it at once, so the program never waits because a pipe is full.
 final class OutputText: Sendable {
     private let lines: AsyncStream<String>
     private let ended: AsyncStream<Void>
