@@ -7,7 +7,10 @@ package final class AcceptedConnection {
     package let channel: any Channel
     /// The buffers of TLS, if the service wants them to release their memory.
     package internal(set) var buffers: TLSBuffers?
-    private let remote: SocketAddress?
+    /// The client's address, which a load balancer may have told. Nil if the system does not know it.
+    package let remote: SocketAddress?
+    /// Whether no load balancer has said who the client is.
+    package let isDirect: Bool
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
     private let log: ConnectionLog
@@ -16,9 +19,14 @@ package final class AcceptedConnection {
     private var untrustedNumber: UInt64?
     private var isReported = false
 
+    /// - Parameters:
+    ///   - remote: the client's address.
+    ///   - isDirect: whether no load balancer has said who the client is.
     /// - Throws: If there are too many connections. The listener then closes this one.
     init(
         _ channel: any Channel,
+        of remote: SocketAddress?,
+        isDirect: Bool,
         guardedBy guardian: ConnectGuard?,
         among untrusted: UntrustedConnections,
         log: ConnectionLog,
@@ -26,7 +34,8 @@ package final class AcceptedConnection {
         self.channel = channel
         self.untrusted = untrusted
         self.log = log
-        remote = channel.remoteAddress
+        self.remote = remote
+        self.isDirect = isDirect
         guard let guardian, let address = PeerAddress(remote) else {
             (self.guardian, self.address) = (nil, nil)
             return

@@ -22,6 +22,8 @@ package final class Listener: Sendable {
     ///   - choice: selects the service for a connection.
     ///   - tls: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS.
     ///   - connects: limits the connections of each address; nil for no limit.
+    ///   - proxies: the addresses of load balancers. A connection from there must begin with a PROXY header, which says
+    ///     who the client is. No other connection may.
     ///   - logger: logs connections that end unexpectedly, at info or below.
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
@@ -29,6 +31,7 @@ package final class Listener: Sendable {
         tls: (@Sendable () -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
+        proxies: [AddressRange] = [],
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
@@ -45,10 +48,23 @@ package final class Listener: Sendable {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
-                    let accepted = try AcceptedConnection(channel, guardedBy: connects, among: untrusted, log: log)
-                    try ConnectionHandler<Service>(
-                        accepted, registry: registry.value, timeout: limits.handshakeTimeout
-                    ).install(choice, tls: tls)
+                    func install(_ client: SocketAddress?, isDirect: Bool) throws {
+                        let accepted = try AcceptedConnection(
+                            channel, of: client, isDirect: isDirect, guardedBy: connects, among: untrusted, log: log)
+                        try ConnectionHandler<Service>(
+                            accepted, registry: registry.value, timeout: limits.handshakeTimeout
+                        ).install(choice, tls: tls)
+                    }
+                    let remote = channel.remoteAddress
+                    guard let remote, proxies.contains(where: { $0.contains(remote) }) else {
+                        return try install(remote, isDirect: true)
+                    }
+                    let handler = ProxyHeaderHandler(timeout: limits.handshakeTimeout) { cause in
+                        log.report("A load balancer's connection was refused", peer: remote, cause: { cause })
+                    } setUp: { client in
+                        try install(client, isDirect: false)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
         if let allocator = Service.buffers.recvAllocator {

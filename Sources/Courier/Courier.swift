@@ -72,12 +72,14 @@ package final class Courier: HTTP2Service {
         return identity
     }
 
-    package func makeConnection(from peer: DeviceIdentity?, on channel: any Channel) -> any HTTP2Connection {
+    package func makeConnection(from peer: DeviceIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         DeviceConnection(
             courier: self,
             identity: peer,
-            isLocal: channel.remoteAddress?.isLoopback ?? false,
-            eventLoop: channel.eventLoop,
+            // A load balancer on this machine may speak for anybody.
+            isLocal: accepted.isDirect && accepted.remote?.isLoopback ?? false,
+            peer: accepted.peer,
+            eventLoop: accepted.channel.eventLoop,
         )
     }
 }

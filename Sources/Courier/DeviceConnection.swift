@@ -12,6 +12,8 @@ final class DeviceConnection: HTTP2Connection {
     let courier: Courier
     let identity: DeviceIdentity?
     let isLocal: Bool
+    /// The device's address, for the log.
+    private let peer: String
     private let eventLoop: any EventLoop
     private(set) var session: HTTP2Session?
     var requests = StreamTable<DeviceRequest>()
@@ -29,10 +31,11 @@ final class DeviceConnection: HTTP2Connection {
     /// Whether something was written that ``flush()`` has to send.
     private var hasWritten = false
 
-    init(courier: Courier, identity: DeviceIdentity?, isLocal: Bool, eventLoop: any EventLoop) {
+    init(courier: Courier, identity: DeviceIdentity?, isLocal: Bool, peer: String, eventLoop: any EventLoop) {
         self.courier = courier
         self.identity = identity
         self.isLocal = isLocal
+        self.peer = peer
         self.eventLoop = eventLoop
     }
 
@@ -108,7 +111,7 @@ final class DeviceConnection: HTTP2Connection {
             case .answered:
                 session?.reset(stream, .noError)
             case .unanswered:
-                courier.limitLog.limitExceeded(.requestTimeout, peer: session?.peerAddress)
+                courier.limitLog.limitExceeded(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case nil:
                 break
@@ -131,7 +134,7 @@ final class DeviceConnection: HTTP2Connection {
     func goAway(_ reason: Rejection.Reason) {
         guard goneAway != reason else { return }
         goneAway = reason
-        if reason == .idleTimeout { courier.limitLog.limitExceeded(.idleTimeout, peer: session?.peerAddress) }
+        if reason == .idleTimeout { courier.limitLog.limitExceeded(.idleTimeout, peer: peer) }
         switch reason {
         case .badCertificate: if let listening { endStream(listening.stream, .revoked) }
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }

@@ -87,7 +87,7 @@ package struct PostgresLimits: Sendable {
     package var timeLimit = Duration.seconds(10)
     /// The largest number of groups of statements that wait for one connection. More mean that the server cannot keep
     /// up, so the service refuses instead of collecting requests that time out.
-    package var maximumWaiting = 1024
+    package var maximumWaiting = 16_384
     /// The largest number of bytes that the parameters of waiting statements have. A batch of full notifications has
     /// 2 MB, so the number of groups alone does not limit the memory. A group that waits alone may have more.
     package var maximumWaitingBytes = 64 << 20

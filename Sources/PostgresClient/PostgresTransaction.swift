@@ -7,7 +7,12 @@ package struct PostgresTransaction {
     /// Executes a statement and waits for the answer.
     @discardableResult
     package func execute(_ sql: StaticString, _ values: [PostgresValue] = []) throws(PostgresError) -> PostgresRows {
-        let results = session.exchange([[PostgresStatement(sql, values)]])
+        try execute(PostgresStatement(sql, values))
+    }
+
+    @discardableResult
+    package func execute(_ statement: PostgresStatement) throws(PostgresError) -> PostgresRows {
+        let results = session.exchange([[statement]])
         guard let rows = try results.first?.get().first else {
             throw PostgresError(.unexpectedAnswer, "The server did not answer a statement.")
         }

@@ -77,7 +77,7 @@ enum PostgresAccountRows {
         case .revokeDevice(let device, let moment):
             try transaction.execute(
                 """
-                INSERT INTO carillon.device VALUES ($1, $2, $3)
+                INSERT INTO carillon.device (device, environment, revoked) VALUES ($1, $2, $3)
                 ON CONFLICT (device, environment) DO UPDATE SET revoked = excluded.revoked
                 """, device.values + [.integer(moment.column)])
         }

@@ -81,11 +81,11 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX invitation_by_expiry ON carillon.invitation (expires)",
-        // Who uses the database, until when by the server's clock.
+        // The nodes, each with the end of its lease by the server's clock.
         """
         CREATE TABLE carillon.node (
             identity bytea PRIMARY KEY,
-            name bytea NOT NULL,
+            name bytea NOT NULL UNIQUE,
             until timestamptz NOT NULL
         )
         """,
@@ -97,13 +97,29 @@ enum PostgresSchema {
         )
         """,
         // A device's row is locked by whoever registers an app on it, revokes it or renews its tokens.
+        // node: which one holds its stream, or none; epoch counts the nodes that have taken it.
         // environment: 0 development, 1 production. Moments: milliseconds since 1970.
         """
         CREATE TABLE carillon.device (
             device bigint NOT NULL,
             environment smallint NOT NULL,
             revoked bigint,
+            node bytea,
+            epoch bigint NOT NULL DEFAULT 0,
             PRIMARY KEY (device, environment)
+        )
+        """,
+        "CREATE INDEX device_by_node ON carillon.device (node) WHERE node IS NOT NULL",
+        // What a node has to look at: a destination that another node has changed, or, with the app -1, a device that
+        // another node has taken in this epoch.
+        """
+        CREATE TABLE carillon.announcement (
+            node bytea NOT NULL,
+            device bigint NOT NULL,
+            environment smallint NOT NULL,
+            app bigint NOT NULL,
+            epoch bigint NOT NULL,
+            PRIMARY KEY (node, device, environment, app)
         )
         """,
         "CREATE INDEX revoked_device ON carillon.device (device) WHERE revoked IS NOT NULL",

@@ -7,7 +7,7 @@ extension PostgresStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
     package var isCurrent: Bool {
-        hold.withLock { $0.other == nil } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
+        !lease.withLock { $0.isNameTaken } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
     }
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }
@@ -85,7 +85,8 @@ extension PostgresStore: Accounts {
     func poll() async {
         let start = ContinuousClock.now
         do throws(PostgresError) {
-            try await renewHold()
+            try await renewLease()
+            if isTimeToSweep() { try await removeGoneNodes() }
             let version = try await reader.execute("SELECT version FROM carillon.accounts").first?.integer(0)
             guard let version, let present = UInt64(exactly: version) else { return }
             if present > accounts.current.version {
@@ -100,5 +101,14 @@ extension PostgresStore: Accounts {
         }
         guard (try? await sealed.findNew()) != nil else { return }
         heard.withLock { $0 = max($0, start) }
+    }
+
+    /// Whether it is time to look for nodes that are gone: once a minute.
+    private func isTimeToSweep() -> Bool {
+        swept.withLock { swept in
+            guard swept.duration(to: .now) >= .seconds(60) else { return false }
+            swept = .now
+            return true
+        }
     }
 }

@@ -21,13 +21,16 @@ extension PostgresStore: Mailboxes {
         }
     }
 
+    /// Waits for whoever is storing: who has looked for the device's node before this node took the device holds the
+    /// rows' locks until the commit.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(
             """
-            SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
-            FROM carillon.destination
-            WHERE device = $1 AND environment = $2 AND expires IS NOT NULL
-            ORDER BY version, app
+            WITH held AS (
+                SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
+                FROM carillon.destination WHERE device = $1 AND environment = $2 FOR SHARE
+            )
+            SELECT * FROM held WHERE expires IS NOT NULL ORDER BY version, app
             """, device.values)
         return try rows.map { row throws(StoreError) in
             guard let entry = row.mailboxEntry(of: device) else {
@@ -111,7 +114,8 @@ extension PostgresStore: Mailboxes {
         }
         let rows: PostgresRows
         do throws(StoreError) {
-            let answers = try await Self.execute([Self.storing(written)], on: connection)
+            let answers = try await Self.execute(
+                [Self.storing(written), announcing(destinations)], on: connection)
             guard let answer = answers.first else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
             rows = answer
         } catch {

@@ -119,7 +119,8 @@ extension PostgresStore: Registrations {
                         WHERE d.device = $1 AND d.environment = $2 AND d.app = $3
                         RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation,
                             d.token_key, d.token_since, d.active, d.changed
-                        """, destination.values + [.integer(moment.column)])
+                        """, destination.values + [.integer(moment.column)]),
+                    self.announcing([destination]),
                 ], on: self.writer(of: destination.deviceKey))
         }
         guard let row = answers.first?.first else { return nil }

@@ -20,6 +20,9 @@ extension PostgresStore {
         ]
     }
 
+    /// Reading mailboxes locks them, which is a change to PostgreSQL. Nobody has to wait until it is on disk.
+    static let noWaitForDisk = PostgresStatement("SET synchronous_commit = off")
+
     /// Decides by the answers to ``setUp`` whether a connection may be used.
     static func check(_ answers: [PostgresRows], allowsAsynchronousCommit: Bool) throws(PostgresError) {
         guard let version = answers.first?.first?.integer(0), answers.count > 1 else {

@@ -21,15 +21,17 @@ package final class PostgresStore: Sendable {
     let nextReader = Atomic<Int>(0)
     /// When the accounts were last known to be current.
     let heard: Mutex<ContinuousClock.Instant>
-    let hold: Mutex<Hold>
+    let lease: Mutex<Lease>
+    /// When nodes that are gone were looked for.
+    let swept = Mutex(ContinuousClock.now)
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
 
     package struct Configuration: Sendable {
         package var location: PostgresLocation
         /// The key that seals secrets.
         package var storeKey: StoreKey
-        /// Who opens it.
-        package var user: PostgresUser
+        /// The node that opens it.
+        package var node: PostgresNode
         /// This machine's clock, which must be the server's; nil for no comparison.
         package var machineTime: (@Sendable () -> Timestamp)?
         /// Whether commits may be lost when the server crashes (`synchronous_commit = off`).
@@ -39,24 +41,24 @@ package final class PostgresStore: Sendable {
         package var readers = 2
         /// How often the store is asked for new accounts and secrets. A revocation takes effect within a second.
         package var pollInterval = Duration.milliseconds(500)
-        /// How often the hold on the database is renewed.
-        package var holdRenewal = Duration.seconds(5)
+        /// How often the node's lease is renewed.
+        package var leaseRenewal = Duration.seconds(5)
         /// The time after which accounts that could not be read again count as outdated.
         package var maximumSilence = AccountsLimits.maximumSilence
         /// How many entries a feedback list may hold; beyond it, the oldest are removed.
         package var maximumFeedbackEntries: Int64 = 1_000_000
         package var limits = PostgresLimits()
 
-        package init(location: PostgresLocation, storeKey: StoreKey, user: PostgresUser) {
+        package init(location: PostgresLocation, storeKey: StoreKey, node: PostgresNode) {
             self.location = location
             self.storeKey = storeKey
-            self.user = user
+            self.node = node
         }
     }
 
     /// Opens the store and makes its tables if they are not there.
     /// - Throws: ``StoreError/Code/unavailable`` if the server cannot be reached or may lose commits;
-    ///   ``StoreError/Code/unavailable`` also if another service uses it; ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
+    ///   ``StoreError/Code/unavailable`` also if another node has the name; ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
     package static func open(
         _ configuration: Configuration,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -92,19 +94,23 @@ package final class PostgresStore: Sendable {
         secrets = sealed
         accounts = AccountsFeed(snapshot)
         heard = Mutex(start)
-        hold = Mutex(Hold(other: nil, renewed: start))
+        lease = Mutex(Lease(renewed: start))
         self.journal = journal
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
         writers = [first] + (1..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
-        readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration) }
+        readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
     }
 
-    private static func connection(_ configuration: Configuration) -> PostgresConnection {
+    /// - Parameter isForReading: whether nothing is changed that has to survive a crash.
+    private static func connection(
+        _ configuration: Configuration,
+        isForReading: Bool = false,
+    ) -> PostgresConnection {
         let allows = configuration.allowsAsynchronousCommit
         return PostgresConnection(
             configuration.location, name: "carillon", limits: configuration.limits,
-            setUp: setUp(configuration.limits)
+            setUp: setUp(configuration.limits) + (isForReading ? [noWaitForDisk] : [])
         ) { answers throws(PostgresError) in
             try check(answers, allowsAsynchronousCommit: allows)
         }
@@ -128,19 +134,19 @@ package final class PostgresStore: Sendable {
         if let refusal { throw StoreError(.unreadable, refusal) }
     }
 
-    /// Takes the hold on the database and reads the accounts.
+    /// Takes a lease and reads the accounts.
     private static func join(
         _ connection: PostgresConnection,
         _ configuration: Configuration,
     ) async throws(StoreError) -> AccountsSnapshot {
         do throws(PostgresError) {
-            guard let other = try await takeHold(for: configuration.user, on: connection) else {
-                return try await connection.transaction { transaction throws(PostgresError) in
-                    try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                    return try PostgresAccountRows.load(transaction)
-                }
+            guard try await join(as: configuration.node, on: connection) else {
+                throw PostgresError(.unsuitable, StoreError.nameTaken(configuration.node.name).cause)
             }
-            throw PostgresError(.unsuitable, StoreError.inUse(by: other).cause)
+            return try await connection.transaction { transaction throws(PostgresError) in
+                try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                return try PostgresAccountRows.load(transaction)
+            }
         } catch {
             throw error.startError
         }
@@ -208,7 +214,7 @@ extension PostgresStore: Store {
     package var knownRegistrations: any KnownRegistrations { known }
 
     package func trouble() async -> StoreError? {
-        if let other = hold.withLock({ $0.other }) { return .inUse(by: other) }
+        if lease.withLock({ $0.isNameTaken }) { return .nameTaken(configuration.node.name) }
         do throws(PostgresError) {
             let rows = try await writers[0].execute(
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
@@ -230,7 +236,7 @@ extension PostgresStore: Store {
         }
         task?.cancel()
         await task?.value
-        await endHold()
+        await endLease()
         for connection in writers + readers { await connection.close() }
         accounts.finish()
     }

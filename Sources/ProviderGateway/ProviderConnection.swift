@@ -51,13 +51,13 @@ final class ProviderConnection: HTTP2Connection {
     /// Answers that came on another thread and wait for the event loop.
     let late = Mutex<[SubmissionAnswer]>([])
 
-    init(gateway: ProviderGateway, certificate: ProviderIdentity?, channel: any Channel) {
+    init(gateway: ProviderGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
         hasCertificate = certificate != nil
         hasShownTrust = hasCertificate
-        eventLoop = channel.eventLoop
-        peer = channel.remoteAddress?.host ?? ""
+        eventLoop = accepted.channel.eventLoop
+        peer = accepted.peer
         number = gateway.watch?.observer.connectionOpened() ?? 0
         response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()

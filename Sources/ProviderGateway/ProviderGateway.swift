@@ -92,7 +92,7 @@ package final class ProviderGateway: HTTP2Service {
 
     package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
 
-    package func makeConnection(from peer: ProviderIdentity?, on channel: any Channel) -> any HTTP2Connection {
-        ProviderConnection(gateway: self, certificate: peer, channel: channel)
+    package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
+        ProviderConnection(gateway: self, certificate: peer, accepted: accepted)
     }
 }

@@ -31,6 +31,8 @@ struct ServiceParts {
     var certificate: ServerCertificate
     var delivery: Delivery
     var switchboard: LocalSwitchboard
+    /// Nil if no other service uses the store.
+    var sharedSwitchboard: SharedSwitchboard?
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
@@ -161,9 +163,11 @@ private struct ServiceBuilder {
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
-        let switchboard = LocalSwitchboard(
+        let local = LocalSwitchboard(
             mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
+        let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
+        let switchboard: any Switchboard = shared ?? local
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
@@ -234,14 +238,14 @@ private struct ServiceBuilder {
         }
         let state = ServiceState(store: store)
         let history = MetricsHistory()
-        let readMetrics = metricsReader(switchboard, delivery)
+        let readMetrics = metricsReader(local, delivery)
         // What comes after is counted from here.
         history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -253,7 +257,7 @@ private struct ServiceBuilder {
         return ServiceParts(
             description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: switchboard, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state,
@@ -274,7 +278,8 @@ private struct ServiceBuilder {
 
     private func managementParts(
         _ secrets: SharedSecrets,
-        _ switchboard: LocalSwitchboard,
+        _ switchboard: any Switchboard,
+        _ local: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
         _ history: MetricsHistory,
@@ -292,7 +297,7 @@ private struct ServiceBuilder {
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
-                metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+                metrics.sample(connectedDevices: local.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
             unreadiness: { await state.unreadiness() }, started: clock.machineTime,
@@ -304,7 +309,7 @@ private struct ServiceBuilder {
                 let time = try clock.advance(by: duration)
                 // Before anything new is written, because a file's age counts from its last event.
                 await deliveryLog.removeOld()
-                switchboard.tick()
+                local.tick()
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time

@@ -27,6 +27,7 @@ package final class CarillonService: Sendable {
     private let certificate: ServerCertificate
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
+    private let sharedSwitchboard: SharedSwitchboard?
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -50,6 +51,7 @@ package final class CarillonService: Sendable {
         certificate = parts.certificate
         delivery = parts.delivery
         switchboard = parts.switchboard
+        sharedSwitchboard = parts.sharedSwitchboard
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
         courierListeners = parts.courierListeners
@@ -69,6 +71,7 @@ package final class CarillonService: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
+            group.addTask { await self.sharedSwitchboard?.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -102,7 +105,11 @@ package final class CarillonService: Sendable {
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
         await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
-        switchboard.disconnectAll(because: .shutdown)
+        if let sharedSwitchboard {
+            sharedSwitchboard.disconnectAll(because: .shutdown)
+        } else {
+            switchboard.disconnectAll(because: .shutdown)
+        }
         await delivery.drain()
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))

@@ -59,6 +59,19 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Where the management API listens with TLS, for administrators' certificates: ADDRESS:PORT.")
     var managementTLS: String?
 
+    @Option(
+        name: .customLong("node-name"),
+        help: ArgumentHelp(
+            "The name of this node among those that use a PostgreSQL store (the machine's name).", valueName: "name"))
+    var nodeName: String?
+
+    @Option(
+        name: .customLong("proxy-protocol"),
+        help: ArgumentHelp(
+            "The address of a load balancer that begins connections with a PROXY header, or a range of addresses; "
+                + "repeatable.", valueName: "cidr"))
+    var proxyProtocol: [String] = []
+
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
@@ -124,6 +137,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname
+        if let nodeName { try settings.setNodeName(nodeName) }
+        if !proxyProtocol.isEmpty { try settings.setProxies(proxyProtocol) }
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
         settings.ports = ports ?? settings.ports

@@ -55,9 +55,9 @@
                     #expect(sent.status == 0, "\(sent.errors)")
                     let names = try FileManager.default.contentsOfDirectory(atPath: data)
                     #expect(names.contains("node.json") && !names.contains { $0.contains("sqlite") || $0 == "secrets" })
-                    // Another service is refused while this one runs, and leaves nothing.
+                    // Another one with the same name is refused while this one runs, and leaves nothing.
                     let second = try await serve(data: folder + "/other", options)
-                    expectOneLine(second, naming: "uses this database")
+                    expectOneLine(second, naming: "Another node has the name", "--node-name")
                     #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
                     // A service that was killed starts again at once.
                     _ = await service.stop(SIGKILL)

@@ -22,7 +22,7 @@ func testConfiguration(_ location: PostgresLocation? = nil) async throws -> Post
     let place: PostgresLocation
     if let location { place = location } else { place = try await TestServer.makeDatabase() }
     var configuration = PostgresStore.Configuration(
-        location: place, storeKey: storeKey, user: PostgresUser(name: "here", identity: [1]))
+        location: place, storeKey: storeKey, node: PostgresNode(name: "here", identity: [1]))
     configuration.writers = 2
     configuration.readers = 1
     configuration.limits.timeLimit = .seconds(60)

@@ -95,15 +95,18 @@ struct PostgresStoreOpeningTests {
         await expectRefusal("differ by", configuration)
     }
 
-    // MARK: One service at a time
+    // MARK: Nodes
 
-    @Test("A second service is refused until the first has ended; a restart of the first is not")
-    func secondService() async throws {
+    @Test("A node whose name another one has is refused until that has ended; a restart of the same is not")
+    func nameTaken() async throws {
         let configuration = try await testConfiguration()
         let first = try await PostgresStore.open(configuration)
         var other = configuration
-        other.user = PostgresUser(name: "there", identity: [2])
-        await expectRefusal("A service on here uses this database", other)
+        other.node = PostgresNode(name: "here", identity: [2])
+        await expectRefusal("Another node has the name here", other)
+        var neighbour = configuration
+        neighbour.node = PostgresNode(name: "there", identity: [3])
+        try await prepare(neighbour)
         // It was killed and starts anew.
         let restarted = try await PostgresStore.open(configuration)
         await restarted.close()
@@ -111,28 +114,26 @@ struct PostgresStoreOpeningTests {
         try await prepare(other)
     }
 
-    @Test("A service whose hold has passed to another relies on nothing, until it has it again")
-    func lostHold() async throws {
+    @Test("A node whose lease has run out begins a new term, and relies on nothing while another has its name")
+    func lostLease() async throws {
         var configuration = try await testConfiguration()
-        configuration.holdRenewal = .zero
+        configuration.leaseRenewal = .zero
         configuration.pollInterval = .milliseconds(10)
         let store = try await PostgresStore.open(configuration)
+        #expect(store.isCurrent && store.holdTerm == 0)
+        try await execute(
+            "UPDATE carillon.node SET until = clock_timestamp() - interval '1 second'", in: configuration.location)
+        while store.holdTerm == 0 { await Task.yield() }
         #expect(store.isCurrent)
-        // It was stopped for so long that another service began.
-        try await execute("DELETE FROM carillon.node", in: configuration.location)
-        let other = PostgresUser(name: "there", identity: [2])
-        let connection = PostgresConnection(configuration.location, name: "test")
-        var holder: String? = "nobody has tried"
-        while holder != nil {
-            holder = try await PostgresStore.takeHold(for: other, on: connection)
-            if holder != nil { try await execute("DELETE FROM carillon.node", in: configuration.location) }
-        }
+        // In one statement, so that the node does not renew its lease in between.
+        try await execute(
+            "UPDATE carillon.node SET identity = '\\x02', until = clock_timestamp() + interval '1 hour'",
+            in: configuration.location)
         while store.isCurrent { await Task.yield() }
-        #expect(await store.trouble()?.cause.contains("A service on there uses this database") == true)
+        #expect(await store.trouble()?.cause.contains("Another node has the name here") == true)
         try await execute("DELETE FROM carillon.node", in: configuration.location)
         while !store.isCurrent { await Task.yield() }
         #expect(await store.trouble() == nil)
-        await connection.close()
         await store.close()
     }
 

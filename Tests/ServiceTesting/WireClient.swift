@@ -31,12 +31,14 @@ final class WireClient: Sendable {
     ///   - windowBytes: how much of an answer's body the service may send before it is read.
     ///   - certificate: the client's certificate.
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
+    ///   - opening: bytes that are sent before the TLS handshake.
     ///   - burst: requests that are sent with the preface, before the service can have sent anything.
     static func connect(
         port: Int,
         authorityFile: String,
         certificate: ClientCertificate? = nil,
         windowBytes: Int = 65_535,
+        opening: [UInt8] = [],
         burst: [[(String, String)]] = [],
         literals: HTTP2Configuration.Literals = .withoutIndexing,
     ) async throws -> WireClient {
@@ -54,6 +56,7 @@ final class WireClient: Sendable {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if !opening.isEmpty { try channel.pipeline.syncOperations.addHandler(Opening(opening)) }
                     let handler = try NIOSSLClientHandler(context: context, serverHostname: nil)
                     try channel.pipeline.syncOperations.addHandler(handler)
                     let recorder = WireRecorder(burst: burst, eventLoop: channel.eventLoop)
@@ -67,6 +70,21 @@ final class WireClient: Sendable {
             }
             .connect(host: "127.0.0.1", port: port).get()
         return WireClient(channel: channel, recorder: try required(recorders.withLock { $0 }))
+    }
+
+    /// Sends bytes before anything else.
+    private final class Opening: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let bytes: [UInt8]
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+            context.fireChannelActive()
+        }
     }
 
     private init(channel: any Channel, recorder: NIOLoopBound<WireRecorder>) {

@@ -70,6 +70,11 @@ package final class LocalSwitchboard: Switchboard {
         return connected
     }
 
+    /// Whether the device has a stream.
+    func isAttached(_ device: DeviceKey) -> Bool {
+        shard(device).lines.withLock { $0.attached[device] != nil }
+    }
+
     package func report(to receiver: any OfferOutcomes) {
         outcomes.withLock { $0.receiver = receiver }
     }

@@ -14,7 +14,7 @@ package protocol HTTP2Service: ConnectionService {
 
     /// Makes the connection that answers a new client.
     /// - Parameter peer: nil if the client presented no certificate.
-    func makeConnection(from peer: Peer?, on channel: any Channel) -> any HTTP2Connection
+    func makeConnection(from peer: Peer?, on accepted: AcceptedConnection) -> any HTTP2Connection
 }
 
 extension HTTP2Service {
@@ -30,7 +30,7 @@ extension HTTP2Service {
         guard !refusesConnection else { return nil }
         return ServedSession(
             accepted, configuration: sessionConfiguration(for: peer),
-            connection: makeConnection(from: peer, on: accepted.channel))
+            connection: makeConnection(from: peer, on: accepted))
     }
 }
 

@@ -154,9 +154,6 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Whether requests are accepted: the session is active and not ending.
     package var isActive: Bool { state == .active }
 
-    /// The peer's address, without the port; nil once the channel is gone.
-    package var peerAddress: String? { context?.channel.remoteAddress?.host }
-
     // MARK: ChannelInboundHandler
 
     package func handlerAdded(context: ChannelHandlerContext) {

@@ -1,4 +1,5 @@
 import Configuration
+import Connections
 import Journal
 
 /// Where the management API listens on TCP.
@@ -39,6 +40,35 @@ extension Settings {
     ///   - isArgument: whether everybody on the machine can read the text.
     package mutating func setStore(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         store = try StoreChoice(text, isArgument: isArgument)
+    }
+
+    /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods: it is part of messages and commands.
+    package mutating func setNodeName(_ name: String) throws(ServiceError) {
+        let isAllowed = name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: true
+            default: false
+            }
+        }
+        guard isAllowed, (1...64).contains(name.utf8.count) else {
+            throw ServiceError(
+                .badSetting,
+                "The setting node-name takes 1 to 64 letters, digits, hyphens, underscores and periods.")
+        }
+        nodeName = name
+    }
+
+    /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
+    package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
+        proxies = try ranges.map { text throws(ServiceError) in
+            guard let range = AddressRange(text) else {
+                throw ServiceError(
+                    .badSetting,
+                    "The setting proxy-protocol is \(text); it takes an address, or a range as in 192.0.2.0/24 without bits "
+                        + "beyond the prefix.")
+            }
+            return range
+        }
     }
 
     /// - Parameter count: how many requests of providers to keep.

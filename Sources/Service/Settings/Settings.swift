@@ -22,6 +22,8 @@ package struct Settings: Sendable {
     package var store = StoreChoice.sqlite
     /// The file with the key that seals the secrets in a PostgreSQL store.
     package var storeKeyFile: String?
+    /// The name of this node among those that use the store; nil for the machine's name.
+    package var nodeName: String?
     /// Whether PostgreSQL may lose commits in a crash (`synchronous_commit = off`).
     package var allowsAsynchronousCommit = false
     /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
@@ -31,6 +33,8 @@ package struct Settings: Sendable {
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
     package var hostnames: [String] = []
+    /// The addresses of load balancers that begin connections with a PROXY header.
+    package var proxies: [AddressRange] = []
     /// Which environments it serves; naming one twice means no more than once.
     package var environments: [Environment] = Environment.allCases {
         didSet { environments = Environment.allCases.filter(environments.contains) }
@@ -90,10 +94,12 @@ package struct Settings: Sendable {
         dataFolder = reader.string(forKey: "data") ?? dataFolder
         if let text = reader.string(forKey: "store") { try setStore(text) }
         if let file = reader.string(forKey: "store-key-file"), !file.isEmpty { storeKeyFile = DataFolder(file).path }
+        if let name = reader.string(forKey: "node-name") { try setNodeName(name) }
         allowsAsynchronousCommit = try Self.flag(reader, "store-asynchronous-commit") ?? allowsAsynchronousCommit
         journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
         hostnames = reader.stringArray(forKey: "hostname", default: hostnames)
+        if let ranges = reader.stringArray(forKey: "proxy-protocol") { try setProxies(ranges) }
         if let names = reader.stringArray(forKey: "environment") {
             environments = try names.map { name throws(ServiceError) in
                 try Self.value(name, of: "environment", Environment.init(rawValue:), Environment.allCases)

@@ -112,8 +112,9 @@ package enum StoreChoice: Sendable, Hashable {
         ) async throws(ServiceError) -> any Store {
             var configuration = PostgresStore.Configuration(
                 location: location, storeKey: try StoreKeyFile.read(settings.storeKeyFile),
-                user: PostgresUser(
-                    name: ProcessInfo.processInfo.hostName, identity: try NodeIdentity.load(in: folder).bytes))
+                node: PostgresNode(
+                    name: settings.nodeName ?? ProcessInfo.processInfo.hostName,
+                    identity: try NodeIdentity.load(in: folder).bytes))
             configuration.allowsAsynchronousCommit = settings.allowsAsynchronousCommit
             configuration.machineTime = { clock.machineTime }
             do {

@@ -87,7 +87,7 @@ struct ListenerOpening {
         do {
             return try await Listener.bind(
                 choice, to: .tcp(host: host, port: port), tls: tls, limits: settings.listener, connects: connects,
-                group: group, logger: logger)
+                proxies: settings.proxies, group: group, logger: logger)
         } catch {
             throw Self.failure(error, name, port, host)
         }

@@ -1,0 +1,56 @@
+package import NIOCore
+
+/// A range of IP addresses, written as `192.0.2.0/24`, `2001:db8::/32`, or as one address.
+package struct AddressRange: Sendable, Hashable {
+    private let prefix: [UInt8]
+    private let bits: Int
+
+    /// - Returns: Nil if the text is not a range, or if an address has bits beyond the prefix, which is a mistake.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),
+            let bytes = address.addressBytes
+        else { return nil }
+        let all = bytes.count * 8
+        guard parts.count == 2 else {
+            (prefix, bits) = (bytes, all)
+            return
+        }
+        guard parts[1].utf8.allSatisfy({ (48...57).contains($0) }), let length = Int(parts[1]),
+            (0...all).contains(length)
+        else { return nil }
+        (prefix, bits) = (bytes, length)
+        guard Self.masked(bytes, length) == bytes else { return nil }
+    }
+
+    package func contains(_ address: SocketAddress) -> Bool {
+        guard let bytes = address.addressBytes, bytes.count == prefix.count else { return false }
+        return Self.masked(bytes, bits) == prefix
+    }
+
+    private static func masked(_ bytes: [UInt8], _ bits: Int) -> [UInt8] {
+        bytes.enumerated().map { index, byte in
+            let kept = min(8, max(0, bits - index * 8))
+            return byte & ~UInt8(truncatingIfNeeded: 0xff >> kept)
+        }
+    }
+}
+
+extension SocketAddress {
+    /// The 4 or 16 bytes of the address. A mapped IPv4 address (RFC 4291, 2.5.5.2) has 4. Nil for a Unix socket.
+    fileprivate var addressBytes: [UInt8]? {
+        // The offset and the length of the address in `sockaddr_in` and `sockaddr_in6`.
+        let place: Range<Int>
+        switch self {
+        case .unixDomainSocket: return nil
+        case .v4: place = 4..<8
+        case .v6: place = 8..<24
+        }
+        let bytes = withSockAddr { pointer, size in Array(UnsafeRawBufferPointer(start: pointer, count: size)) }
+        guard bytes.count >= place.upperBound else { return nil }
+        let address = Array(bytes[place])
+        let isMapped =
+            address.count == 16 && address.prefix(10).allSatisfy { $0 == 0 } && address[10...11] == [0xff, 0xff]
+        return isMapped ? Array(address.suffix(4)) : address
+    }
+}

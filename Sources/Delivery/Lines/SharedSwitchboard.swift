@@ -1,0 +1,227 @@
+package import Notifications
+import Synchronization
+
+/// The switchboard of a node that shares its store with others. It takes a device in the store before the device's
+/// stream is attached, and gives its own devices what other nodes have stored for them.
+package final class SharedSwitchboard: Switchboard {
+    private let local: LocalSwitchboard
+    private let holds: any DeviceHolds
+    private let store: any Mailboxes & Registrations
+    private let pollInterval: Duration
+    private let state = Mutex(State())
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// How many devices are taken or released in one transaction.
+    private static let maximumBatch = 500
+    /// How many announcements are read at once.
+    private static let maximumAnnouncements = 1000
+
+    private struct State {
+        /// Streams whose device is being taken.
+        var waiting: [DeviceKey: Waiting] = [:]
+        /// Those of them that nobody has asked the store for.
+        var toTake: [DeviceKey] = []
+        var held: [DeviceKey: DeviceHold] = [:]
+        var toRelease: [DeviceHold] = []
+    }
+
+    private struct Waiting {
+        let stream: any NotificationStream
+        var power: DevicePower
+    }
+
+    /// - Parameter pollInterval: how often announcements are read. It delays what other nodes have stored.
+    package init(
+        _ local: LocalSwitchboard,
+        _ holds: any DeviceHolds,
+        _ store: any Mailboxes & Registrations,
+        pollInterval: Duration = .milliseconds(250),
+    ) {
+        self.local = local
+        self.holds = holds
+        self.store = store
+        self.pollInterval = pollInterval
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    // MARK: Streams
+
+    package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
+        let older = state.withLock { state in
+            let older = state.waiting.updateValue(Waiting(stream: stream, power: power), forKey: device)
+            if older == nil { state.toTake.append(device) }
+            return older
+        }
+        older?.stream.end(.takenOver)
+        wake.yield()
+    }
+
+    package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
+        state.withLock { state in
+            if state.waiting[device]?.stream === stream { state.waiting[device] = nil }
+        }
+        local.detach(stream, of: device)
+        release(device)
+    }
+
+    /// Gives the device up if it has no stream here.
+    private func release(_ device: DeviceKey) {
+        let isReleased = state.withLock { state in
+            guard state.waiting[device] == nil, !local.isAttached(device),
+                let hold = state.held.removeValue(forKey: device)
+            else { return false }
+            state.toRelease.append(hold)
+            return true
+        }
+        if isReleased { wake.yield() }
+    }
+
+    package func changePower(of device: DeviceKey, to power: DevicePower) {
+        state.withLock { state in
+            if state.waiting[device] != nil { state.waiting[device]?.power = power }
+        }
+        local.changePower(of: device, to: power)
+    }
+
+    package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
+        state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(end)
+        local.disconnect(device, because: end)
+        release(device)
+    }
+
+    /// Ends every stream, so that unacknowledged notifications go to their mailboxes.
+    package func disconnectAll(because end: StreamEnd) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for entry in waiting.values { entry.stream.end(end) }
+        local.disconnectAll(because: end)
+    }
+
+    // MARK: What the local switchboard does
+
+    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer { local.offer(offer, now: now) }
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) { local.stored(entry, offer: offer) }
+    package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { local.acknowledge(attempts, by: device) }
+    package func giveUp(_ attempts: [UInt64], to device: DeviceKey) { local.giveUp(attempts, to: device) }
+    package func removed(_ destination: Destination) { local.removed(destination) }
+    package func report(to outcomes: any OfferOutcomes) { local.report(to: outcomes) }
+
+    /// Only the devices that are connected here.
+    package func connected(
+        in environment: Environment,
+        after device: DeviceID?,
+        limit: Int,
+    ) async throws(StoreError) -> [ConnectedDevice] {
+        local.connected(in: environment, after: device, limit: limit)
+    }
+
+    // MARK: The store
+
+    /// Works until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await _ in self.wakeUps { await self.takeAndRelease() } }
+            group.addTask { await self.readAnnouncements() }
+        }
+    }
+
+    private func takeAndRelease() async {
+        while !Task.isCancelled {
+            let (taking, releasing) = state.withLock { state in
+                let taking = Array(state.toTake.prefix(Self.maximumBatch))
+                let releasing = Array(state.toRelease.prefix(Self.maximumBatch))
+                state.toTake.removeFirst(taking.count)
+                state.toRelease.removeFirst(releasing.count)
+                return (taking, releasing)
+            }
+            guard !taking.isEmpty || !releasing.isEmpty else { return }
+            // A device that stays marked costs an announcement for each notification, until it connects again.
+            if !releasing.isEmpty { try? await holds.release(releasing) }
+            if !taking.isEmpty { await take(taking) }
+        }
+    }
+
+    private func take(_ devices: [DeviceKey]) async {
+        do throws(StoreError) {
+            for hold in try await holds.take(devices) { attach(hold) }
+        } catch {
+            for device in devices {
+                state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(.storeUnavailable)
+            }
+        }
+    }
+
+    private func attach(_ hold: DeviceHold) {
+        let device = hold.device
+        let waiting = state.withLock { state in
+            state.held[device] = hold
+            return state.waiting.removeValue(forKey: device)
+        }
+        // Its connection may have ended meanwhile.
+        guard let waiting else { return release(device) }
+        local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
+    }
+
+    private func readAnnouncements() async {
+        var term = holds.holdTerm
+        // Whether announcements may have been lost.
+        var mayHaveMissed = false
+        while !Task.isCancelled {
+            if holds.holdTerm != term {
+                // Other nodes took this one for dead, and do not announce what they store for its devices.
+                term = holds.holdTerm
+                disconnectAll(because: .storeUnavailable)
+            }
+            do throws(StoreError) {
+                var count = Self.maximumAnnouncements
+                while count == Self.maximumAnnouncements {
+                    let announcements = try await holds.takeAnnouncements(limit: Self.maximumAnnouncements)
+                    count = announcements.count
+                    await perform(announcements)
+                }
+                if mayHaveMissed { local.readMailboxesAgain() }
+                mayHaveMissed = false
+            } catch {
+                mayHaveMissed = true
+            }
+            // It only ends early when the task is cancelled, and then so does the loop.
+            try? await Task.sleep(for: pollInterval)
+        }
+    }
+
+    private func perform(_ announcements: [Announcement]) async {
+        var changed: [DeviceKey: Set<AppID>] = [:]
+        for announcement in announcements {
+            switch announcement {
+            case .changed(let destination):
+                changed[destination.deviceKey, default: []].insert(destination.app)
+            case .taken(let device, let epoch):
+                let isOlder = state.withLock { state in
+                    guard let hold = state.held[device], hold.epoch < epoch else { return false }
+                    state.held[device] = nil
+                    return true
+                }
+                if isOlder { local.disconnect(device, because: .takenOver) }
+            }
+        }
+        for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
+    }
+
+    /// Reads what others have changed. If that fails, the device has to connect again, since nobody tells of it again.
+    private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
+        do throws(StoreError) {
+            for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {
+                local.stored(entry, offer: nil)
+            }
+            for (app, registration) in try await store.registrations(of: device)
+            where apps.contains(app) && !registration.isActive {
+                local.removed(Destination(environment: device.environment, device: device.device, app: app))
+            }
+        } catch {
+            disconnect(device, because: .storeUnavailable)
+        }
+    }
+}

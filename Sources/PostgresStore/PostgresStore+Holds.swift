@@ -1,0 +1,121 @@
+package import Delivery
+package import Notifications
+import PostgresClient
+import Synchronization
+
+// Which node holds a device is in the device's row. An announcement is a row of its own, keyed by the node that it is
+// for, so that each node reads its own by an index.
+extension PostgresStore: DeviceHolds {
+    package var holdTerm: UInt64 { lease.withLock { $0.term } }
+
+    package func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
+        var result: [DeviceHold] = []
+        let keys = Array(Set(devices))
+        let arrays: [PostgresValue] = [
+            .integers(keys.map { $0.device.column }), .integers(keys.map { $0.environment.column }),
+        ]
+        let node = PostgresValue.bytes(configuration.node.identity)
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    INSERT INTO carillon.device (device, environment)
+                    SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
+                    ORDER BY device, environment ON CONFLICT DO NOTHING
+                    """, arrays),
+                PostgresStatement(
+                    """
+                    INSERT INTO carillon.announcement (node, device, environment, app, epoch)
+                    SELECT node, device, environment, -1, epoch + 1 FROM (
+                        SELECT d.node, d.device, d.environment, d.epoch
+                        FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
+                        JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
+                        ORDER BY d.device, d.environment FOR NO KEY UPDATE OF d
+                    ) AS held
+                    WHERE node <> $3
+                    ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = excluded.epoch
+                    """, arrays + [node]),
+                PostgresStatement(
+                    """
+                    UPDATE carillon.device AS d SET node = $3, epoch = d.epoch + 1
+                    FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
+                    WHERE d.device = item.device AND d.environment = item.environment
+                    RETURNING d.device, d.environment, d.epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+                    """, arrays + [node]),
+            ], on: writers[0])
+        for index in 0..<(answers.last?.count ?? 0) {
+            guard let row = answers.last?[index], let device = row.integer(0),
+                let environment = row.integer(1).flatMap(Environment.init(column:)),
+                let epoch = row.integer(2).flatMap(UInt64.init(exactly:)), let time = row.moment(3)
+            else { throw PostgresError.damaged("a device").storeError }
+            result.append(
+                DeviceHold(
+                    device: DeviceKey(environment: environment, device: DeviceID(column: device)), epoch: epoch,
+                    previousNumber: DeviceHold.previousNumber(at: time)))
+        }
+        return result
+    }
+
+    package func release(_ holds: [DeviceHold]) async throws(StoreError) {
+        _ = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    UPDATE carillon.device AS d SET node = NULL FROM (
+                        SELECT d.device, d.environment
+                        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, epoch)
+                        JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
+                            AND d.epoch = item.epoch AND d.node = $4
+                        ORDER BY d.device, d.environment FOR NO KEY UPDATE OF d
+                    ) AS held
+                    WHERE d.device = held.device AND d.environment = held.environment
+                    """,
+                    [
+                        .integers(holds.map { $0.device.device.column }),
+                        .integers(holds.map { $0.device.environment.column }),
+                        .integers(holds.map { Int64(clamping: $0.epoch) }), .bytes(configuration.node.identity),
+                    ])
+            ], on: writers[0])
+    }
+
+    package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
+        // What another transaction writes now is read the next time.
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    DELETE FROM carillon.announcement AS a USING (
+                        SELECT node, device, environment, app FROM carillon.announcement
+                        WHERE node = $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+                    ) AS page
+                    WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
+                        AND a.app = page.app
+                    RETURNING a.device, a.environment, a.app, a.epoch
+                    """, [.bytes(configuration.node.identity), .integer(Int64(clamping: limit))])
+            ], on: writers[0])
+        guard let rows = answers.first else { return [] }
+        return try rows.map { row throws(StoreError) in
+            if let destination = row.destination(0) { return .changed(destination) }
+            guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
+                let epoch = row.integer(3).flatMap(UInt64.init(exactly:))
+            else { throw PostgresError.damaged("an announcement").storeError }
+            return .taken(
+                DeviceKey(environment: environment, device: DeviceID(column: device)), epoch: epoch)
+        }
+    }
+
+    /// Announces changes of these destinations to the nodes that hold their devices. It comes after the statement that
+    /// has changed and locked them: a node that takes a device later waits for these locks when it reads the mailboxes.
+    func announcing(_ destinations: [Destination]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO carillon.announcement (node, device, environment, app, epoch)
+            SELECT d.node, d.device, d.environment, item.app, 0
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, app)
+            JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
+            WHERE d.node <> $4
+            ORDER BY d.node, d.device, d.environment, item.app
+            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = 0
+            """, destinations.values + [.bytes(configuration.node.identity)])
+    }
+}

@@ -1,0 +1,133 @@
+import Delivery
+import PostgresClient
+import Synchronization
+
+/// A node: one service among those that use a database.
+package struct PostgresNode: Sendable, Hashable {
+    /// No other node may have it.
+    package let name: String
+    /// Random bytes that the data folder keeps, so that a node that was killed takes its own name again at once.
+    package let identity: [UInt8]
+
+    package init(name: String, identity: [UInt8]) {
+        self.name = name
+        self.identity = identity
+    }
+}
+
+// A node's lease says that it lives. It is renewed, and runs out by itself if the node dies.
+extension PostgresStore {
+    /// The time for which the lease lasts without a renewal: longer than a failover usually takes, and short enough
+    /// that another machine can soon take the name of one that was lost.
+    static let leaseSeconds: Int64 = 15
+
+    struct Lease: Sendable {
+        /// Whether another node has this node's name.
+        var isNameTaken = false
+        var renewed: ContinuousClock.Instant
+        /// How often the lease has run out.
+        var term: UInt64 = 0
+    }
+
+    /// Takes a lease. What the node held before is given up.
+    /// - Returns: Whether it was taken; false if another node has the name.
+    static func join(as node: PostgresNode, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        try await connection.transaction { transaction throws(PostgresError) in
+            let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
+            // The row is the lock for nodes that start at the same time.
+            try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
+            let others = try transaction.execute(
+                "SELECT 1 FROM carillon.node WHERE name = $2 AND identity <> $1 AND until > clock_timestamp()",
+                [identity, name])
+            guard others.count == 0 else { return false }
+            try transaction.execute("DELETE FROM carillon.node WHERE name = $2 AND identity <> $1", [identity, name])
+            for statement in leaving(node) { try transaction.execute(statement) }
+            try transaction.execute(
+                """
+                INSERT INTO carillon.node AS node (identity, name, until)
+                VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
+                ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until
+                """, [identity, name, .integer(leaseSeconds)])
+            return true
+        }
+    }
+
+    /// Statements that give up what a node holds.
+    private static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
+        [
+            PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
+            PostgresStatement("DELETE FROM carillon.announcement WHERE node = $1", [.bytes(node.identity)]),
+        ]
+    }
+
+    /// Renews the lease if it is time for that. If it has run out, other nodes may have given this node's devices up,
+    /// so a new term begins, without any devices.
+    func renewLease() async throws(PostgresError) {
+        let start = ContinuousClock.now
+        let present = lease.withLock { $0 }
+        guard present.isNameTaken || present.renewed.duration(to: start) >= configuration.leaseRenewal else { return }
+        if !present.isNameTaken {
+            let rows = try await writers[0].execute(
+                """
+                UPDATE carillon.node SET until = clock_timestamp() + $2 * interval '1 second'
+                WHERE identity = $1 AND until > clock_timestamp()
+                """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
+            if rows.affected == 1 { return lease.withLock { $0.renewed = start } }
+        }
+        // After the devices were given up, or perhaps: whoever has taken one before has to take it again.
+        defer { lease.withLock { $0.term += 1 } }
+        let isNameTaken = try await !Self.join(as: configuration.node, on: writers[0])
+        lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
+    }
+
+    /// Lets another machine take the name at once.
+    func endLease() async {
+        guard !lease.withLock({ $0.isNameTaken }) else { return }
+        let end = PostgresStatement(
+            "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
+        // If it fails, the lease ends by itself.
+        _ = try? await writers[0].execute(Self.leaving(configuration.node) + [end])
+    }
+
+    /// Gives up the devices of nodes that are gone, a thousand at a time, so that nobody announces anything to them.
+    func removeGoneNodes() async throws(PostgresError) {
+        _ = try await writers[0].execute([
+            PostgresStatement(
+                """
+                UPDATE carillon.device AS d SET node = NULL FROM (
+                    SELECT d.device, d.environment FROM carillon.node AS node
+                    JOIN carillon.device AS d ON d.node = node.identity
+                    WHERE node.until < clock_timestamp() - interval '1 minute'
+                    LIMIT 1000 FOR NO KEY UPDATE OF d SKIP LOCKED
+                ) AS held
+                WHERE d.device = held.device AND d.environment = held.environment
+                """),
+            PostgresStatement(
+                """
+                DELETE FROM carillon.announcement AS a USING (
+                    SELECT a.node, a.device, a.environment, a.app FROM carillon.node AS node
+                    JOIN carillon.announcement AS a ON a.node = node.identity
+                    WHERE node.until < clock_timestamp() - interval '1 minute'
+                    LIMIT 1000 FOR UPDATE OF a SKIP LOCKED
+                ) AS page
+                WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
+                    AND a.app = page.app
+                """),
+            PostgresStatement(
+                """
+                DELETE FROM carillon.node AS node WHERE until < clock_timestamp() - interval '1 day'
+                    AND NOT EXISTS (SELECT FROM carillon.device AS d WHERE d.node = node.identity)
+                    AND NOT EXISTS (SELECT FROM carillon.announcement AS a WHERE a.node = node.identity)
+                """),
+        ])
+    }
+}
+
+extension StoreError {
+    static func nameTaken(_ name: String) -> StoreError {
+        StoreError(
+            .unavailable,
+            "Another node has the name \(name): give this one a name of its own with --node-name, or wait "
+                + "\(PostgresStore.leaseSeconds) seconds after the other one has died.")
+    }
+}

@@ -1,0 +1,116 @@
+import Delivery
+import Notifications
+import PostgresClient
+import PostgresTesting
+import Testing
+
+@testable import PostgresStore
+
+@Suite("Which node holds a device", .timeLimit(.minutes(2)))
+struct PostgresStoreHoldsTests {
+    private let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 7))
+    private let moment = Timestamp(milliseconds: 1_700_000_000_000)
+
+    private var destination: Destination {
+        Destination(environment: .production, device: DeviceID(rawValue: 7), app: AppID(rawValue: 1))
+    }
+
+    /// Two nodes on one database, with the app registered on the device.
+    private func withNodes(_ body: (PostgresStore, PostgresStore) async throws -> Void) async throws {
+        let configuration = try await testConfiguration()
+        var other = configuration
+        other.node = PostgresNode(name: "there", identity: [2])
+        let (here, there) = (try await PostgresStore.open(configuration), try await PostgresStore.open(other))
+        _ = try await here.register(destination, tokenKeyID: 1, at: moment)
+        try await body(here, there)
+        await here.close()
+        await there.close()
+    }
+
+    private func entry() -> MailboxEntry {
+        MailboxEntry(
+            destination: destination,
+            notification: Notification(
+                id: NotificationID(high: 1, low: 2), topic: "com.example.app",
+                payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
+            expires: Timestamp(milliseconds: .max))
+    }
+
+    @Test("What another node stores is announced once; what the node itself stores is not")
+    func announcesStored() async throws {
+        try await withNodes { here, there in
+            _ = try await there.store([entry()])[0].get()
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            let hold = try #require(try await here.take([device]).first)
+            #expect(hold.device == device && hold.epoch == 1)
+            _ = try await here.store([entry()])[0].get()
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            for _ in 0..<2 { _ = try await there.store([entry()])[0].get() }
+            #expect(try await there.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.takeAnnouncements(limit: 10) == [.changed(destination)])
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            _ = try await there.end(destination, at: moment)
+            #expect(try await here.takeAnnouncements(limit: 10) == [.changed(destination)])
+        }
+    }
+
+    @Test("The former holder hears that a device was taken, and its release takes nothing away")
+    func takes() async throws {
+        try await withNodes { here, there in
+            let first = try #require(try await here.take([device]).first)
+            let second = try #require(try await there.take([device]).first)
+            #expect(second.epoch == first.epoch + 1 && second.previousNumber >= first.previousNumber)
+            #expect(try await here.takeAnnouncements(limit: 10) == [.taken(device, epoch: second.epoch)])
+            try await here.release([first])
+            _ = try await here.store([entry()])[0].get()
+            #expect(try await there.takeAnnouncements(limit: 10) == [.changed(destination)])
+            try await there.release([second])
+            _ = try await here.store([entry()])[0].get()
+            #expect(try await there.takeAnnouncements(limit: 10) == [])
+        }
+    }
+
+    @Test("A node that takes a device while another stores for it sees the notification one way or the other")
+    func race() async throws {
+        try await withNodes { here, there in
+            for _ in 0..<50 {
+                async let stored = there.store([entry()])
+                let hold = try #require(try await here.take([device]).first)
+                let found = try await here.entries(of: device)
+                let version = try await stored[0].get()
+                let announced = try await here.takeAnnouncements(limit: 10)
+                #expect(found.map(\.version) == [version] || announced == [.changed(destination)])
+                try await here.release([hold])
+                _ = await here.remove([MailboxReference(destination: destination, version: version)])
+            }
+        }
+    }
+
+    @Test("What a node held is given up when it ends or begins anew")
+    func leaves() async throws {
+        try await withNodes { here, there in
+            let configuration = here.configuration
+            _ = try await here.take([device])
+            _ = try await there.store([entry()])[0].get()
+            let restarted = try await PostgresStore.open(configuration)
+            _ = try await there.store([entry()])[0].get()
+            #expect(try await restarted.takeAnnouncements(limit: 10) == [])
+            await restarted.close()
+        }
+    }
+
+    @Test("Nodes that are gone for long hold nothing any more")
+    func removesGone() async throws {
+        try await withNodes { here, there in
+            _ = try await here.take([device])
+            _ = try await there.store([entry()])[0].get()
+            let connection = PostgresConnection(here.configuration.location, name: "test")
+            _ = try await connection.execute(
+                "UPDATE carillon.node SET until = clock_timestamp() - interval '2 minutes' WHERE name = 'here'")
+            try await there.removeGoneNodes()
+            _ = try await there.store([entry()])[0].get()
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            await connection.close()
+        }
+    }
+}

@@ -1,0 +1,149 @@
+#if PostgreSQL
+    import Foundation
+    import PostgresClient
+    import PostgresTesting
+    import Testing
+
+    @testable import Service
+    @testable import ServiceTesting
+
+    /// Two services on one database, over real TLS.
+    @Suite(.timeLimit(.minutes(2)))
+    struct SharedStoreTests {
+        private func headers(_ method: String, _ path: String) -> [(String, String)] {
+            [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
+        }
+
+        private func withTwo(_ body: (TestService, TestService) async throws -> Void) async throws {
+            let location = try await TestServer.makeDatabase()
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "key-\(UUID().uuidString.prefix(8))")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try Data(String(repeating: "5a", count: 32).utf8).write(to: file)
+            func settings(_ name: String) -> (inout Settings) -> Void {
+                {
+                    $0.store = .postgresql(location)
+                    $0.storeKeyFile = file.path
+                    $0.nodeName = name
+                }
+            }
+            try await TestService.run(settings("one")) { one in
+                try await TestService.run(settings("two")) { two in try await body(one, two) }
+            }
+        }
+
+        private func register(_ device: WireClient) async throws -> String {
+            let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+            return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
+        }
+
+        /// Sends with the first service's key, which the second one knows from the store.
+        private func push(
+            _ text: String, _ token: String, keyOf one: TestService, at test: TestService
+        ) async throws
+            -> Int
+        {
+            let client = try await test.connectProvider()
+            let fields = ProviderHeaders(token, token: try one.providerToken()).fields
+            let answer = try await client.send(fields, body: #"{"aps":{"alert":"\#(text)"}}"#)
+            await client.close()
+            return answer.status
+        }
+
+        private func acknowledge(_ line: String, _ device: WireClient) async throws {
+            let number = try required(line.firstMatch(of: /"sending":(\d+)/)).1
+            let body = #"{"sendings":[\#(number)]}"#
+            let answer = try await device.send(headers("POST", "/1/acknowledgements"), body: body)
+            #expect(answer.status == 204 || answer.status == 200)
+        }
+
+        private func number(_ line: String) throws -> UInt64 {
+            try required(UInt64(required(line.firstMatch(of: /"sending":(\d+)/)).1))
+        }
+
+        @Test func `What one service takes reaches the device at the other one`() async throws {
+            try await withTwo { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let device = try await two.connectCourier(certificate)
+                let token = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                for text in ["first", "second", "third"] {
+                    #expect(try await push(text, token, keyOf: one, at: one) == 200)
+                    let line = try required(try await stream.nextLine())
+                    #expect(line.contains(text))
+                    try await acknowledge(line, device)
+                }
+                await device.close()
+            }
+        }
+
+        @Test func `A device that moves ends its older stream, and its attempts have greater numbers`() async throws {
+            try await withTwo { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let first = try await one.connectCourier(certificate)
+                let token = try await register(first)
+                let older = try await first.open(headers("GET", "/1/notifications"), endStream: true)
+                #expect(try await push("first", token, keyOf: one, at: two) == 200)
+                let line = try required(try await older.nextLine())
+                // Not acknowledged: the next stream gets it again.
+                let second = try await two.connectCourier(certificate)
+                let newer = try await second.open(headers("GET", "/1/notifications"), endStream: true)
+                let again = try required(try await newer.nextLine())
+                #expect(again.contains("first"))
+                #expect(try number(again) > number(line))
+                try await acknowledge(again, second)
+                // Its last line says why it ends.
+                let last = try required(try await older.nextLine())
+                #expect(last.contains("end"))
+                #expect(try await older.nextLine() == nil)
+                #expect(try await push("second", token, keyOf: one, at: one) == 200)
+                #expect(try await newer.nextLine()?.contains("second") == true)
+                await first.close()
+                await second.close()
+            }
+        }
+
+        @Test func `While a device flees from one to the other, the last notification always arrives`() async throws {
+            try await withTwo { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let opening = try await one.connectCourier(certificate)
+                let token = try await register(opening)
+                await opening.close()
+                for round in 0..<6 {
+                    let (here, there) = round.isMultiple(of: 2) ? (one, two) : (two, one)
+                    let device = try await here.connectCourier(certificate)
+                    let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                    async let sent = push("round \(round)", token, keyOf: one, at: there)
+                    // What an earlier stream has not acknowledged may come first.
+                    var line = try required(try await stream.nextLine())
+                    while !line.contains("round \(round)") { line = try required(try await stream.nextLine()) }
+                    #expect(try await sent == 200)
+                    if round.isMultiple(of: 3) { try await acknowledge(line, device) }
+                    await device.close()
+                }
+            }
+        }
+
+        @Test func `A change of the accounts at one service holds at the other`() async throws {
+            try await withTwo { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let device = try await two.connectCourier(certificate)
+                let token = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                #expect(try await push("first", token, keyOf: one, at: two) == 200)
+                #expect(try await stream.nextLine()?.contains("first") == true)
+                // The app is removed at the other service: its token no longer reaches it anywhere.
+                let elsewhere = try await one.connectCourier(certificate)
+                let removal = try await elsewhere.send(headers("DELETE", "/1/apps/com.example.app"), body: "")
+                #expect(removal.status / 100 == 2)
+                await elsewhere.close()
+                while try await push("second", token, keyOf: one, at: two) != 410 { await Task.yield() }
+                let keyID = try required(one.description.key).keyID
+                let revoked = try await one.ask("DELETE", "/v1/keys/\(keyID)")
+                #expect(revoked.status / 100 == 2, "\(revoked.text)")
+                while try await push("third", token, keyOf: one, at: two) != 403 { await Task.yield() }
+                await device.close()
+            }
+        }
+    }
+#endif
