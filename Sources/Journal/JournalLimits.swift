@@ -16,6 +16,13 @@ package enum JournalLimits {
     /// The number of requests that a wait lists when it times out. A person reads no more.
     package static let nearest = 5
 
+    /// The number of requests that a sample hands out at a time, four times a second: a person reads fewer, and a browser
+    /// draws them without effort.
+    package static let sampled = 50
+
+    /// The number of requests whose later changes a sample still shows: as many as the console lists.
+    static let sampleMemory = 10_000
+
     /// The number of requests by which a reader may be late before its stream ends.
     package static let followerBacklog = 10_000
 }

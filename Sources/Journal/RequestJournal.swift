@@ -189,6 +189,22 @@ extension RequestJournal {
         return stream
     }
 
+    /// A sample of the requests to come that a match means, and of their changes.
+    /// - Parameter ended: called when nothing more comes.
+    /// - Returns: the sample, and what removes it when its reader has gone.
+    package func sample(
+        _ match: RequestMatch,
+        ended: @escaping @Sendable () -> Void,
+    ) -> (sample: JournalSample, remove: @Sendable () -> Void) {
+        state.withLock { state in
+            let sample = JournalSample(newest: state.lastNumber)
+            let name = state.add(
+                JournalState.Watcher(
+                    match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended))
+            return (sample, { [weak self] in self?.remove(name) })
+        }
+    }
+
     private func remove(_ watcher: UInt64) { state.withLock { $0.removeWatcher(watcher) } }
 
     /// Ends all waits and streams, and those that begin later: the service is shutting down.

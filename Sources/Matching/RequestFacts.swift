@@ -101,12 +101,17 @@ package struct RequestFacts: Sendable {
     package var payload: JSONValue? { JSONValue(body) }
 }
 
-/// Which of the provider's interfaces a request came by.
+/// Which interface a request came by.
 package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     /// The HTTP/2 API (Guide, 2.3).
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
+    /// The management API, which sends without a provider. Rehearsals and reports are not about it.
+    case management
+
+    /// The interfaces that providers use.
+    package static let ofProviders: [ProviderInterface] = [.http2, .binary]
 }
 
 /// The outcome of a request's notification.

@@ -8,7 +8,7 @@ import Trust
 /// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
-    let conformance: Conformance
+    var conformance: Conformance
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?

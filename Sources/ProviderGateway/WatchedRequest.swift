@@ -89,7 +89,7 @@ extension ProviderRequest {
     }
 
     /// Returns the device of a rejected request's device token.
-    private func device(by rules: RequestRules) -> DeviceID? {
+    func device(by rules: RequestRules) -> DeviceID? {
         let app = topic.present?.app?.id
         switch path {
         case .deviceToken(let token):

@@ -41,6 +41,9 @@ struct ServiceParts {
     /// Nil outside the development environment.
     var development: DevelopmentParts?
     var state: ServiceState
+    /// Reads all metrics.
+    var readMetrics: @Sendable () -> MetricsReading
+    var history: MetricsHistory
     var logger: Logger
 }
 
@@ -234,11 +237,15 @@ private struct ServiceBuilder {
             }
         }
         let state = ServiceState(store: store)
+        let history = MetricsHistory()
+        let readMetrics = metricsReader(local, delivery)
+        // What comes after is counted from here.
+        history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -253,7 +260,20 @@ private struct ServiceBuilder {
             switchboard: local, sharedSwitchboard: shared, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
-            managementListeners: management.listeners, development: development, state: state, logger: logger)
+            managementListeners: management.listeners, development: development, state: state,
+            readMetrics: readMetrics, history: history, logger: logger)
+    }
+
+    private func metricsReader(
+        _ switchboard: LocalSwitchboard,
+        _ delivery: Delivery,
+    ) -> @Sendable () -> MetricsReading {
+        let (metrics, registry, clock) = (metrics, registry, clock)
+        return {
+            metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+            return MetricsReading(
+                time: clock.machineTime, values: registry.values, histograms: registry.histograms)
+        }
     }
 
     private func managementParts(
@@ -262,6 +282,7 @@ private struct ServiceBuilder {
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
+        _ history: MetricsHistory,
         _ development: DevelopmentParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
@@ -279,7 +300,8 @@ private struct ServiceBuilder {
                 metrics.sample(connectedDevices: local.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
-            unreadiness: { await state.unreadiness() }, clock: clock,
+            unreadiness: { await state.unreadiness() }, started: clock.machineTime,
+            history: { history.samples(after: $0) }, clock: clock,
             rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
                 // Earlier events keep their time.

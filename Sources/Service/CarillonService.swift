@@ -35,6 +35,8 @@ package final class CarillonService: Sendable {
     private let managementListeners: [Listener]
     private let development: DevelopmentParts?
     private let state: ServiceState
+    private let readMetrics: @Sendable () -> MetricsReading
+    private let history: MetricsHistory
     private let logger: Logger
 
     init(_ parts: ServiceParts) {
@@ -57,6 +59,8 @@ package final class CarillonService: Sendable {
         managementListeners = parts.managementListeners
         development = parts.development
         state = parts.state
+        readMetrics = parts.readMetrics
+        history = parts.history
         logger = parts.logger
         state.serve()
     }
@@ -73,6 +77,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }
+            group.addTask { await self.keepHistory() }
             // This wait ends first.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -120,6 +125,14 @@ package final class CarillonService: Sendable {
 
     /// Renews the listeners' certificate if needed. Open connections keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+
+    /// Adds a sample of the metrics to the history.
+    package func sampleMetrics() { history.add(readMetrics()) }
+
+    private func keepHistory() async {
+        // The sleep ends early only if the task is cancelled.
+        while (try? await Task.sleep(for: MetricsHistory.interval)) != nil { sampleMetrics() }
+    }
 
     private func watchStore() async {
         var watch = StoreWatch(store, logger)

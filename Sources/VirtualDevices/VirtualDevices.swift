@@ -75,11 +75,12 @@ extension VirtualDevices {
         team: TeamID,
         apps: [VirtualApp],
         behaviour: DeviceBehaviour,
+        power: DevicePower = .charging,
     ) async throws -> VirtualDevice {
         var random = SystemRandomNumberGenerator()
         let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
         var device = VirtualDevice(
-            key: key, name: name, team: team, behaviour: behaviour, since: clock(), apps: apps)
+            key: key, name: name, team: team, behaviour: behaviour, power: power, since: clock(), apps: apps)
         do {
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
@@ -144,6 +145,18 @@ extension VirtualDevices {
         }
     }
 
+    /// Lets a device report another power state.
+    /// - Returns: the device; nil if there is none.
+    package func change(_ id: DeviceID, to power: DevicePower) -> VirtualDevice? {
+        let key = DeviceKey(environment: .development, device: id)
+        let device = entries.withLock { entries in
+            entries[key]?.device.power = power
+            return entries[key]?.device
+        }
+        if let device, device.behaviour.isConnected { switchboard.changePower(of: key, to: power) }
+        return device
+    }
+
     private func register(_ destination: Destination, at moment: Timestamp) async throws(StoreError) {
         _ = try await registrations.register(
             destination, tokenKeyID: tokenKeys.current.current.rawValue, at: moment)
@@ -189,8 +202,7 @@ extension VirtualDevices {
         guard let device = entries[key]?.device else { return }
         let stream = VirtualStream(key, device.behaviour, acknowledgements)
         entries[key]?.stream = stream
-        // The device has no screen and no battery, so it takes every notification at once.
-        switchboard.attach(stream, of: key, power: .charging)
+        switchboard.attach(stream, of: key, power: device.power)
     }
 
     private func detach(_ key: DeviceKey) {
