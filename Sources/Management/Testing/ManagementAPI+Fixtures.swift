@@ -191,4 +191,24 @@ extension ManagementAPI {
         message.detail = rejection.detail
         return message
     }
+
+    /// Says what a provider would be answered, and sends nothing.
+    func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
+        guard let check = try await testing("Sending without a provider").check(notification) else {
+            throw Problem(503, "The service is starting.")
+        }
+        var message = ManagementMessages.NotificationSent(status: 200)
+        message.bytes = check.bytes
+        message.maximumBytes = check.maximumBytes
+        message.strict = check.strictRejection.map {
+            ManagementMessages.StrictRefusal(
+                status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
+        }
+        guard let rejection = check.rejection else { return message }
+        message.status = rejection.reason.status
+        message.reason = rejection.reason.rawValue
+        message.timestamp = rejection.timestamp
+        message.detail = rejection.detail
+        return message
+    }
 }
