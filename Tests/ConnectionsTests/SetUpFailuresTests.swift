@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import NIOCore
 import NIOEmbedded

@@ -162,6 +162,28 @@ extension ManagementAPI {
         let (id, outcome) = try await testing("Sending without a provider").send(notification)
         var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.description)
         guard case .rejected(let rejection) = outcome else { return message }
+        note(rejection, in: &message)
+        return message
+    }
+
+    /// Says what a provider would be answered, and sends nothing.
+    func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
+        guard let check = try await testing("Sending without a provider").check(notification) else {
+            throw Problem(503, "The service is starting.")
+        }
+        var message = ManagementMessages.NotificationSent(status: 200)
+        message.bytes = check.bytes
+        message.maximumBytes = check.maximumBytes
+        message.strict = check.strictRejection.map {
+            ManagementMessages.StrictRefusal(
+                status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
+        }
+        guard let rejection = check.rejection else { return message }
+        note(rejection, in: &message)
+        return message
+    }
+
+    private func note(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
         // As a provider would read it: it does not know that the clock was advanced.
@@ -169,46 +191,5 @@ extension ManagementAPI {
             parts.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
         }
         message.detail = rejection.detail
-        return message
-    }
-
-    /// Says what a provider would be answered, and sends nothing.
-    func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        guard let check = try await testing("Sending without a provider").check(notification) else {
-            throw Problem(503, "The service is starting.")
-        }
-        var message = ManagementMessages.NotificationSent(status: 200)
-        message.bytes = check.bytes
-        message.maximumBytes = check.maximumBytes
-        message.strict = check.strictRejection.map {
-            ManagementMessages.StrictRefusal(
-                status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
-        }
-        guard let rejection = check.rejection else { return message }
-        message.status = rejection.reason.status
-        message.reason = rejection.reason.rawValue
-        message.timestamp = rejection.timestamp
-        message.detail = rejection.detail
-        return message
-    }
-
-    /// Says what a provider would be answered, and sends nothing.
-    func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        guard let check = try await testing("Sending without a provider").check(notification) else {
-            throw Problem(503, "The service is starting.")
-        }
-        var message = ManagementMessages.NotificationSent(status: 200)
-        message.bytes = check.bytes
-        message.maximumBytes = check.maximumBytes
-        message.strict = check.strictRejection.map {
-            ManagementMessages.StrictRefusal(
-                status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
-        }
-        guard let rejection = check.rejection else { return message }
-        message.status = rejection.reason.status
-        message.reason = rejection.reason.rawValue
-        message.timestamp = rejection.timestamp
-        message.detail = rejection.detail
-        return message
     }
 }
