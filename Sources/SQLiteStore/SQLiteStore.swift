@@ -104,7 +104,7 @@ package final class SQLiteStore: Sendable {
             loss = nil
             try DatabaseOpening.create(in: folder)
         }
-        pool = try DatabaseOpening.open(in: folder)
+        pool = try DatabaseOpening.open(in: folder, keepsLog: loss == nil)
         let secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
         (self.secrets, exposedSecrets) = (secrets, secrets.exposed)
         do {

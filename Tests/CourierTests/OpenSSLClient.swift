@@ -49,7 +49,8 @@ struct OpenSSLClient {
         // It stays open until the end, because openssl would end the connection with it.
         try input.fileHandleForWriting.write(contentsOf: Self.bytes(method, path))
         let text = await Self.read(output.fileHandleForReading, until: isEnough)
-        process.terminate()
+        // Not SIGTERM: a program inherits the signal mask of the thread that starts it, and a test's may block SIGTERM.
+        kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try input.fileHandleForWriting.close()
         return text

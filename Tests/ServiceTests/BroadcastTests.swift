@@ -370,10 +370,8 @@ struct BroadcastTests {
             let channel = try await test.makeChannel()
             let provider = try await Provider(test, certificate: try await test.makeCertificate())
             #expect(try await Self.send(provider, channel) { $0.set("authorization", nil) }.status == 200)
-            let other = try await Self.send(provider, channel) {
-                $0.set("authorization", nil)
-                $0.set(":path", "/4/broadcasts/apps/com.example.other")
-            }
+            let headers = ChannelHeaders(broadcastTo: channel, bundleID: "com.example.other", token: nil)
+            let other = try await provider.client.send(headers.fields, body: headers.body)
             #expect((other.status, other.reason) == (400, "TopicMismatch"), "\(other)")
             await provider.client.close()
         }

@@ -36,8 +36,8 @@ package final class AttemptNumbering: Sendable {
 
     /// Returns a number that no attempt of an earlier start has reached.
     ///
-    /// It grows with the clock from the kept bound on. So it grows even over several starts that cannot write, as long
-    /// as the clock was set back only once.
+    /// It grows with the clock from the kept bound on. So it grows even over several starts that cannot write. Only if
+    /// they cannot write and the clock is behind the time of the bound as well, they all begin with the bound.
     func floor(at now: Timestamp) -> UInt64 {
         guard let origin else { return 0 }
         let (passed, isEarlier) = now.milliseconds.subtractingReportingOverflow(origin.time.milliseconds)
