@@ -143,7 +143,7 @@ let package = Package(
         ),
         .target(
             name: "Courier",
-            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore],
+            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque],
             swiftSettings: settings,
         ),
         .target(
@@ -288,7 +288,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -403,7 +403,7 @@ let package = Package(
         .testTarget(
             name: "ProviderGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Delivery", "HTTP2", "ProviderGateway", "Management", "Service",
+                "Rates", "Notifications", "Delivery", "Matching", "HTTP2", "ProviderGateway", "Management", "Service",
                 "ServiceTesting", "CFaultyDisk", nioCore,
             ],
             swiftSettings: settings,
@@ -426,6 +426,8 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                grdb,
             ] + postgresTesting,
             swiftSettings: settings,
         ),
@@ -435,10 +437,10 @@ let package = Package(
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
                 "APNSDevice",
                 "carillon",
-                nioCore, nioPosix, nioSSL, crypto, logging,
+                nioCore, nioPosix, nioSSL, crypto, logging, grdb,
             ] + postgresTesting,
-            // Tests in Python: see script/clients.
-            exclude: ["Clients"],
+            // Tests in Python (see script/clients), and data folders of earlier releases.
+            exclude: ["Clients", "Folders"],
             swiftSettings: settings,
         ),
     ]

@@ -1,9 +1,10 @@
 /* The least that storing can cost: writes the rows of a mailbox table again, with SQLite alone, in as many
  * transactions as the service made, with the same durability. Prints the seconds of CPU that the writing took.
  *
- *     bare SOURCE TARGET TRANSACTIONS
+ *     bare SOURCE TARGET TRANSACTIONS CHECKPOINT
  *
- * SOURCE is the service's database after its run; TARGET gets the same tables.
+ * SOURCE is the service's database after its run; TARGET gets the same tables. CHECKPOINT is the service's
+ * DatabaseOpening.checkpointPages.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void copy_schema(sqlite3 *source, sqlite3 *target) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return fprintf(stderr, "usage: bare SOURCE TARGET TRANSACTIONS\n"), 2;
+    if (count != 5) return fprintf(stderr, "usage: bare SOURCE TARGET TRANSACTIONS CHECKPOINT\n"), 2;
     sqlite3 *source, *target;
     sqlite3_stmt *store;
     int rows, transactions = atoi(arguments[3]);
@@ -65,8 +66,8 @@ int main(int count, char **arguments) {
     sqlite3_value **values = load(source, &rows);
     if (transactions < 1) transactions = 1;
     /* As the service opens its database: see DatabaseOpening.swift. */
-    run(target, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8192;"
-                "PRAGMA cache_size = -8192");
+    run(target, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192");
+    must(sqlite3_wal_autocheckpoint(target, atoi(arguments[4])), target);
     copy_schema(source, target);
     must(sqlite3_prepare_v2(target, "REPLACE INTO mailbox VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", -1, &store, 0), target);
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from contextlib import nullcontext
 
 import peers
@@ -9,6 +10,7 @@ from h2load import Load
 from processes import run
 from results import Result
 from service import Service
+from tools import ROOT
 
 # nghttpd serves one path for all requests: with many paths it would spend its time opening files.
 PEER_PATH = "/3/device/" + "0" * 64
@@ -64,20 +66,31 @@ def stored(bench):
 
         for _ in bench.rounds(warm_up=lambda: ask(NEVER_STORED)):
             alone = cpu_of(ours, load.requests, lambda: ask(NEVER_STORED))
-            before = count(syncs)
+            before = transactions(syncs)
             spent = cpu_of(ours, load.requests, lambda: ask(STORED))
-            transactions = count(syncs) - before
-            written = json.loads(run(bare, f"{service.data}/carillon.sqlite", target, str(transactions)))
+            made = transactions(syncs) - before
+            source = f"{service.data}/carillon.sqlite"
+            written = json.loads(run(bare, source, target, str(made), str(checkpoint_pages())))
             result.add(spent, alone + written["cpu"] * 100_000 / written["rows"])
-            bench.note(f"{written['rows']} rows in {transactions} transactions")
+            bench.note(f"{written['rows']} rows in {made} transactions")
     return [result]
 
 
-def count(path):
+def transactions(path):
+    """How many there were, from what was synced: see bare/syncs.c."""
     if not os.path.exists(path):
         return 0
     with open(path) as file:
-        return int(file.read().split("\n")[0] or 0)
+        log, database = map(int, file.read().split())
+    # A commit syncs the log. Copying the log into the database syncs the log before, the database, and then the header
+    # of the log that begins anew.
+    return log - 2 * database
+
+
+def checkpoint_pages():
+    """After how many pages the service copies the log into the database. SQLite alone does it as often."""
+    with open(os.path.join(ROOT, "Sources/SQLiteStore/DatabaseOpening.swift")) as file:
+        return int(re.search(r"checkpointPages = (\d+)", file.read())[1])
 
 
 def threads(bench):

@@ -60,6 +60,7 @@ final class BinaryConnection: CertifiedConnection {
         readAccounts()
         guard exchange.isTaking else { return }
         lastRead = second
+        watched?.began()
         unread.append(bytes)
         read()
     }
@@ -96,6 +97,7 @@ final class BinaryConnection: CertifiedConnection {
     /// The client is gone. The notifications that it sent before are still accepted.
     func ended(well: Bool) -> EventLoopFuture<Void>? {
         rehearsed?.end()
+        watched?.ended()
         return nil
     }
 }

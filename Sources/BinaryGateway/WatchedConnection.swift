@@ -10,6 +10,8 @@ final class WatchedConnection {
     private let identity: ProviderIdentity
     /// The connection's number for observers.
     private let number: UInt64
+    /// Whether a notification came, or the connection began before anybody observed.
+    private var isUsed: Bool
     /// The observer's numbers of the unanswered notifications, by their tickets. The exchange limits how many there
     /// are.
     private var numbers: [UInt64: UInt64] = [:]
@@ -19,6 +21,19 @@ final class WatchedConnection {
         self.gateway = gateway
         self.watch = watch
         number = watch.observer.connectionOpened()
+        isUsed = !watch.isActive
+    }
+
+    func began() { isUsed = true }
+
+    /// The connection has ended.
+    func ended() {
+        guard !isUsed, watch.isActive else { return }
+        let certificates = gateway.certificates
+        watch.observer.connectionUnused(
+            UnusedConnection(
+                environment: certificates.environment, interface: .binary,
+                team: certificates.accounts.current.certificates[identity.serial]?.team))
     }
 
     /// Reports a valid notification before it is handed over.

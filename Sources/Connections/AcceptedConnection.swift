@@ -73,8 +73,6 @@ package final class AcceptedConnection {
         throw TooManyConnections()
     }
 
-    private struct TooManyConnections: Error {}
-
     /// The client's address for the log; empty if the system does not know it.
     package var peer: String { remote?.host ?? "" }
 
@@ -93,3 +91,6 @@ package final class AcceptedConnection {
         log.report(message, peer: remote, cause: cause)
     }
 }
+
+/// A limit refuses the connection, and was told so.
+struct TooManyConnections: Error {}

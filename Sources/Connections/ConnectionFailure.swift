@@ -18,6 +18,8 @@ package enum ConnectionFailure {
         case let error as ChannelError:
             if case .connectTimeout = error { return "it did not answer in time" }
             return "\(error)"
+        case NIOSSLError.handshakeFailed(let error):
+            return handshake("\(error)")
         case NIOSSLError.failedToLoadCertificate:
             return "there is no certificate in PEM"
         case NIOSSLError.failedToLoadPrivateKey:
@@ -25,6 +27,13 @@ package enum ConnectionFailure {
         default:
             return tls("\(error)")
         }
+    }
+
+    /// What to say if the peer ends the connection before TLS has begun.
+    package static let endedInHandshake = "the other side ended the connection during the TLS handshake"
+
+    private static func handshake(_ text: String) -> String {
+        text.contains("OPENSSL_internal:") ? tls(text) : endedInHandshake
     }
 
     /// BoringSSL's name of the error, such as CERTIFICATE_VERIFY_FAILED, without the place in its source.

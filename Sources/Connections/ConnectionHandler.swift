@@ -29,12 +29,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     /// Puts this handler on the new connection, with TLS before it.
     /// - Parameter tls: the context of the connection; nil for one without TLS.
-    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable () -> NIOSSLContext)?) throws {
+    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable (ClientHello?) -> NIOSSLContext)?) throws {
         let pipeline = accepted.channel.pipeline.syncOperations
         let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
         try accepted.awaitTrust { handler.eventLoop.execute { handler.value.giveWay() } }
         guard let tls else {
-            service = choice.service(named: nil)
+            service = choice.service(for: nil)
             return try pipeline.addHandler(self)
         }
         isSecured = true
@@ -43,8 +43,13 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 accepted.report("A client was refused before its TLS handshake", cause)
                 return false
             }
-            service = choice.service(named: hello?.serverName)
-            try addTLS(tls())
+            service = choice.service(for: hello)
+            do {
+                try addTLS(tls(hello))
+            } catch {
+                accepted.report(SetUpFailure.message, ConnectionFailure.cause(of: error))
+                throw error
+            }
             return true
         }
         try pipeline.addHandlers(hello, self)
@@ -59,7 +64,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
                 NIOSSLServerHandler(
                     context: context,
                     customVerificationCallback: { [weak self] certificates, promise in
-                        promise.succeed(self?.admit(certificates) == true ? .certificateVerified : .failed)
+                        let isAdmitted = self?.admit(certificates) { try $0.admit($1) }
+                        promise.succeed(isAdmitted == true ? .certificateVerified : .failed)
                     },
                 )
             }
@@ -70,9 +76,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         }
     }
 
-    private func admit(_ certificates: [NIOSSLCertificate]) -> Bool {
+    private func admit(
+        _ certificates: [NIOSSLCertificate],
+        by check: (Service, [[UInt8]]) throws -> Service.Peer,
+    ) -> Bool {
         do {
-            peer = try service?.admit(certificates.map { try $0.toDERBytes() })
+            peer = try service.map { try check($0, certificates.map { try $0.toDERBytes() }) }
             if peer != nil { accepted.showedTrust() }
             return peer != nil
         } catch {
@@ -87,7 +96,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         guard Service.Peer.self != Never.self, peer == nil,
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
         else { return true }
-        return admit([certificate])
+        return admit([certificate]) { try $0.admitResumed($1) }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -121,6 +130,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         do {
             try served.addHandlers(to: context.pipeline.syncOperations, before: self)
         } catch {
+            accepted.report(SetUpFailure.message, ConnectionFailure.cause(of: error))
             context.close(promise: nil)
         }
     }

@@ -15,6 +15,12 @@ package protocol ConnectionService: AnyObject, Sendable {
     /// - Parameter chain: DER, the client's own certificate first, none of it verified.
     func admit(_ chain: [[UInt8]]) throws -> Peer
 
+    /// Checks the certificate of a resumed TLS session, which another handshake has verified. By default this is the
+    /// same check. A service may admit a certificate that was revoked meanwhile, and then has to refuse the client's
+    /// requests, because the handshake is over and cannot tell the client why.
+    /// - Parameter chain: DER, the client's own certificate alone.
+    func admitResumed(_ chain: [[UInt8]]) throws -> Peer
+
     /// Makes the handlers for a connection after its handshake.
     /// - Parameter peer: nil if the client presented no certificate.
     /// - Returns: nil to close the connection.
@@ -24,6 +30,7 @@ package protocol ConnectionService: AnyObject, Sendable {
 extension ConnectionService {
     package static var buffers: ConnectionBuffers { .busy }
     package static func refusal(of hello: ClientHello) -> String? { nil }
+    package func admitResumed(_ chain: [[UInt8]]) throws -> Peer { try admit(chain) }
 }
 
 extension ConnectionService where Peer == Never {

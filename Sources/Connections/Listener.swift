@@ -17,10 +17,29 @@ package final class Listener: Sendable {
         case unix(path: String)
     }
 
+    /// Begins to listen with the same TLS for all clients, or without TLS.
+    package static func bind<Service: ConnectionService>(
+        _ choice: ServiceChoice<Service>,
+        to address: Address,
+        tls: (@Sendable () -> NIOSSLContext)?,
+        limits: ListenerLimits = ListenerLimits(),
+        connects: ConnectGuard? = nil,
+        proxies: [AddressRange] = [],
+        group: any EventLoopGroup,
+        logger: Logger,
+    ) async throws -> Listener {
+        var tlsFor: (@Sendable (ClientHello?) -> NIOSSLContext)?
+        if let tls { tlsFor = { @Sendable (_: ClientHello?) in tls() } }
+        return try await bind(
+            choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, proxies: proxies, group: group,
+            logger: logger)
+    }
+
     /// Begins to listen, and returns when connections are accepted.
     /// - Parameters:
     ///   - choice: selects the service for a connection.
-    ///   - tls: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS.
+    ///   - tlsFor: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS. It
+    ///     gets the client's first message, nil if that cannot be read.
     ///   - connects: limits the connections of each address; nil for no limit.
     ///   - proxies: the addresses of load balancers. A connection from there must begin with a PROXY header, which says
     ///     who the client is. No other connection may.
@@ -28,7 +47,7 @@ package final class Listener: Sendable {
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
         to address: Address,
-        tls: (@Sendable () -> NIOSSLContext)?,
+        tlsFor tls: (@Sendable (ClientHello?) -> NIOSSLContext)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         proxies: [AddressRange] = [],
@@ -44,7 +63,7 @@ package final class Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 8)
             .childChannelInitializer { [registries] channel in
-                channel.eventLoop.makeCompletedFuture {
+                SetUpFailure.reporting(channel, to: log) {
                     guard let registry = registries.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.operationUnsupported
                     }
@@ -78,6 +97,8 @@ package final class Listener: Sendable {
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()
             }
+        // It has to be behind the handler that sets connections up.
+        try await channel.pipeline.addHandler(SetUpFailures(log)).get()
         return Listener(channel: channel, registries: registries)
     }
 

@@ -13,6 +13,8 @@ package final class Courier: HTTP2Service {
     let accounts: any Accounts
     let registrations: any Registrations
     let switchboard: any Switchboard
+    /// The broadcast channels; nil if the service has none.
+    let broadcasts: Broadcasts?
     let activations: Activations
     let outboxes = Outboxes()
     let limits: CourierLimits
@@ -20,7 +22,9 @@ package final class Courier: HTTP2Service {
     let clock: ServiceClock
 
     /// Creates a courier.
-    /// - Parameter limitLog: records the limits that are exceeded.
+    /// - Parameters:
+    ///   - broadcasts: the broadcast channels; nil if the service has none.
+    ///   - limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -28,6 +32,7 @@ package final class Courier: HTTP2Service {
         accounts: any Accounts,
         registrations: any Registrations,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts? = nil,
         activations: Activations,
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,
@@ -39,6 +44,7 @@ package final class Courier: HTTP2Service {
         self.accounts = accounts
         self.registrations = registrations
         self.switchboard = switchboard
+        self.broadcasts = broadcasts
         self.activations = activations
         self.limits = limits
         self.limitLog = limitLog
@@ -61,13 +67,20 @@ package final class Courier: HTTP2Service {
     /// Admits only devices with a certificate of this service. The environment is checked later, so that the device
     /// gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> DeviceIdentity {
-        let now = Double(clock.machineTime.milliseconds) / 1000
-        guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
-            throw TrustError(.wrongUse, "The certificate is not a device's.")
-        }
+        let identity = try admitResumed(chain)
         let device = DeviceKey(environment: identity.environment, device: identity.device)
         guard accounts.current.revokedDevices[device] == nil else {
             throw TrustError(.revoked, "The device \(identity.device) was revoked.")
+        }
+        return identity
+    }
+
+    /// Admits a device that was revoked since the first handshake. It gets what it would have got while it was
+    /// connected, so that it does not try for ever.
+    package func admitResumed(_ chain: [[UInt8]]) throws -> DeviceIdentity {
+        let now = Double(clock.machineTime.milliseconds) / 1000
+        guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
+            throw TrustError(.wrongUse, "The certificate is not a device's.")
         }
         return identity
     }

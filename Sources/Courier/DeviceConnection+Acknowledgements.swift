@@ -65,7 +65,12 @@ extension DeviceConnection {
 
     private func acknowledge(_ text: Span<UInt8>, as device: DeviceKey) throws(Rejection) {
         guard let attempts = AcknowledgementReader.read(text) else { throw .badAcknowledgement }
-        courier.switchboard.acknowledge(attempts, by: device)
+        guard attempts.contains(where: BroadcastMessage.has) else {
+            return courier.switchboard.acknowledge(attempts, by: device)
+        }
+        courier.broadcasts?.acknowledge(attempts.filter(BroadcastMessage.has), by: device)
+        let others = attempts.filter { !BroadcastMessage.has($0) }
+        if !others.isEmpty { courier.switchboard.acknowledge(others, by: device) }
     }
 }
 

@@ -49,6 +49,7 @@ extension DeviceConnection {
             await courier.answering {
                 try await courier.registrations.renewTokens(
                     of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
+                courier.broadcasts?.reload(device)
                 return DeviceAnswer(status: 204)
             }
         }
@@ -66,16 +67,22 @@ extension DeviceConnection {
         }
     }
 
+    /// Whether this node knows that the device was revoked.
+    var isRevoked: Bool {
+        guard courier.accounts.isCurrent, let deviceKey else { return false }
+        return courier.accounts.current.revokedDevices[deviceKey] != nil
+    }
+
     /// Ends the connection with the reason if the device's certificate was revoked or has expired meanwhile. If this
     /// node cannot know whether it was revoked, the device has to connect to another one.
     func checkCertificate() throws(Rejection) {
-        guard let identity, let device = deviceKey else { return }
+        guard let identity else { return }
         guard courier.accounts.isCurrent else {
             goAway(.serviceUnavailable)
             throw .accountsNotCurrent
         }
         let detail: String
-        if courier.accounts.current.revokedDevices[device] != nil {
+        if isRevoked {
             detail = "The device was revoked."
         } else if Double(courier.clock.machineTime.milliseconds) / 1000 > identity.validUntil {
             detail = "The device certificate has expired."

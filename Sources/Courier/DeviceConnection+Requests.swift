@@ -10,11 +10,16 @@ extension DeviceConnection {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
+        if action == .listen, isRevoked { return refuseToListen(stream) }
         let device = try authorizedDevice()
         switch action {
         case .activate, .revocations: break
         case .register(let bundleID): register(try app(bundleID), of: device, on: stream)
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
+        case .subscribe(let bundleID, let channel):
+            try change(Subscription(device: device, app: app(bundleID).id, channel: channel), isWanted: true, stream)
+        case .unsubscribe(let bundleID, let channel):
+            try change(Subscription(device: device, app: app(bundleID).id, channel: channel), isWanted: false, stream)
         case .listen: listen(stream, as: device)
         case .acknowledge: try endAcknowledgements(request, on: stream)
         case .state: try changeState(request, as: device, on: stream)
@@ -67,8 +72,27 @@ extension DeviceConnection {
             do throws(StoreError) {
                 let ended = try await courier.registrations.end(destination, at: courier.clock.time)
                 courier.switchboard.removed(destination)
+                // Its subscriptions have ended with it.
+                courier.broadcasts?.reload(device)
                 guard let ended else { return DeviceAnswer(status: 204) }
                 return await courier.answer(ended, at: destination)
+            } catch {
+                return DeviceAnswer(error)
+            }
+        }
+    }
+
+    /// Begins or ends a subscription to a channel.
+    private func change(_ subscription: Subscription, isWanted: Bool, _ stream: StreamID) throws(Rejection) {
+        guard let broadcasts = courier.broadcasts else { throw .channelsOff }
+        answer(stream) {
+            do throws(Rejection) {
+                if isWanted {
+                    try await broadcasts.subscribe(subscription)
+                } else {
+                    try await broadcasts.unsubscribe(subscription)
+                }
+                return DeviceAnswer(status: 204)
             } catch {
                 return DeviceAnswer(error)
             }

@@ -140,7 +140,10 @@ final class DeviceConnection: HTTP2Connection {
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }
         default: break
         }
-        session?.goAway(.noError, debugData: DeviceResponse.body(Rejection(reason)))
+        // It may stay open for hours. The others get their answers.
+        if let acknowledging { reject(acknowledging, Rejection(reason)) }
+        // Clients that refuse every frame after GOAWAY would lose the stream's last line and the answers.
+        session?.goAwayOnceAnswered(debugData: DeviceResponse.body(Rejection(reason)))
     }
 }
 
@@ -157,6 +160,14 @@ extension DeviceConnection {
         hasWritten = true
         session.write(
             stream, NotificationLine.of(attempt, bundleID: app.bundleID, clock: courier.clock), schedulesFlush: false)
+    }
+
+    /// Writes a broadcast's line. ``flush()`` sends it.
+    func write(_ line: ByteBuffer, on stream: StreamID) {
+        guard let session, listening?.stream == stream else { return }
+        lastWrite = second
+        hasWritten = true
+        session.write(stream, line, schedulesFlush: false)
     }
 
     /// Ends the stream after everything that was written to it.
@@ -203,6 +214,18 @@ extension DeviceConnection {
         )
         listening = (stream, line)
         courier.switchboard.attach(line, of: device, power: power)
+        courier.broadcasts?.attach(line, of: device)
+    }
+
+    /// Answers a revoked device that asks for its notifications as if it had been listening when it was revoked.
+    func refuseToListen(_ stream: StreamID) {
+        guard let session, let index = requests.index(of: stream) else { return }
+        requests[index].isAnswered = true
+        let begin = DeviceAnswer(status: 200, contentType: "application/x-ndjson", body: "")
+        session.sendHeaders(stream, response.headers(begin), endStream: false)
+        session.write(stream, NotificationLine.end(.revoked))
+        session.finish(stream)
+        goAway(.badCertificate)
     }
 
     private func stopListening() {
@@ -210,6 +233,7 @@ extension DeviceConnection {
         listening = nil
         if let acknowledging, let index = requests.index(of: acknowledging) { requests[index].began = second }
         courier.switchboard.detach(line, of: device)
+        courier.broadcasts?.detach(line, of: device)
     }
 
     var deviceKey: DeviceKey? {

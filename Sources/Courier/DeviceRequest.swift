@@ -29,6 +29,8 @@ struct DeviceRequest {
         case activate
         case register(bundleID: String)
         case unregister(bundleID: String)
+        case subscribe(bundleID: String, channel: ChannelID)
+        case unsubscribe(bundleID: String, channel: ChannelID)
         case listen
         case acknowledge
         case state
@@ -59,6 +61,7 @@ struct DeviceRequest {
         case "/1/crl": return try only("GET", .revocations)
         case _ where route.hasPrefix("\(app)"):
             let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
+            if let action = try channelAction(bundleID) { return action }
             switch method {
             case "PUT": return .register(bundleID: bundleID)
             case "DELETE": return .unregister(bundleID: bundleID)
@@ -67,6 +70,40 @@ struct DeviceRequest {
         default:
             throw Rejection(.badPath, detail: "The device protocol has no path \(route.prefix(100)).")
         }
+    }
+
+    /// - Parameter rest: the path after `/1/apps/`.
+    /// - Returns: nil unless it names a channel.
+    private func channelAction(_ rest: String) throws(Rejection) -> Action? {
+        // An identifier may contain a slash.
+        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1] == "channels" else { return nil }
+        guard let text = Self.withoutPercent(parts[2]), let channel = ChannelID(rawValue: text) else {
+            throw Rejection(.badChannelID, detail: "The path must end with a channel's identifier, which is base64.")
+        }
+        switch method {
+        case "PUT": return .subscribe(bundleID: String(parts[0]), channel: channel)
+        case "DELETE": return .unsubscribe(bundleID: String(parts[0]), channel: channel)
+        default: throw Rejection(.methodNotAllowed, detail: "A channel takes PUT and DELETE.")
+        }
+    }
+
+    /// Decodes a part of a path (RFC 3986, 2.1): some clients write `=` and `+` as `%3D` and `%2B`.
+    /// - Returns: nil if a percent sign is not followed by two hexadecimal digits.
+    private static func withoutPercent(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
+                let low = rest.popFirst().flatMap(Hexadecimal.value(of:))
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private func only(_ allowed: String, _ action: Action) throws(Rejection) -> Action {

@@ -4,7 +4,7 @@ import NIOCore
 
 /// A device's open stream of notifications. It takes attempts on any thread and adds them to the outbox of the
 /// connection's event loop, which writes them.
-final class DeviceStream: NotificationStream {
+final class DeviceStream: NotificationStream, BroadcastStream {
     private let connection: NIOLoopBound<DeviceConnection>
     private let outbox: Outbox
     private let stream: StreamID
@@ -19,6 +19,8 @@ final class DeviceStream: NotificationStream {
 
     func send(_ attempt: DeliveryAttempt) { outbox.add(.attempt(attempt), to: self) }
 
+    func send(_ broadcast: BroadcastMessage) { outbox.add(broadcast, to: self) }
+
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
     /// Writes an item, which is sent by ``flush()``. Call it on the event loop.
@@ -27,6 +29,17 @@ final class DeviceStream: NotificationStream {
         case .attempt(let attempt): connection.value.write(attempt, on: stream)
         case .end(let reason): connection.value.end(stream, reason)
         }
+    }
+
+    /// Returns a broadcast's line, which is the same for all devices. Call it on the event loop.
+    func line(of broadcast: BroadcastMessage) -> ByteBuffer {
+        NotificationLine.of(broadcast, clock: connection.value.courier.clock)
+    }
+
+    /// Writes and sends a broadcast's line. Call it on the event loop.
+    func write(_ line: ByteBuffer) {
+        connection.value.write(line, on: stream)
+        connection.value.flush()
     }
 
     /// Sends what was written. Call it on the event loop.

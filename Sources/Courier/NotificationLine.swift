@@ -8,28 +8,50 @@ enum NotificationLine {
     static let keepAlive = ByteBuffer(string: "\n")
 
     /// The largest size, in bytes, of a line without the texts that come from outside. The names and separators take
-    /// 111 bytes, three numbers 60 and an identifier 36.
-    private static let frameBytes = 208
+    /// 125 bytes, three numbers 60 and an identifier 36.
+    private static let frameBytes = 224
 
     /// Returns a notification's line, without the values that the provider did not give.
     /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
     static func of(_ attempt: DeliveryAttempt, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
-        let notification = attempt.notification
+        of(attempt.notification, number: attempt.number, bundleID: bundleID, channel: nil, clock: clock)
+    }
+
+    /// Returns a broadcast's line, which has its channel as well.
+    static func of(_ broadcast: BroadcastMessage, clock: ServiceClock) -> ByteBuffer {
+        of(
+            broadcast.notification, number: broadcast.number, bundleID: broadcast.bundleID,
+            channel: broadcast.channel.id, clock: clock)
+    }
+
+    private static func of(
+        _ notification: Notification,
+        number: UInt64,
+        bundleID: BundleID,
+        channel: ChannelID?,
+        clock: ServiceClock,
+    ) -> ByteBuffer {
         let payload = notification.payload.json
         // A topic has only characters that JSON does not escape.
         let (topic, bundleID) = (notification.topic.utf8, bundleID.rawValue.utf8)
         let collapseID = notification.collapseID.map { JSONString.quoted($0.rawValue).utf8 }
         let pushType = notification.pushType?.rawValue.utf8
-        let texts = topic.count + bundleID.count + (collapseID?.count ?? 0) + (pushType?.count ?? 0)
+        let channel = channel?.rawValue.utf8
+        let texts =
+            topic.count + bundleID.count + (collapseID?.count ?? 0) + (pushType?.count ?? 0) + (channel?.count ?? 0)
         return ByteBufferAllocator().buffer(capacity: frameBytes + texts + payload.count) { line in
             line.append(#"{"sending":"#)
-            line.append(decimal: attempt.number)
+            line.append(decimal: number)
             line.append(#","id":""#)
             line.append(notification.id.text.span.bytes)
             line.append(#"","topic":""#)
             line.append(topic)
             line.append(#"","bundleID":""#)
             line.append(bundleID)
+            if let channel {
+                line.append(#"","channel":""#)
+                line.append(channel)
+            }
             line.append(#"","priority":"#)
             line.append(decimal: UInt64(notification.priority.rawValue))
             if let seconds = clock.clientExpiration(of: notification.expiration).seconds {

@@ -1,5 +1,6 @@
 import Connections
 import Delivery
+import DequeModule
 import NIOCore
 import Synchronization
 
@@ -27,6 +28,9 @@ final class Outbox: Sendable {
 
     private let eventLoop: any EventLoop
     private let waiting = Mutex(Waiting())
+    private let broadcasts = Mutex(WaitingBroadcasts())
+    /// The line of the broadcast that is being written. On the event loop only.
+    private nonisolated(unsafe) var line: (number: UInt64, bytes: ByteBuffer)?
     /// The number of entries that memory is kept for. It is usually more than one read of all providers has.
     private static let keptRoom = 1024
 
@@ -40,6 +44,51 @@ final class Outbox: Sendable {
         }
         if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
     }
+
+    /// Makes the stream write a broadcast when it is its turn.
+    func add(_ broadcast: BroadcastMessage, to stream: DeviceStream) {
+        let isFirst = broadcasts.withLock { waiting in
+            waiting.entries.append((broadcast, stream))
+            defer { waiting.isWriting = true }
+            return !waiting.isWriting
+        }
+        if isFirst { eventLoop.execute { self.writeBroadcasts() } }
+    }
+
+    /// Writes some of the waiting broadcasts, and the others with the event loop's next tasks, so that it reads and
+    /// writes for everybody else meanwhile.
+    private func writeBroadcasts() {
+        var written = 0
+        while written < Self.broadcastsPerTurn {
+            guard let (broadcast, stream) = broadcasts.withLock({ $0.next() }) else {
+                line = nil
+                return
+            }
+            if line?.number != broadcast.number { line = (broadcast.number, stream.line(of: broadcast)) }
+            if let line { stream.write(line.bytes) }
+            written += 1
+        }
+        eventLoop.execute { self.writeBroadcasts() }
+    }
+
+    private struct WaitingBroadcasts {
+        var entries = Deque<(BroadcastMessage, DeviceStream)>()
+        /// Whether a task of the event loop writes them.
+        var isWriting = false
+
+        mutating func next() -> (BroadcastMessage, DeviceStream)? {
+            let next = entries.popFirst()
+            if next == nil {
+                isWriting = false
+                // The memory that a broadcast to many devices took is not needed until the next one.
+                entries = []
+            }
+            return next
+        }
+    }
+
+    /// The number of devices that a broadcast is written to in one task of the event loop: about a millisecond's work.
+    private static let broadcastsPerTurn = 32
 
     /// Writes all items. It never runs inside itself, because it would then forget which streams to flush:
     /// `AfterBatch` delays what is added meanwhile to the event loop's next tasks.

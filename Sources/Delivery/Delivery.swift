@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 package import Rates
 import Synchronization
 
@@ -100,6 +100,16 @@ package final class Delivery: OfferOutcomes {
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index] else { return lookUp(Array(submissions[index...]), answers: answers) }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
+        }
+    }
+
+    /// Returns why a notification would not be accepted now, or nil. Nothing comes of it, and no rate counts it.
+    package func refusal(of submission: Submission) async -> Rejection? {
+        do throws(StoreError) {
+            let found = try await registrations.lookUp([submission.destination])
+            return standing(of: submission, found.first.flatMap(\.self))
+        } catch {
+            return Rejection(error)
         }
     }
 
@@ -206,6 +216,15 @@ extension Delivery {
         in shard: Shard,
         now: Moment,
     ) -> Rejection? {
+        if let rejection = standing(of: submission, registration) { return rejection }
+        guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
+            return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
+        }
+        return nil
+    }
+
+    /// Returns the reason why the device token leads nowhere, or nil.
+    private func standing(of submission: Submission, _ registration: Registration?) -> Rejection? {
         guard let registration else {
             return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
         }
@@ -215,9 +234,6 @@ extension Delivery {
                 rejection.detail = "The device token has expired."
             }
             return rejection
-        }
-        guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
-            return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
         }
         return nil
     }

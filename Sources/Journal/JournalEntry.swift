@@ -60,8 +60,8 @@ package struct JournalEntry: Sendable {
 extension JournalEntry {
     /// The entry as docs/testing.md describes it, on one line.
     package var json: String {
-        var text =
-            #"{"number":\#(facts.number),"time":\#(facts.time.milliseconds),"connection":"c\#(facts.connection)""#
+        let connection = facts.interface == .management ? "management" : "c\(facts.connection)"
+        var text = #"{"number":\#(facts.number),"time":\#(facts.time.milliseconds),"connection":"\#(connection)""#
         text += #","environment":"\#(facts.environment.rawValue)","protocol":"\#(facts.interface.rawValue)""#
         func add(_ name: String, _ value: String?) {
             if let value { text += #","\#(name)":"# + JSONString.quoted(value) }

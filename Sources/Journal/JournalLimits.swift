@@ -10,11 +10,21 @@ package enum JournalLimits {
     /// first.
     package static let bytes = 64 << 20
 
+    /// The number of connections without a request that are remembered, the newest. More of them tell a person nothing.
+    static let unusedConnections = 1_000
+
     /// The size of an entry in bytes, without its headers and payload.
     static let entryBytes = 512
 
     /// The number of requests that a wait lists when it times out. A person reads no more.
     package static let nearest = 5
+
+    /// The number of requests that a sample hands out at a time, four times a second: a person reads fewer, and a browser
+    /// draws them without effort.
+    package static let sampled = 50
+
+    /// The number of requests whose later changes a sample still shows: as many as the console lists.
+    static let sampleMemory = 10_000
 
     /// The number of requests by which a reader may be late before its stream ends.
     package static let followerBacklog = 10_000

@@ -11,8 +11,10 @@ struct JournalState {
     private var entries = Deque<JournalEntry>()
     /// The newest entry of a notification to a device.
     private var numbers: [Subject: UInt64] = [:]
+    /// Oldest first.
+    private var unused = Deque<UnusedConnection>()
     private var watchers: [UInt64: Watcher] = [:]
-    private var lastNumber: UInt64 = 0
+    private(set) var lastNumber: UInt64 = 0
     private var lastWatcher: UInt64 = 0
     private var hasEnded = false
 
@@ -22,13 +24,12 @@ struct JournalState {
         let device: DeviceID
     }
 
-    /// Sees each entry when it is settled, and its later changes: a test that waits for a request wants to see its
-    /// answer.
+    /// Sees each entry when it is settled: a test that waits for a request wants to see its answer.
     struct Watcher {
         let match: RequestMatch
         /// Called once for each entry, unless it sees changes; nil if only their number counts.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
-        /// Whether it sees those to come only, and each of them again when it changes.
+        /// Whether it sees those to come only, settled or not, and each of them again when it changes.
         var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
@@ -48,6 +49,7 @@ struct JournalState {
 
     mutating func setKeep(_ keep: Int) {
         self.keep = keep
+        if !isOn { unused = [] }
         trim()
     }
 
@@ -103,6 +105,7 @@ struct JournalState {
     /// Removes the entries that match.
     /// - Returns: the number of removed entries.
     mutating func remove(_ match: RequestMatch) -> Int {
+        unused.removeAll { match.matches($0) }
         let before = entries.count
         var kept = Deque<JournalEntry>()
         for entry in entries {
@@ -111,6 +114,15 @@ struct JournalState {
         entries = kept
         return before - kept.count
     }
+
+    mutating func append(_ connection: UnusedConnection) {
+        guard isOn else { return }
+        if unused.count >= JournalLimits.unusedConnections { unused.removeFirst() }
+        unused.append(connection)
+    }
+
+    /// The number of remembered connections without a request.
+    func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
 
     /// The entries that match, oldest first.
     /// - Parameter limit: the largest number of entries.
@@ -164,6 +176,11 @@ extension JournalState {
         guard !watchers.isEmpty else { return }
         for name in watchers.keys {
             guard var watcher = watchers[name] else { continue }
+            // A watcher of changes remembers nothing, so it stays where it is: at full load this is called often.
+            if watcher.changes {
+                Self.show(entry, to: &watcher)
+                continue
+            }
             watchers[name] = nil
             let before = watcher.matched.count
             Self.show(entry, to: &watcher)
@@ -177,7 +194,8 @@ extension JournalState {
     }
 
     private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
-        guard entry.isSettled, watcher.match.matches(entry.facts) else {
+        // Whoever sees changes sees the answer when it comes, and until then a request that has none.
+        guard entry.isSettled || watcher.changes, watcher.match.matches(entry.facts) else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return
         }

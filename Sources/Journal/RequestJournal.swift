@@ -30,6 +30,9 @@ package final class RequestJournal: Sendable {
         state.withLock { $0.entries(match, limit: limit) }
     }
 
+    /// The number of connections that ended without a request, of the newest ones.
+    package func unusedConnections(_ match: RequestMatch) -> Int { state.withLock { $0.unusedCount(match) } }
+
     /// Removes the requests that match.
     /// - Returns: the number of removed requests.
     package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
@@ -40,6 +43,9 @@ package final class RequestJournal: Sendable {
 extension RequestJournal {
     /// Gives a new connection its number.
     package func nextConnection() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
+
+    /// Notes a connection that ended without a request.
+    package func note(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
 
     /// Adds a request that the gateway has decided about.
     /// - Returns: its number.
@@ -187,6 +193,22 @@ extension RequestJournal {
             Task { self?.remove(name) }
         }
         return stream
+    }
+
+    /// A sample of the requests to come that a match means, and of their changes.
+    /// - Parameter ended: called when nothing more comes.
+    /// - Returns: the sample, and what removes it when its reader has gone.
+    package func sample(
+        _ match: RequestMatch,
+        ended: @escaping @Sendable () -> Void,
+    ) -> (sample: JournalSample, remove: @Sendable () -> Void) {
+        state.withLock { state in
+            let sample = JournalSample(newest: state.lastNumber)
+            let name = state.add(
+                JournalState.Watcher(
+                    match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended))
+            return (sample, { [weak self] in self?.remove(name) })
+        }
     }
 
     private func remove(_ watcher: UInt64) { state.withLock { $0.removeWatcher(watcher) } }

@@ -52,6 +52,15 @@ package enum ManagementLimits {
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 
+    /// How often a sampled stream writes: it looks live to a person, and costs little.
+    static let samplePace = Duration.milliseconds(250)
+
+    /// How many new notifications a sample of the delivery log shows in that time: a person reads fewer.
+    static let sampledEntries = 50
+
+    /// How many notifications a sample knows, to show their later entries: those that a person can still scroll to.
+    static let sampleMemory = 10_000
+
     /// How often an idle stream of server-sent events sends a comment, so that proxies do not close it.
     static let keepAlive = Duration.seconds(15)
 }

@@ -20,6 +20,10 @@ package struct ManagementParts: Sendable {
     package let metrics: @Sendable () -> String
     /// Why the service is not ready; nil if it is.
     package let unreadiness: @Sendable () async -> String?
+    /// When the service started.
+    package let started: Timestamp
+    /// The samples of the metrics from after a moment in milliseconds since 1970.
+    package let history: @Sendable (_ after: UInt64) -> [ManagementMessages.ServiceSample]
     package let clock: ServiceClock
     /// Nil if the service does not serve the development environment.
     package let rehearsals: RehearsalDirector?
@@ -40,6 +44,8 @@ package struct ManagementParts: Sendable {
         revocationList: @escaping @Sendable () throws -> RevocationList,
         metrics: @escaping @Sendable () -> String,
         unreadiness: @escaping @Sendable () async -> String?,
+        started: Timestamp,
+        history: @escaping @Sendable (_ after: UInt64) -> [ManagementMessages.ServiceSample],
         clock: ServiceClock,
         rehearsals: RehearsalDirector?,
         advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
@@ -56,6 +62,8 @@ package struct ManagementParts: Sendable {
         self.revocationList = revocationList
         self.metrics = metrics
         self.unreadiness = unreadiness
+        self.started = started
+        self.history = history
         self.clock = clock
         self.rehearsals = rehearsals
         self.advance = advance

@@ -41,6 +41,12 @@ package struct RequestFacts: Sendable {
         case filledTable
         /// The connection has had a PRIORITY frame (Guide, 2.3.3).
         case priorityFrames
+        /// The client's window has no room for an answer.
+        case narrowWindow
+        /// The connection has had many more WINDOW_UPDATE frames than its answers need.
+        case windowUpdates
+        /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
+        case unchecked
     }
 
     package enum Sender: Sendable, Hashable {
@@ -101,12 +107,17 @@ package struct RequestFacts: Sendable {
     package var payload: JSONValue? { JSONValue(body) }
 }
 
-/// Which of the provider's interfaces a request came by.
+/// Which interface a request came by.
 package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     /// The HTTP/2 API (Guide, 2.3).
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
+    /// The management API, which sends without a provider. Rehearsals and reports are not about it.
+    case management
+
+    /// The interfaces that providers use.
+    package static let ofProviders: [ProviderInterface] = [.http2, .binary]
 }
 
 /// The outcome of a request's notification.

@@ -25,6 +25,13 @@ package struct RequestMatch: Sendable {
     /// Matches every request.
     package init() {}
 
+    /// Whether it matches every request.
+    var isEmpty: Bool {
+        team == nil && topic == nil && token == nil && device == nil && environment == nil && interface == nil
+            && pushType == nil && apnsID == nil && collapseID == nil && status == nil && reason == nil && payload == nil
+            && outcome == nil && after == nil
+    }
+
     /// Whether a request matches.
     package func matches(_ facts: RequestFacts) -> Bool {
         // The cheap comparisons come first, because a payload is parsed for each request that reaches its comparison.

@@ -12,6 +12,9 @@ package protocol RequestObserver: Sendable {
     /// - Returns: the connection's number.
     func connectionOpened() -> UInt64
 
+    /// A connection ended without a request.
+    func connectionUnused(_ connection: UnusedConnection)
+
     /// Called when the gateway has decided to reject a request or to pass it to `Delivery`, before it does so. Runs on
     /// the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
@@ -31,6 +34,7 @@ package protocol RequestObserver: Sendable {
 extension RequestObserver {
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
+    package func connectionUnused(_ connection: UnusedConnection) {}
 }
 
 /// What to do with a request after the gateway's decision.

@@ -92,11 +92,10 @@ struct DeviceShard: Sendable {
 
     func registrations(of device: DeviceKey) -> [AppID: Registration] { devices[device]?.registrations ?? [:] }
 
-    /// The devices that have a registration, in any order.
-    func devices(in environment: Environment, after device: DeviceID?) -> [DeviceID] {
-        devices.compactMap { key, value in
-            guard key.environment == environment, !value.registrations.isEmpty else { return nil }
-            return device.map { $0 < key.device } ?? true ? key.device : nil
+    /// Adds the devices that have a registration to a page.
+    func addDevices(to page: inout FirstInOrder<DeviceID>, in environment: Environment, after device: DeviceID?) {
+        for (key, value) in devices where key.environment == environment && !value.registrations.isEmpty {
+            if device.map({ $0 < key.device }) ?? true { page.insert(key.device) }
         }
     }
 

@@ -18,13 +18,18 @@ extension MemoryStore: Registrations {
         after device: DeviceID?,
         limit: Int,
     ) async throws(StoreError) -> [ListedDevice] {
-        var found: [DeviceID] = []
-        devices.forEachShard { found += $0.devices(in: environment, after: device) }
         var listed: [ListedDevice] = []
-        for device in found.sorted() where listed.count < limit {
-            let key = DeviceKey(environment: environment, device: device)
-            // Its apps may have been deleted meanwhile.
-            if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+        var last = device
+        while listed.count < limit {
+            var page = FirstInOrder<DeviceID>(limit - listed.count)
+            devices.forEachShard { $0.addDevices(to: &page, in: environment, after: last) }
+            guard let newest = page.elements.last else { break }
+            last = newest
+            for device in page.elements {
+                let key = DeviceKey(environment: environment, device: device)
+                // Its apps may have been deleted meanwhile. Then the page is made up for.
+                if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
+            }
         }
         return listed
     }
@@ -45,7 +50,11 @@ extension MemoryStore: Registrations {
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        let ended = devices.withShard(of: destination.deviceKey) { $0.end(destination, at: moment) }
+        let ended = devices.withShard(of: destination.deviceKey) { shard in
+            let ended = shard.end(destination, at: moment)
+            channelTable.withLock { $0.unsubscribe(destination) }
+            return ended
+        }
         if let discarded = ended?.discarded { journal.record([discarded]) }
         return ended?.registration
     }
@@ -77,7 +86,9 @@ extension MemoryStore: Registrations {
         at moment: Timestamp,
     ) async throws(StoreError) {
         let discarded = devices.withShard(of: device) { shard in
-            shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+            let discarded = shard.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+            if discarded != nil { channelTable.withLock { $0.unsubscribe(device) } }
+            return discarded
         }
         guard let discarded else { throw .outOfTokens(device.device) }
         journal.record(discarded)

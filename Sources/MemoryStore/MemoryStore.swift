@@ -18,6 +18,9 @@ package final class MemoryStore: Sendable {
     let invitations = Mutex(InvitationList())
     /// Lock order: a lock of ``devices`` first, then this one.
     let feedback: Mutex<FeedbackLists>
+    /// Lock order: a lock of ``devices`` first, then this one.
+    let channelTable = Mutex(ChannelTable())
+    private let mark = Mutex<AttemptMark?>(nil)
     let journal: MailboxJournal
 
     /// - Parameters:
@@ -39,6 +42,18 @@ package final class MemoryStore: Sendable {
 extension MemoryStore: Store {
     package var knownRegistrations: any KnownRegistrations { devices }
 
+    package var broadcastChannels: (any Channels)? { self }
+
     /// Ends the stream of account changes.
     package func close() async { accounts.finish() }
+}
+
+extension MemoryStore: AttemptNumbers {
+    package func attemptMark() async throws(StoreError) -> AttemptMark? { mark.withLock { $0 } }
+
+    package func keep(_ mark: AttemptMark) async throws(StoreError) {
+        self.mark.withLock { kept in
+            if mark.bound > kept?.bound ?? 0 { kept = mark }
+        }
+    }
 }

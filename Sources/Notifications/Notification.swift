@@ -59,3 +59,13 @@ extension Notification {
     package var collapseID: CollapseIdentifier? { box.fields.collapseID }
     package var payload: Payload { box.fields.payload }
 }
+
+extension Notification {
+    /// Whether it can be written to a device's stream: false if the store's disk has damaged it.
+    package var isSound: Bool {
+        let isTopic = topic.utf8.allSatisfy { byte in
+            (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
+        return isTopic && payload.isSound
+    }
+}

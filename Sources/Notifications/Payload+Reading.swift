@@ -70,3 +70,11 @@ package enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
+
+extension Payload {
+    /// Whether it is still what was read from the provider: a JSON dictionary on one line.
+    package var isSound: Bool {
+        var scanner = PayloadScanner()
+        return scanner.scan(json.span) == nil && scanner.space == 0
+    }
+}

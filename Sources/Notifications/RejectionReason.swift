@@ -1,5 +1,5 @@
 extension Rejection {
-    /// The reasons of the Guide's Table 8-6, and those that came later.
+    /// The reasons of the Guide's Table 8-6, and those that came later, those of broadcast channels last.
     package enum Reason: String, Sendable, Hashable, CaseIterable {
         case badCollapseID = "BadCollapseId"
         case badDeviceToken = "BadDeviceToken"
@@ -35,6 +35,19 @@ extension Rejection {
         case internalServerError = "InternalServerError"
         case serviceUnavailable = "ServiceUnavailable"
         case shutdown = "Shutdown"
+        case featureNotEnabled = "FeatureNotEnabled"
+        case missingChannelID = "MissingChannelId"
+        case badChannelID = "BadChannelId"
+        case channelNotRegistered = "ChannelNotRegistered"
+        case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+        case missingPushType = "MissingPushType"
+        case topicMismatch = "TopicMismatch"
+
+        /// Those that only requests about broadcast channels get (docs/channels.md).
+        package static let ofChannels: [Rejection.Reason] = [
+            .featureNotEnabled, .missingChannelID, .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig,
+            .missingPushType, .topicMismatch,
+        ]
     }
 }
 
@@ -135,6 +148,20 @@ extension Rejection.Reason {
             Row(503, "The service cannot accept the notification now.", .retryLater)
         case .shutdown:
             Row(503, "The service is shutting down.", .reconnect)
+        case .featureNotEnabled:
+            Row(400, "Broadcast channels are not enabled for the app.", .fixCredentials)
+        case .missingChannelID:
+            Row(400, "The apns-channel-id header is missing.", .fixRequest)
+        case .badChannelID:
+            Row(400, "The apns-channel-id value is not base64, or is too long.", .fixRequest)
+        case .channelNotRegistered:
+            Row(400, "The app has no channel with this identifier in this environment.", .fixRequest)
+        case .cannotCreateChannelConfig:
+            Row(400, "The app has as many channels as it may have.", .fixRequest)
+        case .missingPushType:
+            Row(400, "The push type is missing and required.", .fixRequest)
+        case .topicMismatch:
+            Row(400, "The credentials are not for the app in the path.", .fixCredentials)
         }
     }
 }

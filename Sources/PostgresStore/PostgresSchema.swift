@@ -23,7 +23,7 @@ enum PostgresSchema {
         "INSERT INTO carillon.schema_version VALUES (true, 0, 0) ON CONFLICT DO NOTHING",
     ]
 
-    static let migrations: [[StaticString]] = [first]
+    static let migrations: [[StaticString]] = [first, attemptMark]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -176,6 +176,18 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX feedback_by_list ON carillon.feedback (environment, app, number)",
+    ]
+
+    private static let attemptMark: [StaticString] = [
+        // One row, made by the first write: all delivery attempts have smaller numbers than the bound, which was chosen
+        // at this moment, in milliseconds since 1970.
+        """
+        CREATE TABLE carillon.attempt_mark (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            bound bigint NOT NULL,
+            moment bigint NOT NULL
+        )
+        """
     ]
 
     /// Brings the tables up to date. Of several nodes that start at the same time, one does it and the others wait.

@@ -15,6 +15,10 @@ package final class FileSecrets: Secrets {
     /// thousand.
     package static let maximumBytes = 1 << 20
 
+    /// The folder and the secrets that others could read or change before this was opened, by path. They are closed to
+    /// others now, if the system allowed it.
+    package let exposed: [String]
+
     private let path: String
     private let known: SecretNames
     /// Reading and writing block, and must not block the threads of tasks.
@@ -26,12 +30,25 @@ package final class FileSecrets: Secrets {
         try Files.makeFolder(path)
         let folder = try Files.open(path, O_RDONLY | O_DIRECTORY)
         // Change the permissions only if needed: a folder that is only read may be on a read-only disk.
-        var status = stat()
-        let isPrivate = fstat(folder.number, &status) == 0 && status.st_mode & 0o7777 == Files.privateFolder
-        guard isPrivate || fchmod(folder.number, Files.privateFolder) == 0 else {
+        let mode = try Files.mode(of: folder, path)
+        guard mode == Files.privateFolder || fchmod(folder.number, Files.privateFolder) == 0 else {
             throw Files.error("protect", path)
         }
-        known = SecretNames(Set(try Files.names(in: path).compactMap(SecretName.init(rawValue:))))
+        let names = Set(try Files.names(in: path).compactMap(SecretName.init(rawValue:)))
+        var exposed = mode & ~Files.privateFolder == 0 ? [] : [path]
+        for file in names.map({ path + "/" + $0.rawValue }).sorted() where try Self.close(file) { exposed.append(file) }
+        self.exposed = exposed
+        known = SecretNames(names)
+    }
+
+    /// Closes a file to others.
+    /// - Returns: Whether it was open to them.
+    private static func close(_ file: String) throws(StoreError) -> Bool {
+        let descriptor = try Files.open(file, O_RDONLY)
+        guard try Files.mode(of: descriptor, file) & ~Files.privateFile != 0 else { return false }
+        // If the disk cannot be written, they stay as they are, and the warning says which.
+        _ = fchmod(descriptor.number, Files.privateFile)
+        return true
     }
 
     package func names() -> AsyncStream<SecretName> { known.stream() }

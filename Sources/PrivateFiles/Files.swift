@@ -108,6 +108,13 @@ package enum Files {
         return systemStatus(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// The permissions of a file or folder.
+    package static func mode(of file: Descriptor, _ path: String) throws(StoreError) -> mode_t {
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { throw error("look at", path) }
+        return status.st_mode & 0o7777
+    }
+
     /// The names of the files in a folder.
     package static func names(in path: String) throws(StoreError) -> [String] {
         guard let folder = opendir(path) else { throw error("read", path) }

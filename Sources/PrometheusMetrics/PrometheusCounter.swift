@@ -16,6 +16,8 @@ final class PrometheusCounter: CounterHandler, Series {
 
     func reset() { value.withLock { $0 = 0 } }
 
+    var reading: SeriesReading { .value(Double(value.withLock(\.self))) }
+
     func write(_ name: SeriesName, to text: inout String) {
         text += "\(name.text()) \(value.withLock { $0 })\n"
     }

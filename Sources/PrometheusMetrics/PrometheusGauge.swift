@@ -14,6 +14,8 @@ final class PrometheusGauge: MeterHandler, RecorderHandler, Series {
     func record(_ value: Int64) { set(value) }
     func record(_ value: Double) { set(value) }
 
+    var reading: SeriesReading { .value(value.withLock(\.self)) }
+
     func write(_ name: SeriesName, to text: inout String) {
         text += "\(name.text()) \(value.withLock { $0 }.prometheus)\n"
     }

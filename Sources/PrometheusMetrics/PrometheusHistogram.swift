@@ -38,6 +38,10 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler, Series {
         }
     }
 
+    var reading: SeriesReading {
+        .histogram(HistogramReading(bounds: bounds, counts: state.withLock { $0.counts }))
+    }
+
     func write(_ name: SeriesName, to text: inout String) {
         let (counts, sum) = state.withLock { ($0.counts, $0.sum) }
         var total: UInt64 = 0

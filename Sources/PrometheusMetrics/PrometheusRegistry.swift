@@ -34,6 +34,20 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// The values of all counters and gauges, by name and labels as the format writes them.
+    package var values: [String: Double] {
+        state.withLock { $0.series }.reduce(into: [:]) { values, series in
+            if case .value(let value) = series.value.reading { values[series.key.text()] = value }
+        }
+    }
+
+    /// The contents of all histograms, by name and labels.
+    package var histograms: [String: HistogramReading] {
+        state.withLock { $0.series }.reduce(into: [:]) { histograms, series in
+            if case .histogram(let reading) = series.value.reading { histograms[series.key.text()] = reading }
+        }
+    }
+
     /// The metric with this name; makes one if there is none. If another kind has the name, the first one counts.
     private func series<Value: Series>(
         _ label: String,
@@ -99,5 +113,12 @@ package final class PrometheusRegistry: MetricsFactory {
 protocol Series: AnyObject, Sendable {
     /// The type's name in Prometheus' format.
     var type: String { get }
+    var reading: SeriesReading { get }
     func write(_ name: SeriesName, to text: inout String)
+}
+
+/// What a metric is at now.
+enum SeriesReading {
+    case value(Double)
+    case histogram(HistogramReading)
 }

@@ -1,4 +1,5 @@
 package import Delivery
+package import Matching
 import NIOCore
 package import Notifications
 import Synchronization
@@ -22,12 +23,62 @@ package struct DirectNotification: Sendable {
     }
 }
 
+/// What the gateway's rules say of a notification that is not sent.
+package struct DirectCheck: Sendable {
+    /// Why it would be rejected; nil if it would be accepted.
+    package var rejection: Rejection?
+    /// Why the conformance `strict` would reject it; nil if it would not.
+    package var strictRejection: Rejection?
+    /// The size of the payload in bytes.
+    package var bytes: Int
+    /// The largest size for the topic; nil if the topic leads to no app.
+    package var maximumBytes: Int?
+}
+
 extension ProviderGateway {
     /// Takes a notification by the gateway's rules, all but those of who sends it.
+    /// - Parameter decided: is told of the decision before anything comes of it.
     /// - Returns: its identifier, and what a provider would be answered.
-    package func submit(_ direct: DirectNotification) async -> (id: NotificationID, outcome: Outcome) {
-        var system = SystemRandomNumberGenerator()
-        var random = IdentifierRandom(seededBy: &system)
+    package func submit(
+        _ direct: DirectNotification,
+        decided: (RequestFacts) -> Void,
+    ) async -> (id: NotificationID, outcome: Outcome) {
+        var request = request(direct)
+        let id = request.id.present ?? newIdentifier()
+        do throws(Rejection) {
+            let submission = try submission(of: request, id: id, by: rules)
+            decided(request.facts(direct, submission, nil, id: id, at: clock.time, by: rules))
+            return (id, await submit(submission))
+        } catch {
+            request.verdict = .failure(error)
+            decided(request.facts(direct, nil, error, id: id, at: clock.time, by: rules))
+            deliveryLog.record(
+                DeliveryEvent(time: clock.time, step: .rejected(error.reason), subject: request.subject(id)))
+            return (id, .rejected(error))
+        }
+    }
+
+    /// Checks a notification by the same rules and by those of `strict`, and sends nothing. No rate counts it.
+    package func check(_ direct: DirectNotification) async -> DirectCheck {
+        let request = request(direct)
+        var strictRules = rules
+        strictRules.conformance = .strict
+        return DirectCheck(
+            rejection: await rejection(of: request, by: rules),
+            strictRejection: await rejection(of: request, by: strictRules),
+            bytes: direct.payload.count, maximumBytes: request.topic.present?.app.map { _ in request.payloadLimit })
+    }
+
+    private func rejection(of request: ProviderRequest, by rules: RequestRules) async -> Rejection? {
+        do throws(Rejection) {
+            return await delivery.refusal(of: try submission(of: request, id: newIdentifier(), by: rules))
+        } catch {
+            return error
+        }
+    }
+
+    /// The request that a provider would send.
+    private func request(_ direct: DirectNotification) -> ProviderRequest {
         var request = ProviderRequest(began: .now())
         request.isPost = true
         request.sender = .management
@@ -41,29 +92,33 @@ extension ProviderGateway {
         read(.collapseID, direct.collapseID)
         read(.pushType, direct.pushType)
         request.topic = topic(direct.topic)
-        let limit = request.topic.present?.payloadLimit ?? 0
         request.body = direct.payload
-        let id = request.id.present ?? .random(using: &random)
-        do throws(Rejection) {
-            guard accounts.isCurrent else { throw .accountsNotCurrent }
-            let addressed = try rules.check(request)
-            guard direct.payload.count <= limit else {
-                throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
-            }
-            let submission = Submission(
-                destination: addressed.destination,
-                deviceToken: addressed.deviceToken,
-                generation: addressed.generation,
-                notification: try rules.notification(request, to: addressed.topic, id: id),
-                ticket: 0,
-            )
-            return (id, await submit(submission))
-        } catch {
-            request.verdict = .failure(error)
-            deliveryLog.record(
-                DeliveryEvent(time: clock.time, step: .rejected(error.reason), subject: request.subject(id)))
-            return (id, .rejected(error))
+        return request
+    }
+
+    private func newIdentifier() -> NotificationID {
+        var system = SystemRandomNumberGenerator()
+        var random = IdentifierRandom(seededBy: &system)
+        return .random(using: &random)
+    }
+
+    private func submission(
+        of request: ProviderRequest,
+        id: NotificationID,
+        by rules: RequestRules,
+    ) throws(Rejection) -> Submission {
+        guard accounts.isCurrent else { throw .accountsNotCurrent }
+        let addressed = try rules.check(request)
+        guard request.body.count <= request.payloadLimit else {
+            throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(request.payloadLimit) bytes.")
         }
+        return Submission(
+            destination: addressed.destination,
+            deviceToken: addressed.deviceToken,
+            generation: addressed.generation,
+            notification: try rules.notification(request, to: addressed.topic, id: id),
+            ticket: 0,
+        )
     }
 
     private func topic(_ name: String) -> ProviderRequest.Field<AddressedTopic> {
@@ -78,6 +133,38 @@ extension ProviderGateway {
         await withCheckedContinuation { continuation in
             delivery.submit([submission], answers: OneAnswer(continuation))
         }
+    }
+}
+
+extension ProviderRequest {
+    /// The largest size of the payload in bytes; 0 without a topic.
+    fileprivate var payloadLimit: Int { topic.present?.payloadLimit ?? 0 }
+
+    /// Returns the request in the form that tests see: with the headers that a provider would send.
+    fileprivate func facts(
+        _ direct: DirectNotification,
+        _ submission: Submission?,
+        _ rejection: Rejection?,
+        id: NotificationID,
+        at time: Timestamp,
+        by rules: RequestRules,
+    ) -> RequestFacts {
+        let headers: [(RequestHeader, String?)] = [
+            (.id, direct.id), (.expiration, direct.expiration.map { "\($0)" }),
+            (.priority, direct.priority.map { "\($0)" }), (.topic, direct.topic), (.collapseID, direct.collapseID),
+            (.pushType, direct.pushType),
+        ]
+        return RequestFacts(
+            time: time, connection: 0, environment: rules.environment, interface: .management,
+            team: topic.present?.app?.team,
+            headers: headers.compactMap { header, value in
+                value.map { RequestFacts.Header(name: "\(header.name)", value: $0) }
+            },
+            token: direct.token.lowercased(), device: submission?.destination.device ?? device(by: rules),
+            topic: direct.topic, pushType: direct.pushType, apnsID: id, collapseID: direct.collapseID,
+            priority: submission?.notification.priority ?? priority.present,
+            body: submission?.notification.payload.json ?? body, status: rejection?.reason.status ?? 200,
+            reason: rejection?.reason.rawValue)
     }
 }
 

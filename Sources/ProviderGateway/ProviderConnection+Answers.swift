@@ -11,6 +11,7 @@ extension ProviderConnection {
     /// Rejects a request that was not handed to `Delivery`.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
+        if let broadcast = requests[index].broadcast { return refuse(broadcast, stream, rejection) }
         let id = requests[index].id.present ?? .random(using: &random)
         requests[index].id = .value(id)
         if case .misbehave(_, let fault)? = decision(index, nil, rejection) {

@@ -2,6 +2,7 @@ import Delivery
 import HTTP2
 import Matching
 import Notifications
+import Trust
 
 // Reporting requests to observers.
 extension ProviderConnection {
@@ -18,6 +19,13 @@ extension ProviderConnection {
         let decision = watch.observer.decided(facts)
         watched.number = decision.number
         return decision
+    }
+
+    func observeUnused() {
+        guard let watch = gateway.watch, watch.isActive else { return }
+        let team = certificate.flatMap { gateway.accounts.current.certificates[$0.serial]?.team }
+        watch.observer.connectionUnused(
+            UnusedConnection(environment: gateway.environment, interface: .http2, team: team))
     }
 
     func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {

@@ -31,6 +31,7 @@ final class ProviderConnection: HTTP2Connection {
     var rehearsed: RehearsedConnection?
     /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
+    private var connectionPractice = ConnectionPractice()
     /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
     /// requests wait as well, so that all are accepted in order.
     var waiting = WaitingRequests()
@@ -72,7 +73,9 @@ final class ProviderConnection: HTTP2Connection {
         lastRequest = second
         var request = ProviderRequest(began: second)
         isWatching = gateway.watch?.isActive ?? false
-        if isWatching { request.watched = WatchedRequest() }
+        let practices = connectionPractice.requestBegan(
+            isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
+        if isWatching { request.watched = WatchedRequest(practices) }
         requests.append(stream, request)
     }
 
@@ -98,6 +101,10 @@ final class ProviderConnection: HTTP2Connection {
         if let certificate { identify(&requests[index], by: certificate) }
         if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(gateway)
+        if let broadcast = requests[index].broadcast {
+            broadcast.accounts = memory.current(gateway)
+            requests[index].watched = nil
+        }
         if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
@@ -145,6 +152,7 @@ final class ProviderConnection: HTTP2Connection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         requests[index].received += bytes.count
+        if requests[index].broadcast != nil { return broadcastReceived(bytes, index, stream) }
         let limit: Int
         switch requests[index].verdict {
         case .success(let addressed):
@@ -168,6 +176,7 @@ final class ProviderConnection: HTTP2Connection {
 
     func streamEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+        if requests[index].broadcast != nil { return broadcast(stream, index) }
         let lacksKey = mayBecomeGood(index)
         // A request that is refused in any case need not wait.
         if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }
@@ -215,8 +224,14 @@ final class ProviderConnection: HTTP2Connection {
         if batch.isEmpty { swap(&submissions, &batch) }
     }
 
+    func settingsReceived(_ settings: PeerSettings) { connectionPractice.settingsReceived(settings) }
+    func windowUpdateReceived() { connectionPractice.windowUpdateReceived() }
+    func pingReceived() { connectionPractice.pingReceived(at: .now()) }
+
     func sessionClosed(_ end: SessionEnd) {
         session = nil
+        // What the service ended for another reason says nothing of the client.
+        if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }
     }
 
     func tick(now: NIODeadline) {

@@ -17,6 +17,8 @@ package final class ProviderGateway: HTTP2Service {
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
+    /// The broadcast channels; nil if the service has none.
+    let broadcasts: Broadcasts?
     let deliveryLog: any DeliveryLog
     /// The observer of requests; nil if requests must not be observed.
     let watch: RequestWatch?
@@ -28,6 +30,7 @@ package final class ProviderGateway: HTTP2Service {
     /// - Parameters:
     ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
     ///   - answerDetail: whether answers of the development environment have the key `detail`.
+    ///   - broadcasts: the broadcast channels; nil if the service has none.
     ///   - deliveryLog: records the requests that are rejected before `Delivery` gets them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - watch: shows requests to tests; nil outside the development environment.
@@ -42,6 +45,7 @@ package final class ProviderGateway: HTTP2Service {
         tokenKeys: SharedTokenKeys,
         accounts: any Accounts,
         delivery: Delivery,
+        broadcasts: Broadcasts? = nil,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         watch: RequestWatch? = nil,
@@ -58,6 +62,7 @@ package final class ProviderGateway: HTTP2Service {
         self.tokens = tokens
         self.accounts = accounts
         self.delivery = delivery
+        self.broadcasts = broadcasts
         self.deliveryLog = deliveryLog
         self.watch = watch
         self.limits = limits

@@ -22,5 +22,9 @@ package struct ProviderLimits: Sendable, Hashable {
     /// The time that a connection may have no request. A provider that sends rarely can open a new connection.
     package var idleTimeout = TimeAmount.minutes(10)
 
+    /// The time that a connection may be idle before a good client checks it with PING, as the report judges it: an hour, as
+    /// Apple recommends (docs/current-apns.md).
+    package var uncheckedSilence = TimeAmount.hours(1)
+
     package init() {}
 }

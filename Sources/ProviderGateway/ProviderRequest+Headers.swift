@@ -6,7 +6,11 @@ extension ProviderRequest {
     mutating func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         switch header {
         case .method: isPost = value.isEqual(to: "POST")
-        case .path: path = Self.path(value)
+        case .path:
+            path = Self.path(value)
+            if case .broadcast = path { broadcast = BroadcastRequest(path: value) }
+        case .channelID, .requestID: broadcast?.read(header, value)
+        case .pushType where broadcast != nil: broadcast?.read(header, value)
         case .id: id = Self.notificationID(value)
         case .expiration: expiration = Self.expiration(value)
         case .priority: priority = Self.priority(value)
@@ -21,7 +25,9 @@ extension ProviderRequest {
     private static func path(_ value: Span<UInt8>) -> Path {
         let prefix: StaticString = "/3/device"
         let prefixCount = prefix.utf8CodeUnitCount
-        guard value.count >= prefixCount, value.extracting(first: prefixCount).isEqual(to: prefix) else { return .bad }
+        guard value.count >= prefixCount, value.extracting(first: prefixCount).isEqual(to: prefix) else {
+            return BroadcastRequest.isPath(value) ? .broadcast : .bad
+        }
         guard value.count > prefixCount else { return .withoutDeviceToken }
         guard value[prefixCount] == UInt8(ascii: "/") else { return .bad }
         let digits = value.extracting(droppingFirst: prefixCount + 1)
@@ -43,7 +49,7 @@ extension ProviderRequest {
         "The device token has \(digits) digits; no device token of this service has that many."
     }
 
-    private static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {
+    static func notificationID(_ value: Span<UInt8>) -> Field<NotificationID> {
         if let id = NotificationID(value) { return .value(id) }
         return .bad("apns-id must be a canonical UUID: 32 hexadecimal digits in groups of 8-4-4-4-12.")
     }

@@ -23,6 +23,8 @@ struct ProviderRequest {
         case otherDeviceToken([UInt8])
         /// The path has something else in place of a device token.
         case badDeviceToken(String)
+        /// A broadcast; ``ProviderRequest/broadcast`` has its parts.
+        case broadcast
     }
 
     /// The sender, from the connection's certificate or the request's provider token.
@@ -47,6 +49,8 @@ struct ProviderRequest {
     var collapseID = Field<CollapseIdentifier>.absent
     var topic = Field<AddressedTopic>.absent
     var isCompressed = false
+    /// What only a broadcast has; nil for a notification for one device.
+    var broadcast: BroadcastRequest?
     /// The first header of the API that the request has twice.
     var repeated: RequestHeader?
     var body: [UInt8] = []
@@ -87,6 +91,7 @@ struct ProviderRequest {
 
     /// Decides what can be decided from the headers alone.
     mutating func decide(by rules: RequestRules) {
+        if let broadcast { return broadcast.decide(self, by: rules) }
         do throws(Rejection) {
             verdict = .success(try rules.check(self))
         } catch {
@@ -102,7 +107,10 @@ struct ProviderRequest {
 
     /// Returns whether the request passed the shape checks, so that its sender was checked.
     func wasLookedAt(by rules: RequestRules) -> Bool {
-        if case .failure = verdict { rules.hasShape(self) } else { true }
+        switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
+        case .failure: rules.hasShape(self)
+        case .success, nil: true
+        }
     }
 
     /// Records that the request has a header. A second occurrence counts as repeated.

@@ -40,6 +40,26 @@ struct ProviderResponse {
         return (headers, Self.body(rejection, hasDetail: hasDetail))
     }
 
+    /// Returns the headers of an answer to a request about broadcast channels, which have another identifier
+    /// (docs/channels.md).
+    mutating func ofChannels(
+        _ status: Int,
+        _ id: NotificationID,
+        channel: ChannelID? = nil,
+        isUnique: Bool = false,
+        hasBody: Bool = false,
+    ) -> HeaderBlock {
+        headers.removeAll()
+        headers.append(":status", String(status))
+        headers.append("apns-request-id", id.textAsSent.span, indexing: .never)
+        if let channel { headers.append("apns-channel-id", channel.rawValue, indexing: .never) }
+        if isUnique, environment == .development {
+            headers.append("apns-unique-id", id.text.span, indexing: .never)
+        }
+        if hasBody { headers.append("content-type", "application/json") }
+        return headers
+    }
+
     /// Writes the identifier in the spelling of the request (Table 8-3). Its value does not repeat, so it stays out
     /// of the peer's header table.
     private mutating func append(_ id: InlineArray<36, UInt8>) {

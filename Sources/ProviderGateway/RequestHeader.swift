@@ -14,6 +14,9 @@ enum RequestHeader: UInt16, CaseIterable {
     case pushType = 256
     /// Checked because a body must not be compressed.
     case contentEncoding = 512
+    /// Only requests about broadcast channels have this one and the next (docs/channels.md).
+    case channelID = 1024
+    case requestID = 2048
 
     /// Finds a header by the bytes of its name. The length and one byte leave a single candidate.
     init?(name: Span<UInt8>) {
@@ -24,7 +27,12 @@ enum RequestHeader: UInt16, CaseIterable {
         case 10: candidate = .topic
         case 13: candidate = name[1] == UInt8(ascii: "u") ? .authorization : .priority
         case 14: candidate = .pushType
-        case 15: candidate = .expiration
+        case 15:
+            switch name[5] {
+            case UInt8(ascii: "e"): candidate = .expiration
+            case UInt8(ascii: "c"): candidate = .channelID
+            default: candidate = .requestID
+            }
         case 16: candidate = name[0] == UInt8(ascii: "a") ? .collapseID : .contentEncoding
         default: return nil
         }
@@ -45,6 +53,8 @@ enum RequestHeader: UInt16, CaseIterable {
         case .collapseID: "apns-collapse-id"
         case .pushType: "apns-push-type"
         case .contentEncoding: "content-encoding"
+        case .channelID: "apns-channel-id"
+        case .requestID: "apns-request-id"
         }
     }
 }

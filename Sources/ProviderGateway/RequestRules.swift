@@ -8,7 +8,7 @@ import Trust
 /// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
-    let conformance: Conformance
+    var conformance: Conformance
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?
@@ -49,7 +49,7 @@ struct RequestRules: Sendable {
             throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
-        case .bad, .withoutDeviceToken:
+        case .bad, .withoutDeviceToken, .broadcast:
             throw Rejection(.missingDeviceToken)
         }
     }
@@ -65,13 +65,14 @@ struct RequestRules: Sendable {
     }
 
     /// Checks the shape: the method, the path, and that no header occurs twice.
-    private func checkShape(_ request: ProviderRequest) throws(Rejection) {
+    func checkShape(_ request: ProviderRequest) throws(Rejection) {
         guard request.isPost else { throw Rejection(.methodNotAllowed, detail: "The only method is POST.") }
         switch request.path {
         case .bad: throw Rejection(.badPath, detail: "The path must be /3/device/ and a device token.")
         case .withoutDeviceToken:
             throw Rejection(.missingDeviceToken, detail: "The path has no device token at its end.")
         case .deviceToken, .otherDeviceToken, .badDeviceToken: break
+        case .broadcast: try request.broadcast?.checkPath()
         }
         if let header = request.repeated {
             throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
@@ -79,7 +80,7 @@ struct RequestRules: Sendable {
     }
 
     /// Checks the sender: the certificate or the provider token, as the connection has verified it.
-    private func checkTrust(_ request: ProviderRequest) throws(Rejection) {
+    func checkTrust(_ request: ProviderRequest) throws(Rejection) {
         switch request.sender {
         case .unknown:
             let detail = "There is neither a provider certificate nor an authorization header with a provider token."

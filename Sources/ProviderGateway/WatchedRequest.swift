@@ -9,10 +9,12 @@ final class WatchedRequest {
     /// The request's number, after the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
-    var practices: Set<RequestFacts.Practice> = []
+    var practices: Set<RequestFacts.Practice>
     /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
     /// allowed.
     private(set) var refusedBody: [UInt8] = []
+
+    init(_ practices: Set<RequestFacts.Practice>) { self.practices = practices }
 
     /// Adds a header. The session limits the size of a request's headers.
     func append(name: Span<UInt8>, value: Span<UInt8>) {
@@ -89,7 +91,7 @@ extension ProviderRequest {
     }
 
     /// Returns the device of a rejected request's device token.
-    private func device(by rules: RequestRules) -> DeviceID? {
+    func device(by rules: RequestRules) -> DeviceID? {
         let app = topic.present?.app?.id
         switch path {
         case .deviceToken(let token):
@@ -97,7 +99,7 @@ extension ProviderRequest {
                 (rules.tokenKeys.open(token, environment: rules.environment)
                 ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
         case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
-        case .badDeviceToken, .bad, .withoutDeviceToken: return nil
+        case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }
 

@@ -61,11 +61,11 @@ package struct Rehearsal: Sendable {
 extension Rehearsal.Fault {
     /// Where the fault makes sense.
     var interfaces: [ProviderInterface] {
-        guard case .request(let fault) = self else { return ProviderInterface.allCases }
+        guard case .request(let fault) = self else { return ProviderInterface.ofProviders }
         switch fault.kind {
         case .answer, .goAway, .reset, .settings: return [.http2]
         case .errorPacket: return [.binary]
-        case .close, .hang, .delay, .lose, .duplicate: return ProviderInterface.allCases
+        case .close, .hang, .delay, .lose, .duplicate: return ProviderInterface.ofProviders
         }
     }
 }

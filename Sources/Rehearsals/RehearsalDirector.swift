@@ -63,6 +63,8 @@ package final class RehearsalDirector: RequestObserver {
 
     package func connectionOpened() -> UInt64 { next.connectionOpened() }
 
+    package func connectionUnused(_ connection: UnusedConnection) { next.connectionUnused(connection) }
+
     package func decided(_ facts: RequestFacts) -> RequestDecision {
         let decision = next.decided(facts)
         let (firing, isActive) = stage.withLock { stage in

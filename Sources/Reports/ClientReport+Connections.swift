@@ -3,7 +3,9 @@ import Notifications
 
 // How connections are used (Guide, 2.3.3).
 extension ClientReport {
-    static let connections: [Rule] = [connectionPerPush, manyConnections, filledTable, priorityFrames]
+    static let connections: [Rule] = [
+        connectionPerPush, manyConnections, filledTable, priorityFrames, misusedWindows, unchecked,
+    ]
 
     /// Fewer connections prove nothing: a service may just have started, or a test sends one notification.
     private static let fewestConnections = 3
@@ -52,5 +54,41 @@ extension ClientReport {
             // One request of each connection.
             groups(shown, by: \.facts.connection).map { $0.requests[0] }
         ) { "\($0) connections had PRIORITY frames." }
+    }
+
+    private static let misusedWindows: Rule = { requests in
+        let practices: Set<RequestFacts.Practice> = [.narrowWindow, .windowUpdates]
+        let shown = requests.filter { !$0.facts.practices.isDisjoint(with: practices) }
+        let isNarrow = shown.contains { $0.facts.practices.contains(.narrowWindow) }
+        return finding(
+            "windows-misused", isNarrow ? .warning : .note, section: "2.3.3",
+            advice: isNarrow
+                ? "Leave HTTP/2's initial window as it is: an answer with its reason has to fit into it."
+                : "Send WINDOW_UPDATE when a good part of the window is used up, not for each frame.",
+            // One for each connection.
+            groups(shown, by: \.facts.connection).map { $0.requests[0] }
+        ) {
+            isNarrow
+                ? "\($0) connections had windows that have no room for an answer."
+                : "\($0) connections had many more WINDOW_UPDATE frames than their answers need."
+        }
+    }
+
+    private static let unchecked: Rule = { requests in
+        finding(
+            "idle-without-ping", .note, section: "2.3.3.1",
+            advice: "Send PING on a connection that has been idle for an hour: if no answer comes, open another one.",
+            requests.filter { $0.facts.practices.contains(.unchecked) }
+        ) { "\($0) requests came on a connection that had been idle for long, without a PING." }
+    }
+
+    /// - Parameter count: how many connections ended without a request. They have no requests to show.
+    static func unused(_ count: Int) -> [Finding] {
+        guard count >= fewestConnections else { return [] }
+        return [
+            Finding(
+                "connections-unused", .warning, section: "2.3.3", "\(count) connections ended without a request.",
+                advice: "Open a connection when there is something to send, and keep it open.", [])
+        ]
     }
 }

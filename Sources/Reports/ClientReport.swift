@@ -3,10 +3,12 @@ import Notifications
 /// Compares what a team's clients did with the Guide and Apple's current advice. It is a pure function of recorded
 /// requests.
 package enum ClientReport {
-    /// - Parameter requests: in the order in which they came.
-    package static func findings(_ requests: [RecordedRequest]) -> [Finding] {
-        let rules = credentials + connections + repetitions + notifications
-        return rules.flatMap { $0(requests) }
+    /// - Parameters:
+    ///   - requests: in the order in which they came.
+    ///   - unusedConnections: how many connections ended without a request.
+    package static func findings(_ requests: [RecordedRequest], unusedConnections: Int = 0) -> [Finding] {
+        let (before, after) = (credentials + connections, repetitions + notifications)
+        return before.flatMap { $0(requests) } + unused(unusedConnections) + after.flatMap { $0(requests) }
     }
 
     /// Looks for one kind of finding, or for some that belong together.

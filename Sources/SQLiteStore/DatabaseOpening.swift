@@ -36,10 +36,12 @@ enum DatabaseOpening {
         }
     }
 
-    static func open(in folder: DatabaseFolder) throws(StoreError) -> DatabasePool {
+    /// - Parameter keepsLog: whether the log's file keeps its size. If not, what is damaged in it is gone, so that the
+    ///   next start does not find it again.
+    static func open(in folder: DatabaseFolder, keepsLog: Bool = true) throws(StoreError) -> DatabasePool {
         let pool: DatabasePool?
         do {
-            pool = try openUnlessNewer(folder.databasePath)
+            pool = try openUnlessNewer(folder.databasePath, keepsLog: keepsLog)
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
@@ -48,7 +50,7 @@ enum DatabaseOpening {
     }
 
     /// - Returns: Nil for a database of a newer version, which is not changed.
-    private static func openUnlessNewer(_ path: String) throws -> DatabasePool? {
+    private static func openUnlessNewer(_ path: String, keepsLog: Bool) throws -> DatabasePool? {
         // A pool writes to the database as soon as it is made.
         var readOnly = Configuration()
         readOnly.readonly = true
@@ -63,10 +65,11 @@ enum DatabaseOpening {
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         try Schema.migrator.migrate(pool)
-        // Copies what a crash left in the log into the database and starts a new log, because `WriteAheadLog` requires
-        // that no earlier transaction follows its end. A full disk has no room for that, but the database can still be
-        // read.
-        try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        // Copies what the log holds into the database, so that the next transaction begins a new log in the same file:
+        // `WriteAheadLog` requires that no earlier transaction with the same salt follows the log's end. A full disk may
+        // have no room for the copy, but the database can still be read. The file keeps its size, because GRDB writes to
+        // an empty one, and the next start may be on a full disk.
+        try? pool.writeWithoutTransaction { _ = try $0.checkpoint(keepsLog ? .restart : .truncate) }
         return pool
     }
 

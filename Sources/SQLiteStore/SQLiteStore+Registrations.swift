@@ -59,18 +59,20 @@ extension SQLiteStore: Registrations {
     }
 
     package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        let (table, journal, writing) = (registrations, journal, writing)
+        let (table, journal, writing, subscribed) = (registrations, journal, writing, subscribedDevices)
         return try await commits.write(undoable: true) {
-            database, _ throws(SQLiteFailure) -> (Registration, [EndedNotification])? in
+            database, _ throws(SQLiteFailure) -> (Registration, [EndedNotification], isSubscribed: Bool)? in
             guard var registration = try Self.registration(of: destination, in: database) else { return nil }
             if registration.setActive(false, at: moment) {
                 try Self.set(registration, of: destination, in: database)
             }
             let discarded = try Self.empty(destination, in: database)
+            let isSubscribed = try Self.unsubscribe(destination, in: database)
             writing.wrote(registration, of: destination)
-            return (registration, discarded)
+            return (registration, discarded, isSubscribed)
         } committed: { ended -> Registration? in
-            guard let (registration, discarded) = ended else { return nil }
+            guard let (registration, discarded, isSubscribed) = ended else { return nil }
+            if !isSubscribed { subscribed.remove(destination.deviceKey) }
             table.set(registration, of: destination)
             journal.record(discarded)
             return registration
@@ -82,7 +84,7 @@ extension SQLiteStore: Registrations {
         tokenKeyID: UInt32,
         at moment: Timestamp,
     ) async throws(StoreError) {
-        let (table, journal, writing) = (registrations, journal, writing)
+        let (table, journal, writing, subscribed) = (registrations, journal, writing, subscribedDevices)
         let renewed = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Renewal in
             var registrations = try Self.registrations(of: device, in: database)
             for index in registrations.indices {
@@ -94,12 +96,14 @@ extension SQLiteStore: Registrations {
             for (destination, registration) in registrations {
                 try Self.set(registration, of: destination, in: database)
                 discarded += try Self.empty(destination, in: database)
+                _ = try Self.unsubscribe(destination, in: database)
             }
             for (destination, registration) in registrations { writing.wrote(registration, of: destination) }
             return .renewed(registrations, discarded)
         } committed: { renewal in
             guard case .renewed(let registrations, let discarded) = renewal else { return false }
             table.set(registrations, of: device)
+            subscribed.remove(device)
             journal.record(discarded)
             return true
         }.get()

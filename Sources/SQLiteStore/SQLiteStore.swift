@@ -17,11 +17,14 @@ package final class SQLiteStore: Sendable {
 
     /// The token keys and the certificate authority.
     package let secrets: any Secrets
+    /// The secrets' folder and files that others could read before the store was opened, by path.
+    package let exposedSecrets: [String]
 
     let pool: DatabasePool
     let commits: GroupCommit
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
+    let subscribedDevices: SubscribedDevices
     /// For the writer's thread alone.
     let writing: RegistrationsInWriting
     let accounts: AccountsFeed
@@ -101,13 +104,16 @@ package final class SQLiteStore: Sendable {
             loss = nil
             try DatabaseOpening.create(in: folder)
         }
-        pool = try DatabaseOpening.open(in: folder)
-        secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        pool = try DatabaseOpening.open(in: folder, keepsLog: loss == nil)
+        let secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        (self.secrets, exposedSecrets) = (secrets, secrets.exposed)
         do {
-            (mailboxVersions, registrations, accounts) = try pool.writeWithoutTransaction { database in
+            (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
+                database in
                 (
                     VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
                     try Self.loadRegistrations(from: database),
+                    try SubscribedDevices.load(from: database),
                     AccountsFeed(try AccountRows.load(from: database))
                 )
             }
@@ -170,11 +176,14 @@ final class VersionCounter: Sendable {
 
 extension SQLiteStore {
     static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
-        let value = try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
-        guard let value else {
+        guard let value = try metaIfPresent(key, in: database) else {
             throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "\(key.rawValue) is missing")
         }
         return value
+    }
+
+    static func metaIfPresent(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64? {
+        try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
     }
 
     static func reservedMailboxVersions(in database: Database) throws(SQLiteFailure) -> UInt64 {

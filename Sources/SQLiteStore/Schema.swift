@@ -17,6 +17,9 @@ enum Schema {
         migrator.registerMigration("feedback") { database in
             try database.execute(sql: feedback)
         }
+        migrator.registerMigration("channels") { database in
+            try database.execute(sql: channels)
+        }
         return migrator
     }
 
@@ -25,6 +28,12 @@ enum Schema {
         /// No mailbox version from this one on has been given out.
         case mailboxVersionsReserved = "mailbox_versions_reserved"
         case accountsVersion = "accounts_version"
+        /// The version of the newest stored broadcast.
+        case broadcastVersion = "broadcast_version"
+        /// All delivery attempts have numbers below it. Missing until there is one.
+        case attemptsBound = "attempts_bound"
+        /// The time at which that bound was chosen, in milliseconds since 1970. Missing like it.
+        case attemptsTime = "attempts_time"
     }
 
     private static let version1 = """
@@ -138,5 +147,47 @@ enum Schema {
             UNIQUE (environment, device, app, generation)
         ) STRICT;
         CREATE INDEX feedback_by_list ON feedback (environment, app, number);
+        """
+
+    private static let channels = """
+        INSERT INTO meta VALUES ('broadcast_version', 0);
+
+        -- policy: 0 keeps nothing, 1 the newest broadcast. created: milliseconds since 1970.
+        CREATE TABLE channel (
+            environment INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            policy INTEGER NOT NULL,
+            created INTEGER NOT NULL,
+            PRIMARY KEY (environment, app, id)
+        ) STRICT, WITHOUT ROWID;
+
+        -- The newest broadcast of a channel, once for all devices; columns as in mailbox.
+        CREATE TABLE broadcast (
+            environment INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            channel TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            id BLOB NOT NULL,
+            priority INTEGER NOT NULL,
+            expiration INTEGER,
+            contents INTEGER NOT NULL,
+            push_type TEXT,
+            topic TEXT NOT NULL,
+            payload BLOB NOT NULL,
+            PRIMARY KEY (environment, app, channel)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX broadcast_by_expiry ON broadcast (expires);
+
+        -- seen: the version of the newest broadcast that the device has acknowledged, 0 for none.
+        CREATE TABLE subscription (
+            environment INTEGER NOT NULL,
+            device INTEGER NOT NULL,
+            app INTEGER NOT NULL,
+            channel TEXT NOT NULL,
+            seen INTEGER NOT NULL,
+            PRIMARY KEY (environment, device, app, channel)
+        ) STRICT, WITHOUT ROWID;
         """
 }

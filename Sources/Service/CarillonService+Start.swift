@@ -2,7 +2,7 @@ import BinaryGateway
 import Connections
 import CoreMetrics
 import Courier
-import Delivery
+package import Delivery
 import DeliveryLogFiles
 import Foundation
 import Journal
@@ -21,6 +21,7 @@ import VirtualDevices
 /// The parts of a running service.
 struct ServiceParts {
     var description: ServiceDescription
+    var descriptionFile: DescriptionFile
     var folder: DataFolder
     var lock: DataFolderLock
     var budget: ConnectionBudget
@@ -33,6 +34,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
+    /// Nil for a store without broadcast channels.
+    var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
@@ -41,6 +44,9 @@ struct ServiceParts {
     /// Nil outside the development environment.
     var development: DevelopmentParts?
     var state: ServiceState
+    /// Reads all metrics.
+    var readMetrics: @Sendable () -> MetricsReading
+    var history: MetricsHistory
     var logger: Logger
 }
 
@@ -48,11 +54,16 @@ extension CarillonService {
     /// Opens the data folder and every listener. Returns when all of them accept connections.
     ///
     /// If it fails, it has overwritten nothing.
-    package static func start(_ settings: Settings, logger: Logger) async throws(ServiceError) -> CarillonService {
+    /// - Parameter wrap: for tests: what the service uses in place of its store.
+    package static func start(
+        _ settings: Settings,
+        logger: Logger,
+        wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
+    ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
         let folder = settings.folder
         do throws(ServiceError) {
-            return try await start(settings, in: folder, logger)
+            return try await start(settings, in: folder, logger, wrap)
         } catch {
             folder.removeIfTemporary()
             throw error
@@ -63,13 +74,14 @@ extension CarillonService {
         _ settings: Settings,
         in folder: DataFolder,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let before = folder.before()
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
         let isFresh = folder.isFresh
         do throws(ServiceError) {
-            return try await start(settings, in: folder, lock, logger)
+            return try await start(settings, in: folder, lock, logger, wrap)
         } catch {
             if isFresh { folder.removeHalfMade(before) }
             throw error
@@ -81,6 +93,7 @@ extension CarillonService {
         in folder: DataFolder,
         _ lock: DataFolderLock,
         _ logger: Logger,
+        _ wrap: (any Store) -> any Store,
     ) async throws(ServiceError) -> CarillonService {
         let registry = PrometheusRegistry()
         let metrics = ServiceMetrics(factory: registry)
@@ -89,8 +102,8 @@ extension CarillonService {
         let deliveryLog = try openLog(folder, settings, clock, metrics, signal, logger)
         let journal = settings.environments.contains(.development) ? RequestJournal() : nil
         let log: any DeliveryLog = journal.map { JournalingLog($0, deliveryLog) } ?? deliveryLog
-        let store = try await settings.store.open(
-            in: folder, settings, log: log, clock: clock, logger: logger)
+        let store = wrap(
+            try await settings.store.open(in: folder, settings, log: log, clock: clock, logger: logger))
         deliveryLog.findTokens(in: store.knownRegistrations)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.eventLoops ?? System.coreCount)
         let builder = ServiceBuilder(
@@ -161,14 +174,28 @@ private struct ServiceBuilder {
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
         let local = LocalSwitchboard(
-            mailboxes: store, log: log, limits: settings.delivery, limitExceeded: { limitLog.limitExceeded($0) },
+            mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery,
+            limitExceeded: { limitLog.limitExceeded($0) },
             clock: { [clock] in clock.moment })
         let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
         let switchboard: any Switchboard = shared ?? local
+        let virtualDevices = settings.store == .memory ? nil : VirtualDeviceFile(folder)
+        do throws(StoreError) {
+            try await virtualDevices?.endEarlier(in: store, at: clock.time)
+        } catch {
+            // The next start tries again.
+            logger.warning(
+                "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
+        }
+        let broadcasts = store.broadcastChannels.map {
+            Broadcasts(
+                channels: $0, accounts: store, log: log, limits: settings.channels,
+                limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
+        }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
@@ -196,7 +223,7 @@ private struct ServiceBuilder {
                 environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
-                deliveryLog: log, names: environment == .development ? development?.names : nil,
+                broadcasts: broadcasts, deliveryLog: log, names: environment == .development ? development?.names : nil,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,
                 limitLog: limitLog, clock: clock)
         }
@@ -205,8 +232,8 @@ private struct ServiceBuilder {
             Courier(
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
                 accounts: store,
-                registrations: store, switchboard: switchboard, activations: activations, limits: settings.courier,
-                limitLog: limitLog, clock: clock)
+                registrations: store, switchboard: switchboard, broadcasts: broadcasts, activations: activations,
+                limits: settings.courier, limitLog: limitLog, clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerConnects = ConnectGuard(
@@ -214,10 +241,13 @@ private struct ServiceBuilder {
         let opening = ListenerOpening(settings: settings, certificate: certificate, group: group, logger: logger)
         let providerListeners = try await opening.open(
             .provider, Dictionary(uniqueKeysWithValues: zip(settings.environments, gateways)), providerConnects)
+        let channelGateways = Dictionary(
+            uniqueKeysWithValues: zip(settings.environments, gateways.map { ChannelGateway(provider: $0) }))
         let binaryListeners = try await opening.openBinary(
-            .binary, binaryGateways(secrets, delivery, development), providerConnects)
+            .binary, binaryGateways(secrets, delivery, development), channels: channelGateways, providerConnects)
         let feedbackListeners = try await opening.openBinary(
-            .feedback, feedbackServices(secrets, delivery), providerConnects)
+            .feedback, feedbackServices(secrets, delivery),
+            channels: settings.ports.hasChannels(.feedback) ? channelGateways : [:], providerConnects)
         let courierListeners = try await opening.open(
             .courier, Dictionary(uniqueKeysWithValues: zip(settings.environments, couriers)),
             ConnectGuard(.courierConnectRate, settings.courierConnects, budget: budget, log: limitLog))
@@ -227,6 +257,8 @@ private struct ServiceBuilder {
                 binary: binaryListeners.address(environment),
                 feedback: feedbackListeners.address(environment),
                 courier: courierListeners.address(environment),
+                channels: (settings.ports.channels(environment) == .feedback ? feedbackListeners : binaryListeners)
+                    .address(environment),
             )
             switch environment {
             case .development: description.development = addresses
@@ -234,26 +266,52 @@ private struct ServiceBuilder {
             }
         }
         let state = ServiceState(store: store)
+        let history = MetricsHistory()
+        let readMetrics = metricsReader(local, delivery)
+        // What comes after is counted from here.
+        history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
                 key: settings.store == .memory ? management.key : nil)
         }
         description.managementTLS = management.tls?.hostAndPort
-        try description.write(to: folder)
+        let descriptionFile = DescriptionFile(description, in: folder, logger)
         development?.announce(description)
         return ServiceParts(
-            description: description, folder: folder, lock: lock, budget: budget, settings: settings, store: store,
+            description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
+            settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: local, sharedSwitchboard: shared, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
-            managementListeners: management.listeners, development: development, state: state, logger: logger)
+            managementListeners: management.listeners, development: development, state: state,
+            readMetrics: readMetrics, history: history, logger: logger)
+    }
+
+    private func metricsReader(
+        _ switchboard: LocalSwitchboard,
+        _ delivery: Delivery,
+    ) -> @Sendable () -> MetricsReading {
+        let (metrics, registry, clock) = (metrics, registry, clock)
+        return {
+            metrics.sample(connectedDevices: switchboard.connectedDevices, pendingStores: delivery.pendingStores)
+            return MetricsReading(
+                time: clock.machineTime, values: registry.values, histograms: registry.histograms)
+        }
+    }
+
+    private func numbering() async throws(ServiceError) -> AttemptNumbering {
+        do throws(StoreError) {
+            return try await .load(from: store)
+        } catch {
+            throw ServiceError(.store, error.cause)
+        }
     }
 
     private func managementParts(
@@ -262,6 +320,7 @@ private struct ServiceBuilder {
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
         _ state: ServiceState,
+        _ history: MetricsHistory,
         _ development: DevelopmentParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
@@ -279,7 +338,8 @@ private struct ServiceBuilder {
                 metrics.sample(connectedDevices: local.connectedDevices, pendingStores: delivery.pendingStores)
                 return registry.text()
             },
-            unreadiness: { await state.unreadiness() }, clock: clock,
+            unreadiness: { await state.unreadiness() }, started: clock.machineTime,
+            history: { history.samples(after: $0) }, clock: clock,
             rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
                 // Earlier events keep their time.

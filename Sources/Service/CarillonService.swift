@@ -28,6 +28,8 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
+    private let broadcasts: Broadcasts?
+    private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
     private let courierListeners: [Listener]
@@ -35,10 +37,13 @@ package final class CarillonService: Sendable {
     private let managementListeners: [Listener]
     private let development: DevelopmentParts?
     private let state: ServiceState
+    private let readMetrics: @Sendable () -> MetricsReading
+    private let history: MetricsHistory
     private let logger: Logger
 
     init(_ parts: ServiceParts) {
         description = parts.description
+        descriptionFile = parts.descriptionFile
         folder = parts.folder
         lock = parts.lock
         budget = parts.budget
@@ -50,6 +55,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         sharedSwitchboard = parts.sharedSwitchboard
+        broadcasts = parts.broadcasts
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
         courierListeners = parts.courierListeners
@@ -57,6 +63,8 @@ package final class CarillonService: Sendable {
         managementListeners = parts.managementListeners
         development = parts.development
         state = parts.state
+        readMetrics = parts.readMetrics
+        history = parts.history
         logger = parts.logger
         state.serve()
     }
@@ -68,11 +76,14 @@ package final class CarillonService: Sendable {
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
+            group.addTask { await self.broadcasts?.run() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
             group.addTask { await self.watchStore() }
+            group.addTask { await self.descriptionFile.run() }
+            group.addTask { await self.keepHistory() }
             // This wait ends first.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
@@ -85,6 +96,13 @@ package final class CarillonService: Sendable {
         folder.removeIfTemporary()
     }
 
+    /// Returns the number of connected devices that get what is sent to a channel.
+    package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
+        guard let app = store.current.apps[bundleID], let broadcasts else { return 0 }
+        let list = ChannelList(environment: environment, app: app.id)
+        return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
+    }
+
     /// Runs a task on every event loop and returns when all have run it, which shows that none of them hangs.
     package func visitEventLoops() async {
         for loop in group.makeIterator() { try? await loop.submit {}.get() }
@@ -95,7 +113,7 @@ package final class CarillonService: Sendable {
     private func shutDown() async {
         logger.info("Shutting down")
         state.shutDown()
-        try? FileManager.default.removeItem(atPath: folder.descriptionFile)  // Nothing to be found from now on.
+        descriptionFile.remove()
         // One time limit for both, so that the whole shutdown is limited by it.
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
@@ -106,6 +124,7 @@ package final class CarillonService: Sendable {
             switchboard.disconnectAll(because: .shutdown)
         }
         await delivery.drain()
+        await broadcasts?.settle()
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()
@@ -120,6 +139,14 @@ package final class CarillonService: Sendable {
 
     /// Renews the listeners' certificate if needed. Open connections keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+
+    /// Adds a sample of the metrics to the history.
+    package func sampleMetrics() { history.add(readMetrics()) }
+
+    private func keepHistory() async {
+        // The sleep ends early only if the task is cancelled.
+        while (try? await Task.sleep(for: MetricsHistory.interval)) != nil { sampleMetrics() }
+    }
 
     private func watchStore() async {
         var watch = StoreWatch(store, logger)

@@ -9,6 +9,8 @@ final class RequestDesk: RequestObserver {
 
     func connectionOpened() -> UInt64 { journal.nextConnection() }
 
+    func connectionUnused(_ connection: UnusedConnection) { journal.note(unused: connection) }
+
     func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
 
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {

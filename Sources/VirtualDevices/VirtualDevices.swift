@@ -16,25 +16,29 @@ package final class VirtualDevices: Sendable {
     private let registrations: any Registrations
     private let switchboard: any Switchboard
     private let tokenKeys: SharedTokenKeys
-    private let clock: @Sendable () -> Timestamp
+    private let clock: ServiceClock
+    private let remember: @Sendable (DeviceID) throws -> Void
     package let names: NamedTokens
     private let entries = Mutex<[DeviceKey: Entry]>([:])
     private let expired = Mutex<Set<Destination>>([])
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
+    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
-        clock: @escaping @Sendable () -> Timestamp,
+        clock: ServiceClock,
+        remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations
         self.switchboard = switchboard
         self.tokenKeys = tokenKeys
         self.names = names
         self.clock = clock
+        self.remember = remember
     }
 
     /// Lets the devices acknowledge until the task is cancelled.
@@ -52,6 +56,17 @@ package final class VirtualDevices: Sendable {
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         try await turns.take(operation)
+    }
+
+    /// The next devices in the order of their IDs.
+    package func devices(after device: DeviceID?, limit: Int) -> [VirtualDevice] {
+        entries.withLock { entries in
+            var page = FirstInOrder<DeviceID>(limit)
+            for key in entries.keys where device.map({ $0 < key.device }) ?? true { page.insert(key.device) }
+            return page.elements.compactMap {
+                entries[DeviceKey(environment: .development, device: $0)]?.device
+            }
+        }
     }
 
     package var all: [VirtualDevice] { entries.withLock { $0.values.map(\.device) } }
@@ -75,12 +90,14 @@ extension VirtualDevices {
         team: TeamID,
         apps: [VirtualApp],
         behaviour: DeviceBehaviour,
+        power: DevicePower = .charging,
     ) async throws -> VirtualDevice {
         var random = SystemRandomNumberGenerator()
         let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
         var device = VirtualDevice(
-            key: key, name: name, team: team, behaviour: behaviour, since: clock(), apps: apps)
+            key: key, name: name, team: team, behaviour: behaviour, power: power, since: clock.time, apps: apps)
         do {
+            try remember(key.device)
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }
@@ -95,7 +112,7 @@ extension VirtualDevices {
     private func register(_ app: inout VirtualApp, of key: DeviceKey) async throws {
         let destination = Destination(environment: key.environment, device: key.device, app: app.app.id)
         let registration = try await registrations.register(
-            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock())
+            destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock.time)
         let contents = DeviceTokenContents(
             device: key.device, app: app.app.id, generation: registration.generation)
         let sealed = try await tokenKeys.seal(
@@ -115,7 +132,7 @@ extension VirtualDevices {
         let key = DeviceKey(environment: .development, device: id)
         guard let device = self[id] else { return nil }
         let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
-        let now = clock()
+        let now = clock.time
         // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
         for destination in destinations {
@@ -124,7 +141,7 @@ extension VirtualDevices {
                 // Only an active registration can end, and it ends at the time that the behaviour names.
                 if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = try await registrations.end(
-                    destination, at: since.map { Timestamp(milliseconds: $0) } ?? now)
+                    destination, at: since.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? now)
             case .expired:
                 if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = expired.withLock { $0.insert(destination) }
@@ -142,6 +159,18 @@ extension VirtualDevices {
             if behaviour.isConnected { attach(&entries, key) }
             return entries[key]?.device
         }
+    }
+
+    /// Lets a device report another power state.
+    /// - Returns: the device; nil if there is none.
+    package func change(_ id: DeviceID, to power: DevicePower) -> VirtualDevice? {
+        let key = DeviceKey(environment: .development, device: id)
+        let device = entries.withLock { entries in
+            entries[key]?.device.power = power
+            return entries[key]?.device
+        }
+        if let device, device.behaviour.isConnected { switchboard.changePower(of: key, to: power) }
+        return device
     }
 
     private func register(_ destination: Destination, at moment: Timestamp) async throws(StoreError) {
@@ -162,7 +191,7 @@ extension VirtualDevices {
             if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
             _ = expired.withLock { $0.remove(destination) }
             // If a registration cannot be ended now, nobody uses it: the device does not come back.
-            _ = try? await registrations.end(destination, at: clock())
+            _ = try? await registrations.end(destination, at: clock.time)
         }
         return entry.device.behaviour.hasApps ? entry.device.apps.count : 0
     }
@@ -189,8 +218,7 @@ extension VirtualDevices {
         guard let device = entries[key]?.device else { return }
         let stream = VirtualStream(key, device.behaviour, acknowledgements)
         entries[key]?.stream = stream
-        // The device has no screen and no battery, so it takes every notification at once.
-        switchboard.attach(stream, of: key, power: .charging)
+        switchboard.attach(stream, of: key, power: device.power)
     }
 
     private func detach(_ key: DeviceKey) {

@@ -3,6 +3,18 @@ import ArgumentParser
 /// The error of a command. It prints the description as one line.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
+    /// The place in the document that was sent (RFC 6901); nil if the error is not about one.
+    let pointer: String?
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, at pointer: String? = nil) {
+        self.description = description
+        self.pointer = pointer
+    }
+
+    /// The same with the place in a person's file.
+    func inFile(_ file: String) -> CommandError {
+        guard let pointer, !pointer.isEmpty else { return self }
+        let name = file == "-" ? "The document" : file
+        return CommandError("\(name) is wrong at \"\(pointer)\": \(description)")
+    }
 }

@@ -153,7 +153,8 @@ struct ManagementClient: Sendable {
         guard response.status == .ok || statuses.contains(response.status.code) else {
             let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
             let problem = try? JSONDecoder().decode(Problem.self, from: body)
-            throw CommandError(problem?.detail ?? "The service refused: status \(response.status.code).")
+            throw CommandError(
+                problem?.detail ?? "The service refused: status \(response.status.code).", at: problem?.pointer)
         }
         return response
     }

@@ -33,8 +33,12 @@ struct RehearseCommand: AsyncParsableCommand {
             } catch {
                 throw CommandError("\(file) cannot be read: \(error.localizedDescription)")
             }
-            let begun: ManagementMessages.RehearsalBegun = try await common.management().ask(
-                .post, RehearseCommand.path, document)
+            let begun: ManagementMessages.RehearsalBegun
+            do {
+                begun = try await common.management().ask(.post, RehearseCommand.path, document)
+            } catch let error as CommandError {
+                throw error.inFile(file)
+            }
             Output(isJSON: common.json).print(begun, "The rehearsal \(begun.rehearsal) has begun.")
         }
     }

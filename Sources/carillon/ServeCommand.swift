@@ -105,7 +105,10 @@ struct ServeCommand: AsyncParsableCommand {
         let service = try await CarillonService.start(settings, logger: logger)
         let ready = logger
         let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
-            announce(service, isFirstStart: isFirstStart)
+            // The text for people would be noise in a journal.
+            if common.json || settings.logFormat.isForPeople(environment: environment) {
+                announce(service, isFirstStart: isFirstStart)
+            }
             // For programs that wait for this line in a container's log.
             ready.info("The service is ready")
         }

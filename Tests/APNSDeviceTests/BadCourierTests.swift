@@ -60,6 +60,7 @@ import Testing
             "says that the environment is the other one", .answer(403, #"{"reason":"BadCertificateEnvironment"}"#),
             .identityRefused
         ),
+        ("says that the device was revoked", .stream(#"{"end":"revoked"}"# + "\n"), .identityRefused),
         ("revokes the certificate", .goAway("BadCertificate"), .identityRefused),
         ("is no courier", .answer(404, "<html>Not Found</html>"), .refused),
     ]
@@ -75,6 +76,42 @@ import Testing
             }
             #expect(error?.code == code)
             #expect(courier.record.value.connections == 1)
+        }
+    }
+
+    @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
+    func `What is no courier at all is told in a sentence that says what to do`(greeting: String) async throws {
+        try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
+            let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Greeter(greeting))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            var address = courier.address
+            address.port = other.localAddress?.port ?? 0
+            let error = await #expect(throws: DeviceError.self) {
+                try await DeviceIdentity.activate(at: address, environment: .development)
+            }
+            #expect(error?.isTemporary == true)
+            #expect(error?.cause.contains("check the address and the port") == true, "\(error?.cause ?? "")")
+            for raw in ["handshakeFailed", "NIOSSL", "sslError"] { #expect(error?.cause.contains(raw) == false) }
+            try await other.close()
+        }
+    }
+
+    /// Says something and ends the connection.
+    private final class Greeter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+        private let greeting: String
+
+        init(_ greeting: String) { self.greeting = greeting }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: greeting)), promise: nil)
+            context.close(promise: nil)
         }
     }
 

@@ -21,6 +21,9 @@ package struct StoreContract: Sendable {
         package var secrets: any Secrets
         package var invitations: any Invitations
         package var feedback: any Feedback
+        /// Nil for a store without broadcast channels.
+        package var channels: (any Channels)?
+        package var attemptNumbers: any AttemptNumbers
         /// Called when the check is over.
         let close: @Sendable () async -> Void
 
@@ -31,6 +34,8 @@ package struct StoreContract: Sendable {
             secrets = store.secrets
             invitations = store
             feedback = store
+            channels = store.broadcastChannels
+            attemptNumbers = store
             close = { await store.close() }
         }
     }
@@ -66,7 +71,7 @@ package struct StoreContract: Sendable {
     /// All promises.
     package static let promises =
         mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
-        + feedbackPromises + logPromises + deletionPromises
+        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

@@ -23,6 +23,26 @@ struct DeviceLineTests {
         #expect(rig.read(entries) == [.send(1, notification: 7), .send(2, notification: 5)])
     }
 
+    @Test(
+        "a notification that the disk has damaged is removed, and the others are sent",
+        arguments: ["{\n}", "{ }", "{", "[]", "", "{\"aps\":\"\u{1}\"}"])
+    func damaged(_ json: String) {
+        var rig = LineRig()
+        var bad = Example.stored(1, app: 1, version: 1)
+        bad.entry.notification.fields.payload = Payload(stored: Array(json.utf8), contents: [.aps])
+        let steps = rig.read([bad, Example.stored(2, app: 2, version: 2)])
+        #expect(steps == [.remove(app: 1, version: 1), .send(1, notification: 2)])
+    }
+
+    @Test(
+        "a topic that would break the line's JSON is damage too", arguments: ["a\"b", "a\nb", "a\\b", "a\u{7f}b", "ä"])
+    func damagedTopic(_ topic: String) {
+        var rig = LineRig()
+        var bad = Example.stored(1, version: 1)
+        bad.entry.notification.fields.topic = topic
+        #expect(rig.read([bad]) == [.remove(app: 1, version: 1)])
+    }
+
     @Test("offers are held while the mailboxes are being read, and sent after what these hold")
     func holdsOffers() {
         var rig = LineRig()

@@ -36,7 +36,7 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         for environment in ["development", "production"] {
             let addresses = try #require(object[environment] as? [String: String])
-            #expect(Set(addresses.keys) == ["provider", "binary", "feedback", "courier"])
+            #expect(Set(addresses.keys) == ["provider", "binary", "feedback", "courier", "channels"])
             #expect(Set(addresses.values).count == 4)
         }
     }

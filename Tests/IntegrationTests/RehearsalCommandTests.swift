@@ -85,6 +85,7 @@ import Testing
                     "rehearse", try Self.write(#"{"rules":[{"fault":{"close":"now"}}]}"#, in: folder))
                 #expect(refused.status == 1)
                 #expect(refused.errors.contains("fin, rst"))
+                #expect(refused.errors.contains(#"rehearsal.json is wrong at "/rules/0/fault/close""#))
                 let unreadable = try await service.carillon("rehearse", try Self.write("{", in: folder))
                 #expect(unreadable.status == 1)
                 #expect(unreadable.errors.contains("JSON"))

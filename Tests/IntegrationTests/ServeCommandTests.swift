@@ -27,6 +27,33 @@ import Testing
 
     static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
 
+    /// A disk that is really full: neither the database nor any other file finds room.
+    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    func itStartsOnAFullDisk() async throws {
+        try await withTemporaryFolder { folder in
+            let script = #"""
+                serve() {
+                    "$0" serve --json --ports ephemeral --environment development --data "$1/data" & echo $!; wait $!
+                }
+                mount -t tmpfs -o size=2m none "$1" && serve "$1" || exit
+                cat /dev/zero > "$1/full" 2> /dev/null
+                serve "$1"
+                """#
+            try await ChildProcess.with("unshare", ["-rm", "sh", "-c", script, BuiltCommand.path, folder]) { child in
+                for isFull in [false, true] {
+                    let process = await child.output.nextLine().flatMap { Int32($0) }
+                    let line = await child.output.nextLine()
+                    if line == nil { Issue.record("full: \(isFull): \(await child.finished().errors)") }
+                    #expect(line?.contains("ready") == true)
+                    kill(try #require(process), SIGTERM)
+                }
+                let errors = await child.finished().errors
+                #expect(errors.contains("Commands cannot find the service until a file can be written"), "\(errors)")
+                #expect(errors.contains("No space left on device"), "\(errors)")
+            }
+        }
+    }
+
     /// As every user has it who is not root: no capability, for an option of a socket for one.
     @Test(.enabled(if: ServeCommandTests.canDropCapabilities, "needs setpriv and the right to use it"))
     func itServesWithoutAnyCapability() async throws {

@@ -57,6 +57,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [["CARILLON_LOG_FORMAT": "json"], ["JOURNAL_STREAM": "8:12345"]])
+    func `What people are told at the start is not printed into a log`(_ environment: [String: String]) async throws {
+        let arguments = ["serve", "--store", "memory", "--ports", "ephemeral"]
+        let service = try ChildProcess(BuiltCommand.path, arguments, environment: environment)
+        await service.errors.wait(for: "The service is ready")
+        service.signal(SIGTERM)
+        let finished = await service.finished()
+        #expect(finished.status == 0)
+        #expect(finished.output == "")
+    }
+
     @Test func `With --log-level what is less important is left out`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LOG_LEVEL": "warning"]) { service in
             #expect(await service.stop().errors == "")

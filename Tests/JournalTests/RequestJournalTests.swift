@@ -2,6 +2,7 @@ import Delivery
 import Journal
 import Matching
 import Notifications
+import Synchronization
 import Testing
 
 /// What the journal keeps, and who is told of it.
@@ -39,6 +40,47 @@ struct RequestJournalTests {
         var match = RequestMatch()
         change(&match)
         return match
+    }
+
+    @Test func `A request without an answer is shown to whoever sees changes, and to nobody else`() async {
+        let journal = Self.journal()
+        var changes = journal.follow(RequestMatch(), changes: true) { _ in }.makeAsyncIterator()
+        let number = journal.append(Self.facts())
+        #expect(await changes.next()?.isSettled == false)
+        journal.answered(number, RequestAnswer(status: 200))
+        #expect(await changes.next()?.facts.status == 200)
+        _ = journal.append(Self.facts(id: 2))
+        var settled = journal.follow(RequestMatch()) { _ in }.makeAsyncIterator()
+        journal.end()
+        #expect(await settled.next()?.facts.number == number)
+        #expect(await settled.next() == nil)
+    }
+
+    @Test func `A sample shows a bounded number at a time, all changes of what it showed, and counts the rest`() {
+        let journal = Self.journal(keep: 1000)
+        let known = journal.append(Self.facts(id: 1))
+        let (sample, remove) = journal.sample(RequestMatch()) {}
+        for id in UInt64(2)...100 { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
+        let first = sample.take()
+        #expect(first.entries.map(\.facts.number) == Array(UInt64(2)...51))
+        #expect(first.entries.allSatisfy { $0.facts.status == 200 } && first.leftOut == 49)
+        #expect(sample.take().isEmpty)
+        // What the reader knows from before, what it was shown, and what was left out.
+        for number in [known, 51, 52] { journal.end(number, as: .delivered) }
+        let second = sample.take()
+        #expect(second.entries.map(\.facts.number) == [known, 51] && second.leftOut == 0)
+        remove()
+        _ = journal.append(Self.facts(id: 101))
+        #expect(sample.take().isEmpty)
+    }
+
+    @Test func `A sample ends with the journal`() {
+        let journal = Self.journal()
+        let ended = Mutex(false)
+        let (_, remove) = journal.sample(RequestMatch()) { ended.withLock { $0 = true } }
+        journal.end()
+        #expect(ended.withLock { $0 })
+        remove()
     }
 
     @Test func `The oldest go first, by number and by bytes`() {

@@ -43,11 +43,18 @@ func destination(_ number: UInt64) -> Destination {
     return Destination(environment: .production, device: DeviceID(rawValue: device), app: AppID(rawValue: 1))
 }
 
+/// An alert of that many bytes.
+private func payload(bytes: Int) -> Payload {
+    let (begin, end) = (#"{"aps":{"alert":""#, #""}}"#)
+    let text = String(repeating: "x", count: max(0, bytes - begin.utf8.count - end.utf8.count))
+    return Payload(stored: Array((begin + text + end).utf8), contents: [.aps, .alert])
+}
+
 func notification(_ number: UInt64, bytes: Int) -> Notifications.Notification {
     Notification(
         id: NotificationID(high: number, low: number),
         topic: "com.example.app",
-        payload: Payload(stored: [UInt8](repeating: 0x78, count: bytes), contents: [.aps, .alert]),
+        payload: payload(bytes: bytes),
     )
 }
 

@@ -34,6 +34,8 @@ final class FaultyStore: Store {
         case keepsInvitations
         /// Devices are listed in no particular order.
         case listsInAnyOrder
+        /// The last mark of the attempts' numbers is kept, not the greatest.
+        case keepsLastMark
     }
 
     private struct State {
@@ -42,6 +44,7 @@ final class FaultyStore: Store {
         var listed: [TakenFeedback] = []
         var accounts: AccountsSnapshot?
         var invited: Set<[UInt8]> = []
+        var mark: AttemptMark?
     }
 
     private let fault: Fault
@@ -240,5 +243,17 @@ extension FaultyStore: Feedback {
 
     func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
         try await memory.confirm(list, through: mark)
+    }
+}
+
+extension FaultyStore: AttemptNumbers {
+    func attemptMark() async throws(StoreError) -> AttemptMark? {
+        let kept = try await memory.attemptMark()
+        return fault == .keepsLastMark ? state.withLock { $0.mark } : kept
+    }
+
+    func keep(_ mark: AttemptMark) async throws(StoreError) {
+        state.withLock { $0.mark = mark }
+        try await memory.keep(mark)
     }
 }

@@ -17,6 +17,8 @@ struct RejectionTests {
         (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
         (400, "InvalidPushType"), (403, "UnrelatedKeyIdInToken"), (403, "BadEnvironmentKeyIdInToken"),
         (410, "ExpiredToken"), (403, "BadEnvironmentKeyInToken"),
+        (400, "FeatureNotEnabled"), (400, "MissingChannelId"), (400, "BadChannelId"), (400, "ChannelNotRegistered"),
+        (400, "CannotCreateChannelConfig"), (400, "MissingPushType"), (400, "TopicMismatch"),
     ]
 
     @Test("every reason of the documents has their status", arguments: table)

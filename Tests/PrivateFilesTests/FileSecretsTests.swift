@@ -23,6 +23,25 @@ struct FileSecretsTests {
         }
     }
 
+    @Test("What others could read is named and closed, and nothing else is")
+    func exposed() async throws {
+        try await withTemporaryPath { path in
+            let secrets = try FileSecrets(folder: path)
+            #expect(secrets.exposed.isEmpty)
+            let names = try ["a", "b", "c"].map { try #require(SecretName(rawValue: $0)) }
+            for name in names { _ = try await secrets.keep([1], as: name) }
+            #expect(try FileSecrets(folder: path).exposed.isEmpty)
+            #expect(chmod(path + "/a", 0o644) == 0 && chmod(path + "/b", 0o620) == 0 && chmod(path + "/c", 0o400) == 0)
+            #expect(chmod(path, 0o710) == 0)
+            #expect(try FileSecrets(folder: path).exposed == [path, path + "/a", path + "/b"])
+            #expect(try FileSecrets(folder: path).exposed.isEmpty)
+            let modes = try ["", "/a", "/b", "/c"].map {
+                try FileManager.default.attributesOfItem(atPath: path + $0)[.posixPermissions] as? Int
+            }
+            #expect(modes == [0o700, 0o600, 0o600, 0o400])
+        }
+    }
+
     #if os(Linux)
         @Test("A folder that nobody else may use is left as it is, so that one on a read-only disk can be read")
         func leavesPermissions() async throws {

@@ -146,6 +146,27 @@ struct ClientReportTests {
         }
     }
 
+    @Test(arguments: [RequestFacts.Practice.narrowWindow, .windowUpdates])
+    func `Windows are misused`(_ practice: RequestFacts.Practice) throws {
+        try Self.expect("windows-misused", [1]) { history in
+            for _ in 0..<2 { try history.send(practices: [practice]) }
+        }
+    }
+
+    @Test func `An idle connection is used without a check`() throws {
+        try Self.expect("idle-without-ping", [2]) { history in
+            try history.send()
+            try history.send(practices: [.unchecked])
+        }
+    }
+
+    @Test func `Connections end without a request`() {
+        #expect(ClientReport.findings([], unusedConnections: 2) == [])
+        let findings = ClientReport.findings([], unusedConnections: 3)
+        #expect(findings.map(\.id) == ["connections-unused"])
+        #expect(findings.first?.text.hasPrefix("3 ") == true)
+    }
+
     @Test func `A 4xx is sent again`() throws {
         try Self.expect("rejected-sent-again", [2]) { history in
             for _ in 0..<2 { try history.send("Bad", status: 400, reason: "BadTopic") }

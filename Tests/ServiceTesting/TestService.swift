@@ -24,11 +24,22 @@ struct TestService: Sendable {
         _ change: (inout Settings) -> Void = { _ in },
         _ body: (TestService) async throws -> Void,
     ) async throws {
-        try await Turns.services.hold { try await runNow(environment: environment, change, body) }
+        try await Turns.services.hold { try await runNow(environment: environment, { $0 }, change, body) }
+    }
+
+    /// Runs a service in memory that uses something else in place of its store.
+    static func runWrapping(
+        _ wrap: @Sendable (any Store) -> any Store,
+        _ body: (TestService) async throws -> Void,
+    ) async throws {
+        try await Turns.services.hold {
+            try await runNow(environment: .development, wrap, { $0.store = .memory }, body)
+        }
     }
 
     private static func runNow(
         environment: Environment,
+        _ wrap: @Sendable (any Store) -> any Store,
         _ change: (inout Settings) -> Void,
         _ body: (TestService) async throws -> Void,
     ) async throws {
@@ -41,7 +52,7 @@ struct TestService: Sendable {
         settings.shutdownTimeout = .seconds(2)
         change(&settings)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let service = try await CarillonService.start(settings, logger: logger)
+        let service = try await CarillonService.start(settings, logger: logger, wrapping: wrap)
         let serving = Task { await service.run() }
         do {
             try await body(TestService(service: service, environment: environment, serving: serving))

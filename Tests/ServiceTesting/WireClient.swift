@@ -32,6 +32,7 @@ final class WireClient: Sendable {
     ///   - certificate: the client's certificate.
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
     ///   - opening: bytes that are sent before the TLS handshake.
+    ///   - protocols: what it offers in the TLS handshake.
     ///   - burst: requests that are sent with the preface, before the service can have sent anything.
     static func connect(
         port: Int,
@@ -41,9 +42,10 @@ final class WireClient: Sendable {
         opening: [UInt8] = [],
         burst: [[(String, String)]] = [],
         literals: HTTP2Configuration.Literals = .withoutIndexing,
+        protocols: [String] = ["h2"],
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = protocols
         tls.trustRoots = .file(authorityFile)
         if let certificate {
             let key = Array(certificate.keyPEM.utf8)

@@ -190,6 +190,52 @@ import Testing
         }
     }
 
+    private static let virtual = "00fc13adff785122"
+
+    /// Makes a virtual device with one app and a named token.
+    private static func makeDevice(_ behaviour: String, _ test: TestService) async throws {
+        let made = try await test.ask(
+            "POST", "/v1/fixtures",
+            body:
+                #"{"teams":[{"apps":["a.b"],"devices":[{"behaviour":\#(behaviour),"tokens":{"a.b":"\#(virtual)"}}]}]}"#)
+        #expect(made.status == 200, "\(made.text)")
+    }
+
+    private static func send(_ more: String, _ test: TestService) async throws -> [String: Any] {
+        let sent = try await test.ask(
+            "POST", "/v1/notifications",
+            body: #"{"token":"\#(virtual)","topic":"a.b","payload":{"aps":{"alert":"x"}}\#(more)}"#)
+        return try required(sent.problem)
+    }
+
+    @Test func `When a virtual device's app was removed is a time of the test's clock`() async throws {
+        try await Self.run { test in
+            try await Self.advance("P3D", test)
+            // After the advance: on the service's clock three days later.
+            let since = UInt64(Date().timeIntervalSince1970 * 1000) + 1
+            try await Self.makeDevice(#"{"kind":"removed","since":\#(since)}"#, test)
+            try await Self.advance("PT1H", test)
+            let answer = try await Self.send("", test)
+            #expect(answer["reason"] as? String == "Unregistered")
+            #expect((answer["timestamp"] as? NSNumber)?.uint64Value == since)
+        }
+    }
+
+    @Test func `The expiration of a notification without a provider is a time of the test's clock`() async throws {
+        try await Self.run { test in
+            try await Self.advance("P3D", test)
+            try await Self.makeDevice(#"{"kind":"offline"}"#, test)
+            let id = "00000000-0000-4000-8000-000000000001"
+            let expiration = UInt64(Date().timeIntervalSince1970) + 3600
+            let answer = try await Self.send(#","id":"\#(id)","expiration":\#(expiration)"#, test)
+            #expect(answer["status"] as? Int == 200)
+            try await Self.advance("PT50M", test)
+            #expect(try await Self.events(id, test) == ["accepted", "stored"])
+            try await Self.advance("PT11M", test)
+            #expect(try await Self.events(id, test) == ["accepted", "stored", "expired"])
+        }
+    }
+
     @Test func `The delivery log has the service's time, and forgets by it`() async throws {
         try await Self.run { test in
             let provider = try await test.connectProvider()

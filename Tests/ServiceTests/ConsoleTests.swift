@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import Notifications
 import Service
 import Testing
 
@@ -79,6 +80,119 @@ struct ConsoleTests {
             let link = try await Self.link(test)
             _ = try await test.ask("HEAD", link, key: "")
             #expect(try await Self.open(link, test).status == .seeOther)
+        }
+    }
+
+    @Test func `A browser that looks ahead leaves a link good`() async throws {
+        try await TestService.run { test in
+            let link = try await Self.link(test)
+            for (name, value) in [
+                ("sec-purpose", "prefetch"), ("sec-purpose", "prefetch;prerender"), ("purpose", "prefetch"),
+            ] {
+                let ahead = try await test.ask("GET", link, key: "", headers: [(name, value)])
+                #expect(ahead.status == 503 && ahead.headers["set-cookie"].isEmpty, "\(name): \(value)")
+            }
+            #expect(try await Self.open(link, test).status == .seeOther)
+        }
+    }
+
+    @Test func `A session cannot make links, which would let it last for ever`() async throws {
+        try await TestService.run { test in
+            let browser = try await Self.signIn(test)
+            let answer = try await browser.ask("POST", "/v1/console/links", origin: browser.origin, body: "{}")
+            #expect(answer.status == 403, "\(answer.text)")
+            #expect(try await test.ask("POST", "/v1/console/links").status == 200)
+        }
+    }
+
+    @Test func `In production nothing that can be read shows a payload`() async throws {
+        try await TestService.run(environment: .production) {
+            $0.environments = [.production]
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
+            let secret = "between the two of us"
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"\#(secret)"}}"#).status == 200)
+            await client.close()
+            let description = try await test.ask("GET", "/openapi.json")
+            let paths = try required(description.problem?["paths"] as? [String: [String: Any]])
+            let readable = paths.filter { $0.value["get"] != nil && !$0.key.contains("{") }.keys
+            #expect(readable.contains("/v1/log") && readable.contains("/v1/requests") && readable.count > 10)
+            for path in readable {
+                let answer = try await test.ask("GET", path)
+                #expect(!answer.text.contains(secret), "\(path)")
+                #expect(path != "/v1/log" || answer.text.contains(#""event":"stored""#))
+            }
+        }
+    }
+
+    @Test func `A sampled stream shows some of what comes, and counts the rest`() async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
+            let request = try test.request(
+                "GET", "/v1/requests?follow=true&changes=true&sample=true", headers: [("accept", "text/event-stream")])
+            let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            var parts = response.body.makeAsyncIterator()
+            #expect(try await parts.next().map { String(buffer: $0) } == ": open\n\n")
+            let count = 300
+            // More streams may be open once the first provider token is verified.
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).status == 200)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1..<count {
+                    group.addTask {
+                        let answer = try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#)
+                        #expect(answer.status == 200)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            // Every request is shown, perhaps several times, or counted.
+            var (shown, leftOut): (Set<String>, Int) = ([], 0)
+            var rest = ""
+            while shown.count + leftOut < count, let part = try await parts.next() {
+                rest += String(buffer: part)
+                var events = rest.components(separatedBy: "\n\n")
+                rest = events.removeLast()
+                let ids = events.compactMap { $0.firstMatch(of: /^id: (\d+)\n/).map { String($0.1) } }
+                // Reading may put batches together, but each begins and ends with an event.
+                shown.formUnion(ids)
+                for event in events { leftOut += event.firstMatch(of: /"leftOut":(\d+)/).flatMap { Int($0.1) } ?? 0 }
+            }
+            #expect(shown.count + leftOut == count)
+            await client.close()
+        }
+    }
+
+    @Test func `The service shows its last hour, from the numbers of the metrics`() async throws {
+        try await TestService.run {
+            $0.store = .memory
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
+            #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).status == 200)
+            #expect(
+                try await client.send(headers.with("apns-topic", "no.app").fields, body: "{}").status != 200)
+            await client.close()
+            // What was recorded before is counted once the log has it.
+            _ = try await test.ask("GET", "/v1/log")
+            test.service.sampleMetrics()
+            let answer = try await test.ask("GET", "/v1/service")
+            #expect(answer.problem?["ready"] as? Bool == true)
+            let samples = try required(answer.problem?["samples"] as? [[String: Any]])
+            func sum(_ name: String) -> Int { samples.reduce(0) { $0 + ($1[name] as? Int ?? 0) } }
+            #expect(sum("accepted") == 1 && sum("stored") == 1 && sum("rejected") == 1 && sum("delivered") == 0)
+            #if os(Linux)
+                #expect((samples.last?["memory"] as? Int ?? 0) > 1 << 20)
+            #endif
+            let time = try required(samples.last?["time"] as? Int)
+            let later = try await test.ask("GET", "/v1/service?after=\(time)")
+            #expect((later.problem?["samples"] as? [Any])?.isEmpty == true)
         }
     }
 

@@ -1,8 +1,10 @@
+import Delivery
 import Foundation
 import NIOHTTP1
 import NIOSSL
 import Notifications
 import Service
+import Synchronization
 import Testing
 
 @testable import ServiceTesting
@@ -190,6 +192,75 @@ struct FixtureTests {
         }
     }
 
+    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+        let stores = Mutex<[FailingStore]>([])
+        let wrap = { @Sendable (store: any Store) -> any Store in
+            let failing = FailingStore(store)
+            stores.withLock { $0.append(failing) }
+            return failing
+        }
+        try await TestService.runWrapping(wrap) { test in
+            let store = try required(stores.withLock { $0.first })
+            func listed() async throws -> [String] {
+                var texts: [String] = []
+                for list in ["teams", "apps", "keys", "certificates", "devices"] {
+                    texts.append(try await test.ask("GET", "/v1/\(list)").text)
+                }
+                return texts
+            }
+            let before = try await listed()
+            var failures = 0
+            while true {
+                store.fail(failures + 1)
+                let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
+                if store.takeLeft() {
+                    _ = try Made(answer)
+                    break
+                }
+                failures += 1
+                #expect(answer.status >= 400, "\(answer.text)")
+                #expect(try await listed() == before, "The call \(failures) failed.")
+            }
+            // The team, its app, key and certificate, and the apps of six devices.
+            #expect(failures >= 10)
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
+            #expect(try await listed() == before)
+        }
+    }
+
+    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+        let first = { (test: TestService) async throws -> String in
+            let made = try Made(
+                try await test.ask(
+                    "POST", "/v1/fixtures",
+                    body: #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{"name":"phone"},"#
+                        + #"{"name":"tablet","behaviour":{"kind":"offline"}}]}]}"#))
+            let token = try made.device("tablet").token
+            let status = try await Self.send(to: token, test)
+            #expect(status == 200)
+            let listed = try await test.ask("GET", "/v1/devices").text
+            #expect(listed.components(separatedBy: #""virtual":true"#).count == 3)
+            return token
+        }
+        let second = { (test: TestService, token: String) async throws in
+            let listed = try await test.ask("GET", "/v1/devices").text
+            #expect(listed == "[]")
+            let team = try await test.ask("GET", "/v1/teams/ABCDE12345").status
+            #expect(team == 200)
+            let status = try await Self.send(to: token, test)
+            #expect(status == 410)
+        }
+        try await TestService.runTwice(first, second)
+    }
+
+    /// - Returns: the status that a provider would have got.
+    private static func send(to token: String, _ test: TestService) async throws -> Int? {
+        let sent = try await test.ask(
+            "POST", "/v1/notifications",
+            body: #"{"token":"\#(token)","topic":"com.example.shop","payload":{"aps":{"alert":"x"}}}"#)
+        return sent.problem?["status"] as? Int
+    }
+
     @Test func `A certificate comes as PKCS12 too`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
@@ -200,6 +271,102 @@ struct FixtureTests {
             #expect(throws: (any Error).self) {
                 try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("other".utf8))
             }
+        }
+    }
+
+    @Test func `A dry run says what the gateway and strict would answer, and sends nothing`() async throws {
+        try await Self.run { test in
+            let made = try await test.ask(
+                "POST", "/v1/fixtures",
+                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"name":"phone"}]}]}"#)
+            let teams = try required(made.problem?["teams"] as? [[String: Any]])
+            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
+            let token = try required((device["tokens"] as? [String: String])?["a.b"])
+            let id = try required(device["deviceID"] as? String)
+            func check(_ more: String, token: String = token) async throws -> [String: Any] {
+                let answer = try await test.ask(
+                    "POST", "/v1/notifications?dryRun=true",
+                    body: #"{"token":"\#(token)","topic":"a.b",\#(more)}"#)
+                #expect(answer.status == 200, "\(answer.text)")
+                return try required(answer.problem)
+            }
+            let good = try await check(#""payload":{"aps":{"alert":"x"}},"pushType":"alert""#)
+            #expect(good["status"] as? Int == 200 && good["apnsID"] == nil && good["strict"] == nil)
+            #expect(good["bytes"] as? Int == 21 && good["maximumBytes"] as? Int == 4096)
+            let lax = try await check(#""payload":{"aps":{"bagde":1}},"pushType":"alert""#)
+            let strict = try required(lax["strict"] as? [String: Any])
+            #expect(lax["status"] as? Int == 200 && strict["reason"] as? String == "PayloadEmpty")
+            #expect((strict["detail"] as? String)?.contains("aps.bagde") == true)
+            let refused = try await check(#""payload":{"aps":{"alert":"x"}},"priority":3"#)
+            #expect(refused["status"] as? Int == 400 && refused["reason"] as? String == "BadPriority")
+            let unknown = try await check(#""payload":{}"#, token: String(repeating: "0", count: 64))
+            #expect(unknown["reason"] as? String == "BadDeviceToken")
+            _ = try await test.ask(
+                "PATCH", "/v1/devices/\(id)", body: #"{"behaviour":{"kind":"removed"}}"#)
+            let gone = try await check(#""payload":{"aps":{"alert":"x"}},"pushType":"alert""#)
+            #expect(gone["status"] as? Int == 410 && gone["reason"] as? String == "Unregistered")
+            #expect(try await test.ask("GET", "/v1/requests").text == "[]")
+            #expect(try await test.ask("GET", "/v1/log").text.isEmpty)
+        }
+    }
+
+    @Test func `What is sent without a provider stands in the journal, with its outcome, and in no report`()
+        async throws
+    {
+        try await Self.run { test in
+            let made = try await test.ask(
+                "POST", "/v1/fixtures",
+                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"name":"phone"}]}]}"#)
+            let teams = try required(made.problem?["teams"] as? [[String: Any]])
+            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
+            let token = try required((device["tokens"] as? [String: String])?["a.b"])
+            // Rehearsals are about providers.
+            let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
+            #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
+            _ = try await test.ask(
+                "POST", "/v1/notifications",
+                body: #"{"token":"\#(token)","topic":"a.b","payload":{"aps":{"alert":"x"}},"pushType":"alert"}"#)
+            _ = try await test.ask(
+                "POST", "/v1/notifications", body: #"{"token":"00","topic":"a.b","payload":{"aps":{}}}"#)
+            let waited = try await test.ask(
+                "POST", "/v1/requests/wait", body: #"{"match":{"protocol":"management","outcome":"delivered"}}"#)
+            let request = try required((waited.problem?["requests"] as? [[String: Any]])?.first)
+            #expect(request["team"] as? String == "ABCDE12345" && request["connection"] as? String == "management")
+            #expect(request["status"] as? Int == 200 && request["keyID"] == nil)
+            #expect(request["headers"] as? [String: String] == ["apns-topic": "a.b", "apns-push-type": "alert"])
+            #expect(request["payload"] as? [String: [String: String]] == ["aps": ["alert": "x"]])
+            let refused = try await test.ask("GET", "/v1/requests?outcome=rejected").text
+            #expect(refused.contains(#""reason":"BadDeviceToken""#))
+            let report = try await test.ask("GET", "/v1/reports?team=ABCDE12345")
+            let findings = try required(report.problem?["findings"] as? [[String: Any]])
+            #expect(findings.allSatisfy { $0["id"] as? String == "rule-never-fired" }, "\(report.text)")
+        }
+    }
+
+    @Test func `A virtual device whose power is low holds what can wait`() async throws {
+        try await Self.run { test in
+            let made = try await test.ask(
+                "POST", "/v1/fixtures",
+                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"power":"low"}]}]}"#)
+            let teams = try required(made.problem?["teams"] as? [[String: Any]])
+            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
+            let token = try required((device["tokens"] as? [String: String])?["a.b"])
+            let id = try required(device["deviceID"] as? String)
+            #expect(try await test.ask("GET", "/v1/devices/\(id)").problem?["power"] as? String == "low")
+            _ = try await test.ask(
+                "POST", "/v1/notifications",
+                body: #"{"token":"\#(token)","topic":"a.b","payload":{"aps":{"alert":"x"}},"priority":5}"#)
+            let stored = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"outcome":"stored"}}"#)
+            #expect(stored.status == 200, "\(stored.text)")
+            let changed = try await test.ask("PATCH", "/v1/devices/\(id)", body: #"{"power":"charging"}"#)
+            #expect(changed.problem?["power"] as? String == "charging")
+            let delivered = try await test.ask(
+                "POST", "/v1/requests/wait", body: #"{"match":{"outcome":"delivered"}}"#)
+            #expect(delivered.status == 200, "\(delivered.text)")
+            #expect(try await test.ask("PATCH", "/v1/devices/\(id)", body: "{}").status == 400)
+            #expect(
+                try await test.ask("PATCH", "/v1/devices/\(id)", body: #"{"power":"full"}"#).problem?["pointer"]
+                    as? String == "/power")
         }
     }
 

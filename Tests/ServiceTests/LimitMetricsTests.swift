@@ -94,6 +94,32 @@ struct LimitMetricsTests {
         Row(.unacknowledged, { $0.delivery.unacknowledgedPerDevice = 1 }) { test in
             try await test.send(2, toListeningDevice: #"{"aps":{"alert":"Hello"}}"#)
         },
+        Row(.channels, { $0.channels.channelsPerApp = 1 }) { test in
+            let client = try await test.connectChannels()
+            let headers = ChannelHeaders("POST", token: try test.providerToken())
+            for status in [201, 400] {
+                #expect(try await client.send(headers.fields, body: headers.body).status == status)
+            }
+            return [client]
+        },
+        Row(.subscriptions, { $0.channels.subscriptionsPerApp = 1 }) { test in
+            let device = try await test.connectRegistered().client
+            for status in [204, 429] {
+                #expect(try await device.subscribe(to: try await test.makeChannel()).status == status)
+            }
+            return [device]
+        },
+        Row(.broadcastRate, { $0.channels.broadcastsPerChannel = once }) { test in
+            try await test.broadcast(twiceTo: test.makeChannel(), statuses: [200, 429])
+        },
+        Row(.unacknowledgedBroadcasts, { $0.channels.unacknowledgedPerDevice = 1 }) { test in
+            let channel = try await test.makeChannel()
+            let device = try await test.connectRegistered().client
+            _ = try await device.listen()
+            #expect(try await device.subscribe(to: channel).status == 204)
+            try await test.waitForSubscribers(1, of: channel)
+            return try await test.broadcast(twiceTo: channel, statuses: [200, 200]) + [device]
+        },
         Row(.silentRate, { $0.delivery.silentsPerApp = once }) { test in
             try await test.send(2, toListeningDevice: #"{"aps":{"content-available":1}}"#)
         },

@@ -266,6 +266,10 @@ final class CourierConnection: HTTP2Application {
         if end == "takenOver" {
             return DeviceError(.takenOver, "Another connection of this device has taken over.")
         }
+        if end == "revoked" {
+            return DeviceError(
+                .identityRefused, "This device was revoked. Activate it again if it may still be used.", reason: end)
+        }
         return DeviceError(.disconnected, "The courier ended the stream: \(end).", reason: end)
     }
 }

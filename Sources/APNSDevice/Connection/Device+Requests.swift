@@ -24,6 +24,21 @@ extension Device {
         return JSONObject(response.body)?[text: "token"]
     }
 
+    /// Subscribes an app that is registered on the device to a broadcast channel. The subscription lasts until it is
+    /// ended, the app is removed or the channel is deleted.
+    /// - Parameter channel: the channel's identifier, which the app's provider gives it.
+    /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not know the channel or the
+    ///   app.
+    public func subscribe(_ bundleID: String, to channel: String) async throws(DeviceError) {
+        _ = try await send(CourierRequest(.put, Self.path(bundleID, channel: channel)))
+    }
+
+    /// Ends an app's subscription to a broadcast channel.
+    /// - Throws: ``DeviceError`` if the request failed.
+    public func unsubscribe(_ bundleID: String, from channel: String) async throws(DeviceError) {
+        _ = try await send(CourierRequest(.delete, Self.path(bundleID, channel: channel)))
+    }
+
     /// Reports the device's power state to the service, now and on each new connection. The service forgets it when
     /// the stream of notifications ends.
     /// - Throws: ``DeviceError`` if the request failed. The new state is then not reported on later connections
@@ -40,9 +55,15 @@ extension Device {
         _ = try await send(CourierRequest(.post, "/1/reset"))
     }
 
-    private static func path(_ bundleID: String) -> String {
-        // The courier decides whether this is a bundle ID. Here it only has to fit into a path.
+    private static func path(_ bundleID: String) -> String { "/1/apps/" + pathPart(bundleID) }
+
+    private static func path(_ bundleID: String, channel: String) -> String {
+        path(bundleID) + "/channels/" + pathPart(channel)
+    }
+
+    private static func pathPart(_ text: String) -> String {
+        // The courier decides whether this is a valid name. Here it only has to fit into a path.
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_~"))
-        return "/1/apps/" + (bundleID.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")
+        return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
     }
 }

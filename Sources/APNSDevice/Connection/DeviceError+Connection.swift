@@ -16,6 +16,11 @@ extension DeviceError {
             )
         } else if cause.contains("ALERT"), Self.identityAlerts.contains(where: cause.contains) {
             self.init(.identityRefused, "The courier does not accept the device's certificate (\(cause)).")
+        } else if cause == ConnectionFailure.endedInHandshake || cause.contains("WRONG_VERSION_NUMBER") {
+            self.init(
+                .disconnected,
+                "What listens there does not answer as a courier does (\(cause)): check the address and the port, or try "
+                    + "again later, because a courier that has too many connections does the same.")
         } else {
             self.init(.disconnected, "The connection broke: \(cause)")
         }

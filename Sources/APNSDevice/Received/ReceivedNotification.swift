@@ -20,6 +20,8 @@ public struct ReceivedNotification: Sendable, Hashable {
     public var collapseID: String?
     /// The provider's `apns-push-type`.
     public var pushType: String?
+    /// The identifier of the broadcast channel that it was sent to; nil if it was sent to this device alone.
+    public var channel: String?
     /// The payload as the device received it: a JSON dictionary in UTF-8.
     public var payload: [UInt8]
 
@@ -32,6 +34,7 @@ public struct ReceivedNotification: Sendable, Hashable {
     ///   - expiration: in seconds since 1970, or 0.
     ///   - collapseID: the collapse identifier.
     ///   - pushType: the provider's `apns-push-type`.
+    ///   - channel: the broadcast channel that it was sent to.
     ///   - payload: a JSON dictionary in UTF-8.
     public init(
         id: String,
@@ -41,6 +44,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         expiration: UInt64? = nil,
         collapseID: String? = nil,
         pushType: String? = nil,
+        channel: String? = nil,
         payload: [UInt8],
     ) {
         sending = 0
@@ -51,6 +55,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         self.expiration = expiration
         self.collapseID = collapseID
         self.pushType = pushType
+        self.channel = channel
         self.payload = payload
     }
 }
@@ -67,7 +72,7 @@ extension ReceivedNotification {
         self.init(
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
             collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
-            payload: payload)
+            channel: object[text: "channel"], payload: payload)
         self.sending = sending
     }
 }

@@ -95,6 +95,13 @@ extension DeviceLine {
         _ silents: inout Silents,
     ) -> [Action] {
         let (destination, notification) = (stored.entry.destination, stored.entry.notification)
+        // A damaged disk must not break the stream, or the device would connect again for ever.
+        guard notification.isSound else {
+            return [
+                .note(.discarded(.damaged), NotificationSubject(notification, to: destination)),
+                .remove(MailboxReference(destination: destination, version: stored.version)),
+            ]
+        }
         guard stored.entry.expires > now.time else {
             return [
                 .note(.expired, NotificationSubject(notification, to: destination)),

@@ -5,6 +5,7 @@ import Synchronization
 /// The switchboard of a service in one process. It answers at once, and its answers are always right.
 package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
+    private let numbering: AttemptNumbering
     private let log: any DeliveryLog
     private let limits: DeliveryLimits
     private let limitExceeded: @Sendable (Limit) -> Void
@@ -16,16 +17,20 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Creates a switchboard.
     /// - Parameters:
+    ///   - numbering: chooses the attempts' numbers. Without it they are not greater than those of an earlier start if
+    ///     the clock was set back.
     ///   - limitExceeded: is called if a device has too many unacknowledged or deferred notifications, on any thread.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
+        numbering: AttemptNumbering = .unkept,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
+        self.numbering = numbering
         self.log = log
         self.limits = limits
         self.limitExceeded = limitExceeded
@@ -54,18 +59,24 @@ package final class LocalSwitchboard: Switchboard {
         after device: DeviceID?,
         limit: Int,
     ) -> [ConnectedDevice] {
-        var found: [DeviceKey] = []
-        for shard in shards {
-            shard.lines.withLock { lines in
-                for key in lines.attached.keys where key.environment == environment {
-                    if device.map({ $0 < key.device }) ?? true { found.append(key) }
+        var connected: [ConnectedDevice] = []
+        var last = device
+        while connected.count < limit {
+            var page = FirstInOrder<DeviceID>(limit - connected.count)
+            for shard in shards {
+                shard.lines.withLock { lines in
+                    for key in lines.attached.keys where key.environment == environment {
+                        if last.map({ $0 < key.device }) ?? true { page.insert(key.device) }
+                    }
                 }
             }
-        }
-        var connected: [ConnectedDevice] = []
-        for key in found.sorted(by: { $0.device < $1.device }) where connected.count < limit {
-            // It may have gone meanwhile.
-            if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+            guard let newest = page.elements.last else { break }
+            last = newest
+            for device in page.elements {
+                let key = DeviceKey(environment: environment, device: device)
+                // It may have gone meanwhile. Then the page is made up for.
+                if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
+            }
         }
         return connected
     }
@@ -145,7 +156,8 @@ package final class LocalSwitchboard: Switchboard {
         let actions = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
             lines.attached[device]?.stream.end(.takenOver)
             let ended = lines.end(device, now: now)
-            return ended + [lines.begin(device, stream, power: power, after: previous, now: now)]
+            let floor = max(previous, numbering.floor(at: now.time))
+            return ended + [lines.begin(device, stream, power: power, after: floor, now: now)]
         }
         perform(actions, for: device, now)
     }
@@ -232,6 +244,10 @@ package final class LocalSwitchboard: Switchboard {
         log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
         if attempt.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
         attached.stream.send(attempt)
+        // A line may live longer than what was reserved at its beginning.
+        if numbering.needsReservation(for: attempt.number) {
+            Task { await numbering.reserve(from: attempt.number, at: now.time) }
+        }
     }
 
     /// Ends a device's stream if its line meets the condition.
@@ -270,6 +286,8 @@ package final class LocalSwitchboard: Switchboard {
 
     private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
         Task {
+            // A line sends nothing before its first reading has ended.
+            await numbering.reserve(from: epoch, at: clock().time)
             let entries: [StoredMailboxEntry]
             do {
                 entries = try await mailboxes.entries(of: device)

@@ -42,7 +42,7 @@ package protocol Switchboard: Sendable {
     /// Records the device's power state, which decides when notifications that are not urgent are sent.
     func changePower(of device: DeviceKey, to power: DevicePower)
 
-    /// An app was removed from the device, or its device token was renewed: what waits here for a reason to wake the
+    /// An app was removed from the device: what waits here for a reason to wake the
     /// device is not sent to it any more.
     func removed(_ destination: Destination)
 

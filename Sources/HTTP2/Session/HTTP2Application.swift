@@ -16,6 +16,10 @@ package protocol HTTP2Application: AnyObject {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm)
     /// Server: the client sent a PRIORITY frame for a stream, which may not be open. It has no effect.
     func priorityReceived(_ stream: StreamID)
+    /// Server: the client sent WINDOW_UPDATE, for a stream or for the connection.
+    func windowUpdateReceived()
+    /// Server: the client sent PING, and has its answer.
+    func pingReceived()
     /// All fields have been received. With `endStream` there is no body, and `streamEnded` follows at once.
     func headersEnded(_ stream: StreamID, endStream: Bool)
     /// Comes instead of `headersEnded` if the list is longer than `maxHeaderListBytes`. Fields after that limit were
@@ -58,6 +62,8 @@ extension HTTP2Application {
     package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {}
     package func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {}
     package func priorityReceived(_ stream: StreamID) {}
+    package func windowUpdateReceived() {}
+    package func pingReceived() {}
     package func headersEnded(_ stream: StreamID, endStream: Bool) {}
     package func headersTooLarge(_ stream: StreamID) -> Bool { false }
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {}

@@ -78,6 +78,9 @@ extension HTTP2Session {
         case NGHTTP2_PRIORITY.rawValue:
             if role == .server, state == .active { tell { $0.priorityReceived(StreamID(head.stream_id)) } }
             return count(.idleFrames)
+        case NGHTTP2_WINDOW_UPDATE.rawValue:
+            if role == .server, state == .active { tell { $0.windowUpdateReceived() } }
+            return count(.idleFrames)
         default: return count(.idleFrames)
         }
     }
@@ -108,6 +111,8 @@ extension HTTP2Session {
         case NGHTTP2_PING.rawValue where head.flags & OutgoingFrame.acknowledgeFlag != 0:
             let payload = withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
             pingAcknowledged(UInt64(bigEndian: payload))
+        case NGHTTP2_PING.rawValue:
+            if role == .server, state == .active { application?.pingReceived() }
         case NGHTTP2_GOAWAY.rawValue:
             goAwayReceived(frame.pointee.goaway)
         default:

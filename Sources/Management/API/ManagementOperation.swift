@@ -67,7 +67,7 @@ struct ManagementOperation: Sendable {
 extension ManagementOperation {
     /// All operations. docs/administration.md has the same list, and a test compares them.
     static let all: [ManagementOperation] =
-        system + teams + apps + keys + certificates + devices + virtualDevices + administrators
+        system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
         + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
     /// The parameters of every list: the most items, and the name after which it begins.

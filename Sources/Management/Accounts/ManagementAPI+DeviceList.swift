@@ -25,6 +25,17 @@ extension ManagementAPI {
         return try ListPage.answer(messages, of: limit, name: \.deviceID, call)
     }
 
+    /// One device, as the list has it.
+    func device(_ name: String) async throws -> ManagementMessages.Device {
+        let id = try deviceID(name)
+        // The page of one device that comes after the ID before.
+        let before = id.rawValue == 0 ? nil : DeviceID(rawValue: id.rawValue - 1)
+        guard let seen = try await devices(after: before, limit: 1).first, seen.key.device == id,
+            let message = try await message(seen)
+        else { throw Problem.notFound("There is no device \(id).") }
+        return message
+    }
+
     /// What the sources know of a device.
     private struct Seen {
         let key: DeviceKey
@@ -45,7 +56,7 @@ extension ManagementAPI {
                 seen[connected.key, default: Seen(key: connected.key)].connected = connected
             }
         }
-        for virtual in parts.testing?.devices.all ?? [] where device.map({ $0 < virtual.key.device }) ?? true {
+        for virtual in parts.testing?.devices.devices(after: device, limit: limit) ?? [] {
             seen[virtual.key, default: Seen(key: virtual.key)].virtual = virtual
         }
         // IDs are random, so no two devices have the same, also in different environments.

@@ -13,6 +13,13 @@ extension ManagementOperation {
             try await api.listDevices(call)
         },
         ManagementOperation(
+            method: .get, path: "/v1/devices/{deviceID}", summary: "One device",
+            parameters: [path("deviceID", .deviceID, "The device's ID.")],
+            answer: .json(ManagementSchemas.device), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.device(try call.parameter("deviceID")))
+        },
+        ManagementOperation(
             method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
             body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitation),
             problems: [409, 413, 415]

@@ -35,9 +35,23 @@ struct ConsolePages: Sendable {
         // No HEAD: what looks at links before people do has to leave them good.
         router.on(RouterPath(Self.signInPath), method: .get) { [index] request, context in
             if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+            guard !Self.isPrefetch(request) else {
+                throw Problem(503, "A link is not used up by a browser that looks ahead; open it.")
+            }
             return Self.signIn(request, api, index)
         }
     }
+
+    /// Whether a browser asks before a person does: for an address that is still being typed, or a link in sight.
+    private static func isPrefetch(_ request: Request) -> Bool {
+        let purposes = request.headers[values: secPurpose] + request.headers[values: purpose]
+        return purposes.contains { $0.lowercased().contains("prefetch") || $0.lowercased().contains("prerender") }
+    }
+
+    // Static names, which are always allowed.
+    private static let secPurpose = HTTPField.Name("Sec-Purpose") ?? .eTag
+    /// What browsers sent before `Sec-Purpose` was agreed on.
+    private static let purpose = HTTPField.Name("Purpose") ?? .eTag
 
     private static func signIn(_ request: Request, _ api: ManagementAPI, _ index: ConsoleFile) -> Response {
         guard let code = request.uri.queryParameters["code"],
@@ -80,16 +94,26 @@ struct ConsoleFile: Sendable {
         [
             "console.css": ConsoleFile(PackageResources.console_css, .style),
             "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
+            "accounts.js": ConsoleFile(PackageResources.accounts_js, .module),
             "api.js": ConsoleFile(PackageResources.api_js, .module),
             "curl.js": ConsoleFile(PackageResources.curl_js, .module),
             "detail.js": ConsoleFile(PackageResources.detail_js, .module),
+            "devices.js": ConsoleFile(PackageResources.devices_js, .module),
+            "dialog.js": ConsoleFile(PackageResources.dialog_js, .module),
             "dom.js": ConsoleFile(PackageResources.dom_js, .module),
             "feed.js": ConsoleFile(PackageResources.feed_js, .module),
             "filter.js": ConsoleFile(PackageResources.filter_js, .module),
+            "graph.js": ConsoleFile(PackageResources.graph_js, .module),
             "list.js": ConsoleFile(PackageResources.list_js, .module),
             "main.js": ConsoleFile(PackageResources.main_js, .module),
             "model.js": ConsoleFile(PackageResources.model_js, .module),
             "notifications.js": ConsoleFile(PackageResources.notifications_js, .module),
+            "payload.js": ConsoleFile(PackageResources.payload_js, .module),
+            "phone.js": ConsoleFile(PackageResources.phone_js, .module),
+            "rehearsals.js": ConsoleFile(PackageResources.rehearsals_js, .module),
+            "send.js": ConsoleFile(PackageResources.send_js, .module),
+            "service.js": ConsoleFile(PackageResources.service_js, .module),
+            "templates.js": ConsoleFile(PackageResources.templates_js, .module),
             "time.js": ConsoleFile(PackageResources.time_js, .module),
             "words.js": ConsoleFile(PackageResources.words_js, .module),
         ]

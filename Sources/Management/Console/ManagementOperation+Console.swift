@@ -9,8 +9,13 @@ extension ManagementOperation {
             method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
             answer: .json(ManagementSchemas.consoleLink), problems: [409, 413, 415]
-        ) { api, _ in
-            try JSONAnswer.make(try api.makeConsoleLink())
+        ) { api, call in
+            // Otherwise a session could last for ever, by links that it makes for itself.
+            guard call.session == nil else {
+                throw Problem(
+                    403, "A session of the console cannot make links; run carillon console where the service runs.")
+            }
+            return try JSONAnswer.make(try api.makeConsoleLink())
         },
         ManagementOperation(
             method: .delete, path: "/v1/console/session", summary: "End the session that asks",

@@ -1,6 +1,7 @@
 import Delivery
 import DeliveryLogFiles
 import Dispatch
+import Notifications
 import Synchronization
 
 /// Reads the log's files on a separate thread. Reading blocks, and must not block the threads of tasks.
@@ -15,23 +16,35 @@ final class LogPages: Sendable {
     private let queue = DispatchQueue(label: "LogPages")
     private let token: DeliveryLogSource.TokenName
     private let reader: Mutex<DeliveryLogReader>
+    private let admits: @Sendable (NotificationID) -> Bool
 
-    init(_ source: DeliveryLogSource, after position: LogPosition?) {
+    /// - Parameter admits: whether anybody is shown what happened to a notification. What nobody sees costs little.
+    init(
+        _ source: DeliveryLogSource,
+        after position: LogPosition?,
+        admits: @escaping @Sendable (NotificationID) -> Bool = { _ in true },
+    ) {
+        self.admits = admits
         token = source.token
         reader = Mutex(DeliveryLogReader(folder: source.folder, after: position))
     }
 
-    /// The next entries; empty if there are none now.
-    func next() async throws -> [Item] {
+    /// The next entries; nil if there are none now.
+    func next() async throws -> [Item]? {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in continuation.resume(with: Result { try read() }) }
         }
     }
 
-    private func read() throws -> [Item] {
-        try reader.withLock { try $0.next() }.map { position, record in
-            let address: NotificationSubject.Address =
-                if case .event(let event, _) = record { event.subject.address } else { .unknown }
+    private func read() throws -> [Item]? {
+        let records = try reader.withLock { try $0.next() }
+        guard !records.isEmpty else { return nil }
+        return records.compactMap { position, record in
+            var address = NotificationSubject.Address.unknown
+            if case .event(let event, _) = record {
+                guard admits(event.subject.id) else { return nil }
+                address = event.subject.address
+            }
             return Item(position: position, entry: LogEntry(record, token: token), address: address)
         }
     }

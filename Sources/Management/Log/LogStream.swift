@@ -31,6 +31,8 @@ struct LogStream: Sendable {
     let position: LogPosition?
     let isFollowing: Bool
     let limit: Int
+    /// Whether a busy log is shown in part.
+    let isSampled: Bool
     /// Registers a closure that is called when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
@@ -50,12 +52,22 @@ struct LogStream: Sendable {
         }
         // The answer contains everything that was recorded before the request.
         await source.flush()
-        let pages = LogPages(source, after: position)
+        let sample = isSampled ? LogSample() : nil
+        let pages = LogPages(source, after: position) { sample?.admits($0) ?? true }
         var left = limit
         var lastWrite = ContinuousClock.now
         var iterator = wakeUps.stream.makeAsyncIterator()
         repeat {
             if try await writePages(pages, &left, to: &writer) > 0 { lastWrite = .now }
+            if let sample {
+                let leftOut = sample.next()
+                if leftOut > 0 {
+                    try await writer.write(ByteBuffer(string: Self.line(leftOut: leftOut, form)))
+                }
+                sample.begin()
+                // What happens meanwhile is looked at together.
+                try await Task.sleep(for: ManagementLimits.samplePace)
+            }
             guard isFollowing, left > 0 else { break }
             if form == .events, lastWrite.duration(to: .now) >= ManagementLimits.keepAlive {
                 try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
@@ -75,8 +87,7 @@ struct LogStream: Sendable {
     ) async throws -> Int {
         let before = left
         while left > 0 {
-            let page = try await pages.next()
-            guard !page.isEmpty else { break }
+            guard let page = try await pages.next() else { break }
             let accounts = accounts.current
             let wanted = page.lazy.filter { filter.wants($0, accounts) }.prefix(left)
             var text = ""
@@ -87,6 +98,11 @@ struct LogStream: Sendable {
             if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
         }
         return before - left
+    }
+
+    static func line(leftOut: Int, _ form: Form) -> String {
+        let json = #"{"leftOut":\#(leftOut)}"#
+        return form == .events ? "data: \(json)\n\n" : "\(json)\n"
     }
 
     private func line(_ item: LogPages.Item) -> String {

@@ -12,6 +12,10 @@ extension ManagementOperation {
             parameters: [
                 query(
                     "follow", .boolean, "Whether the answer continues with later events, until the client closes it."),
+                query(
+                    "sample", .boolean,
+                    "With follow: whether a busy log shows some notifications only, \(ManagementLimits.sampledEntries) new "
+                        + "ones four times a second, and says {\"leftOut\":n} of the other entries."),
                 query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
                 query("token", .string(.hexadecimal), "Only notifications to this device token."),
                 query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
@@ -57,6 +61,7 @@ extension ManagementAPI {
             position: mark.flatMap { LogPosition($0) },
             isFollowing: call.query("follow") == "true",
             limit: call.query("limit").flatMap(Int.init) ?? .max,
+            isSampled: call.query("sample") == "true" && call.query("follow") == "true",
             whenOver: { call.whenOver($0) },
         )
         let permit = stream.isFollowing ? try streams.take() : nil

@@ -29,10 +29,12 @@ extension ManagementAPI {
         }
         var match = RequestMatch()
         match.team = team.flatMap(TeamID.init)
-        let requests = testing.journal.requests(match, limit: JournalLimits.requests).map {
-            RecordedRequest($0.facts, isAnswered: $0.isAnswered)
-        }
-        let findings = ClientReport.findings(requests).map(ManagementMessages.Finding.init) + silentRules(match.team)
+        // What the management API sends says nothing of a client.
+        let requests = testing.journal.requests(match, limit: JournalLimits.requests)
+            .filter { $0.facts.interface != .management }
+            .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }
+        let judged = ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
+        let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team)
         return ManagementMessages.Report(findings: findings)
     }
 

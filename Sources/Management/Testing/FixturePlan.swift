@@ -28,6 +28,7 @@ struct FixturePlan: Sendable {
         let apps: [BundleID]
         let tokens: [BundleID: [UInt8]]
         let behaviour: DeviceBehaviour
+        let power: DevicePower
     }
 
     private let api: ManagementAPI
@@ -205,7 +206,12 @@ extension FixturePlan {
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
         written.behaviour = ManagementMessages.Behaviour(behaviour)
-        return (written, PlannedDevice(name: written.name, apps: apps, tokens: named, behaviour: behaviour))
+        // It has no screen to wake and no battery to save, so it takes every notification at once.
+        let power = written.power.flatMap(DevicePower.init) ?? .charging
+        return (
+            written,
+            PlannedDevice(name: written.name, apps: apps, tokens: named, behaviour: behaviour, power: power)
+        )
     }
 
     private mutating func token(_ text: String, of bundleID: BundleID, at pointer: String) throws -> [UInt8] {

@@ -69,7 +69,7 @@ extension ManagementAPI {
             return VirtualApp(app, named: device.tokens[bundleID])
         }
         return try await testing.devices.create(
-            name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour)
+            name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour, power: device.power)
     }
 
     /// Removes a team with everything below it, what tests have of it among that.
@@ -107,9 +107,18 @@ extension ManagementAPI {
     ) async throws -> ManagementMessages.Device {
         let testing = try testing("A virtual device")
         let id = try deviceID(name)
-        let behaviour = try DeviceBehaviour(change.behaviour, at: "/behaviour")
+        let behaviour = try change.behaviour.map { written throws(Problem) in
+            try DeviceBehaviour(written, at: "/behaviour")
+        }
+        let power = change.power.flatMap(DevicePower.init)
+        guard behaviour != nil || power != nil else {
+            throw Problem.invalid("", "The keys behaviour and power are missing; name what is to change.")
+        }
         let device = try await testing.devices.inTurn {
-            try await testing.devices.change(id, to: behaviour)
+            // Before a device connects, so that nothing comes that would have been held.
+            let changed = power.flatMap { testing.devices.change(id, to: $0) }
+            guard let behaviour else { return changed }
+            return try await testing.devices.change(id, to: behaviour)
         }
         guard let device else { throw Problem.notFound("There is no virtual device \(id).") }
         return try await message(device, testing)
@@ -129,7 +138,7 @@ extension ManagementAPI {
             virtual: true,
             connected: device.behaviour.isConnected,
             since: device.since.milliseconds,
-            power: device.behaviour.isConnected ? "charging" : nil,
+            power: device.behaviour.isConnected ? device.power.rawValue : nil,
             behaviour: ManagementMessages.Behaviour(device.behaviour),
             apps: device.apps.map { app in
                 ManagementMessages.DeviceApp(
@@ -153,10 +162,34 @@ extension ManagementAPI {
         let (id, outcome) = try await testing("Sending without a provider").send(notification)
         var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.description)
         guard case .rejected(let rejection) = outcome else { return message }
+        note(rejection, in: &message)
+        return message
+    }
+
+    /// Says what a provider would be answered, and sends nothing.
+    func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
+        guard let check = try await testing("Sending without a provider").check(notification) else {
+            throw Problem(503, "The service is starting.")
+        }
+        var message = ManagementMessages.NotificationSent(status: 200)
+        message.bytes = check.bytes
+        message.maximumBytes = check.maximumBytes
+        message.strict = check.strictRejection.map {
+            ManagementMessages.StrictRefusal(
+                status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
+        }
+        guard let rejection = check.rejection else { return message }
+        note(rejection, in: &message)
+        return message
+    }
+
+    private func note(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
-        message.timestamp = rejection.timestamp
+        // As a provider would read it: it does not know that the clock was advanced.
+        message.timestamp = rejection.timestamp.map {
+            parts.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
+        }
         message.detail = rejection.detail
-        return message
     }
 }

@@ -38,9 +38,26 @@ extension ManagementMessages {
     /// What a provider would have been answered.
     package struct NotificationSent: Codable, Sendable {
         package var status: Int
-        package var apnsID: String
+        /// Missing if it was only checked.
+        package var apnsID: String?
         package var reason: String?
         package var timestamp: UInt64?
+        package var detail: String?
+        /// The size of the payload, and the largest for the topic, if it was only checked.
+        package var bytes: Int?
+        package var maximumBytes: Int?
+        /// What the conformance `strict` would answer, if it was only checked and `strict` would refuse it.
+        package var strict: StrictRefusal?
+
+        init(status: Int, apnsID: String? = nil) {
+            self.status = status
+            self.apnsID = apnsID
+        }
+    }
+
+    package struct StrictRefusal: Codable, Sendable {
+        package var status: Int
+        package var reason: String
         package var detail: String?
     }
 
@@ -60,8 +77,12 @@ extension ManagementMessages {
     }
 
     package struct ChangedDevice: Codable, Sendable {
-        package var behaviour: Behaviour
-        package init(behaviour: Behaviour) { self.behaviour = behaviour }
+        package var behaviour: Behaviour?
+        package var power: String?
+        package init(behaviour: Behaviour? = nil, power: String? = nil) {
+            self.behaviour = behaviour
+            self.power = power
+        }
     }
 
     package struct Device: Codable, Sendable {
@@ -129,6 +150,7 @@ extension ManagementMessages {
         package var environment: String?
         package var apps: [String]?
         package var behaviour: Behaviour?
+        package var power: String?
         package var tokens: [String: String]?
     }
 }

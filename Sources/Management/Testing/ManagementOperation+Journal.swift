@@ -29,6 +29,10 @@ extension ManagementOperation {
                 query(
                     "changes", .boolean,
                     "With follow: whether the answer begins with what comes, and has a request again when it changes."),
+                query(
+                    "sample", .boolean,
+                    "With follow and changes: whether a busy stream shows some requests only, at most \(JournalLimits.sampled) "
+                        + "at a time, and says {\"leftOut\":n} of the others."),
                 query("limit", .integer(1...Int64(ManagementLimits.listItems)), "How many at most."),
             ],
             answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
@@ -120,16 +124,30 @@ extension ManagementAPI {
             return page(journal.requests(match, limit: (limit ?? ManagementLimits.listItems) + 1), limit, call)
         }
         let permit = try streams.take()
+        if call.query("sample") == "true", call.query("changes") == "true" {
+            let stream = SampledRequestStream(
+                journal: journal, match: match, form: LogStream.Form(call.request), whenOver: { call.whenOver($0) })
+            return streamed(
+                stream.form,
+                ResponseBody { writer in
+                    defer { withExtendedLifetime(permit) {} }
+                    try await stream.write(to: &writer)
+                })
+        }
         let entries = journal.follow(match, changes: call.query("changes") == "true") { call.whenOver($0) }
         let stream = RequestStream(entries: entries, form: LogStream.Form(call.request), limit: limit ?? .max)
-        var headers = HTTPFields()
-        headers[.contentType] = stream.form.mediaType
-        return Response(
-            status: .ok, headers: headers,
-            body: ResponseBody { writer in
+        return streamed(
+            stream.form,
+            ResponseBody { writer in
                 defer { withExtendedLifetime(permit) {} }
                 try await stream.write(to: &writer)
             })
+    }
+
+    private func streamed(_ form: LogStream.Form, _ body: ResponseBody) -> Response {
+        var headers = HTTPFields()
+        headers[.contentType] = form.mediaType
+        return Response(status: .ok, headers: headers, body: body)
     }
 
     private func page(_ entries: [JournalEntry], _ limit: Int?, _ call: ManagementCall) -> Response {
@@ -160,7 +178,7 @@ extension ManagementAPI {
         }
         guard let timeout = Duration(iso8601: message.timeout ?? "PT5S"), timeout <= ManagementLimits.wait else {
             throw Problem.invalid(
-                "/timeout", "The value has to be a duration like PT5S, at most \(ManagementLimits.wait).")
+                "/timeout", "The value has to be a duration like PT5S, at most 10 minutes.")
         }
         let permit = try streams.take()
         defer { withExtendedLifetime(permit) {} }

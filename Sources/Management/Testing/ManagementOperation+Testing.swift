@@ -23,10 +23,17 @@ extension ManagementOperation {
         ManagementOperation(
             method: .post, path: "/v1/notifications",
             summary: "Send a notification by the gateway's rules, without provider trust",
+            parameters: [
+                Parameter(
+                    place: .query, name: "dryRun", schema: .boolean,
+                    meaning: "Whether it is only checked, also by the rules of strict, and not sent.")
+            ],
             body: Body(schema: ManagementSchemas.newNotification),
             answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.send(call.message()))
+            let isChecked = call.query("dryRun") == "true"
+            return try JSONAnswer.make(
+                isChecked ? try await api.check(call.message()) : try await api.send(call.message()))
         },
     ]
 
@@ -39,7 +46,7 @@ extension ManagementOperation {
             try JSONAnswer.make(try await api.createDevice(call.message()))
         },
         ManagementOperation(
-            method: .patch, path: "/v1/devices/{deviceID}", summary: "Give a virtual device another behaviour",
+            method: .patch, path: "/v1/devices/{deviceID}", summary: "Give a virtual device another behaviour or power",
             parameters: [path("deviceID", .deviceID, "The device's ID.")],
             body: Body(schema: ManagementSchemas.changedDevice), answer: .json(ManagementSchemas.device),
             problems: [404, 409, 413, 415]

@@ -60,8 +60,18 @@ extension ManagementSchemas {
         "NotificationSent",
         [
             .required("status", .integer(200...599), "What a provider would have been answered."),
-            .required("apnsID", text), .optional("reason", text), .optional("timestamp", moment),
-            .optional("detail", text),
+            .optional("apnsID", text, "Missing with dryRun."), .optional("reason", text),
+            .optional("timestamp", moment), .optional("detail", text),
+            .optional("bytes", moment, "With dryRun: the size of the payload."),
+            .optional("maximumBytes", moment, "With dryRun: the largest size for the topic, if it leads to an app."),
+            .optional(
+                "strict",
+                named(
+                    "StrictRefusal",
+                    [
+                        .required("status", .integer(400...599)), .required("reason", text),
+                        .optional("detail", text),
+                    ]), "With dryRun: what the conformance strict would answer, if it would refuse it."),
         ])
 
     // MARK: Devices
@@ -73,7 +83,10 @@ extension ManagementSchemas {
             .optional("delay", text, "For slow: how long it takes, as in PT0.5S."),
             .optional("since", moment, "For removed: since when; since now without it."),
         ])
-    static let changedDevice = named("ChangedDevice", [.required("behaviour", behaviour)])
+    static let changedDevice = named(
+        "ChangedDevice",
+        [.optional("behaviour", behaviour), .optional("power", power, "What it reports while it is connected.")])
+    private static let power = Schema.string(.oneOf(DevicePower.allCases.map(\.rawValue)))
     static let device = named(
         "Device",
         [
@@ -81,7 +94,7 @@ extension ManagementSchemas {
             .required("environment", .string(.environment)), .required("virtual", .boolean),
             .required("connected", .boolean),
             .optional("since", moment, "Since when it is connected, or a virtual one is as it is."),
-            .optional("power", .string(.oneOf(DevicePower.allCases.map(\.rawValue))), "Of one that is connected."),
+            .optional("power", power, "Of one that is connected."),
             .optional("behaviour", behaviour, "Of a virtual one."),
             .required(
                 "apps",
@@ -98,6 +111,7 @@ extension ManagementSchemas {
         .optional(
             "apps", .array(.string(.bundleID), count: 0...VirtualDeviceLimits.apps), "All of the team's without it."),
         .optional("behaviour", behaviour, "online without it."),
+        .optional("power", power, "charging without it."),
         .optional(
             "tokens", .openObject, "The device tokens of its apps, by their bundle IDs, in hexadecimal digits."),
     ]

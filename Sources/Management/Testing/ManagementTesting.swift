@@ -10,11 +10,31 @@ package struct ManagementTesting: Sendable {
     package typealias Send =
         @Sendable (_ notification: ManagementMessages.NewNotification) async -> (id: NotificationID, outcome: Outcome)
 
+    /// What the gateway's rules say of a notification that is not sent.
+    package struct Check: Sendable {
+        /// Nil if it would be accepted.
+        package let rejection: Rejection?
+        /// What `strict` would answer; nil if it would accept it.
+        package let strictRejection: Rejection?
+        package let bytes: Int
+        /// Nil if the topic leads to no app.
+        package let maximumBytes: Int?
+
+        package init(rejection: Rejection?, strictRejection: Rejection?, bytes: Int, maximumBytes: Int?) {
+            self.rejection = rejection
+            self.strictRejection = strictRejection
+            self.bytes = bytes
+            self.maximumBytes = maximumBytes
+        }
+    }
+
     package let journal: RequestJournal
     package let watch: RequestWatch
     package let devices: VirtualDevices
     package let mailboxes: any Mailboxes
     package let send: Send
+    /// Checks a notification and sends nothing; nil if the gateway is gone.
+    package let check: @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?
     /// The addresses of the service and its authority, as the line that says it is ready has them.
     package let service: @Sendable () -> JSONValue
 
@@ -24,6 +44,7 @@ package struct ManagementTesting: Sendable {
         devices: VirtualDevices,
         mailboxes: any Mailboxes,
         send: @escaping Send,
+        check: @escaping @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?,
         service: @escaping @Sendable () -> JSONValue,
     ) {
         self.journal = journal
@@ -31,6 +52,7 @@ package struct ManagementTesting: Sendable {
         self.devices = devices
         self.mailboxes = mailboxes
         self.send = send
+        self.check = check
         self.service = service
     }
 }

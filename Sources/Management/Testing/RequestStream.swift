@@ -39,7 +39,7 @@ struct RequestStream: Sendable {
         try await writer.finish(nil)
     }
 
-    private static func line(_ entry: JournalEntry, _ form: LogStream.Form) -> String {
+    static func line(_ entry: JournalEntry, _ form: LogStream.Form) -> String {
         switch form {
         case .lines: entry.json + "\n"
         case .events: "id: \(entry.facts.number)\ndata: \(entry.json)\n\n"

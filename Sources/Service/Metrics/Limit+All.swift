@@ -10,5 +10,6 @@ package import Rates
 extension Limit {
     /// Every limit that is counted.
     package static let all: [Limit] =
-        ofConnections + ofHTTP2 + ofDelivery + ofProviderGateway + ofBinaryGateway + ofCourier + ofManagement
+        ofConnections + ofHTTP2 + ofDelivery + ofChannels + ofProviderGateway + ofBinaryGateway + ofCourier
+        + ofManagement
 }

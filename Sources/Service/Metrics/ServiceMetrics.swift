@@ -17,6 +17,7 @@ final class ServiceMetrics: Sendable {
     private let acknowledging: Timer
     private let devices: Meter
     private let pendingStores: Meter
+    private let memory: Meter
     private let factory: any MetricsFactory
 
     init(factory: any MetricsFactory) {
@@ -42,6 +43,7 @@ final class ServiceMetrics: Sendable {
         acknowledging = Timer(label: "carillon_sent_to_acknowledged_seconds", factory: factory)
         devices = Meter(label: "carillon_connected_devices", factory: factory)
         pendingStores = Meter(label: "carillon_pending_stores", factory: factory)
+        memory = Meter(label: "carillon_resident_memory_bytes", factory: factory)
     }
 
     func note(_ report: FileDeliveryLog.Report) {
@@ -72,5 +74,6 @@ final class ServiceMetrics: Sendable {
     func sample(connectedDevices: Int, pendingStores: Int) {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)
+        if let bytes = ResidentMemory.bytes { memory.set(bytes) }
     }
 }

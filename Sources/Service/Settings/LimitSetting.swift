@@ -132,6 +132,24 @@ package struct LimitSetting: Sendable {
         LimitSetting("silent-burst", "silent notifications at once for one app on one device", bursts) {
             $0.delivery.silentsPerApp.burst = Int($1)
         },
+        LimitSetting("channels", "broadcast channels of one app in one environment; 0 for none at all", 0...1_000_000) {
+            $0.channels.channelsPerApp = Int($1)
+        },
+        LimitSetting("subscriptions", "channels that one app on one device is subscribed to", 1...100_000) {
+            $0.channels.subscriptionsPerApp = Int($1)
+        },
+        LimitSetting("broadcast-rate", "broadcasts a second to one channel", rates) {
+            $0.channels.broadcastsPerChannel.perSecond = $1
+        },
+        LimitSetting("broadcast-burst", "broadcasts at once to one channel", bursts) {
+            $0.channels.broadcastsPerChannel.burst = Int($1)
+        },
+        LimitSetting("broadcast-retention", "hours that a channel keeps its newest broadcast", 1...720) {
+            $0.channels.retention = .seconds(Int($1 * 3600))
+        },
+        LimitSetting("unacknowledged-broadcasts", "unacknowledged broadcasts to one connected device", 1...100_000) {
+            $0.channels.unacknowledgedPerDevice = Int($1)
+        },
         LimitSetting("log-size", "MiB that the delivery log takes on the disk", 1...10_000_000) {
             $0.deliveryLog.totalBytes = Int($1) << 20
         },
@@ -151,6 +169,12 @@ package struct LimitSetting: Sendable {
         LimitSetting("idle-timeout", "seconds that a connection may be without a request", seconds) {
             $0.provider.idleTimeout = .seconds(Int64($1))
             $0.courier.idleTimeout = .seconds(Int64($1))
+        },
+        LimitSetting(
+            "unchecked-silence", "seconds that a client may leave a connection idle without a PING, for the report",
+            0...1_000_000
+        ) {
+            $0.provider.uncheckedSilence = .milliseconds(Int64($1 * 1000))
         },
         LimitSetting("keep-alive", "seconds of silence before a device gets an empty line", seconds) {
             $0.courier.keepAlive = .seconds(Int64($1))

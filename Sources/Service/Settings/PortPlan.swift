@@ -34,16 +34,29 @@ package enum PortPlan: String, Sendable, CaseIterable {
         }
     }
 
+    /// The listener whose port the management of channels is announced on. Clients that offer HTTP/2 get it there, others
+    /// the legacy protocol. With Apple's ports it is on both of the legacy ones, and its production is known by the port
+    /// of feedback.
+    func channels(_ environment: Environment) -> Listener {
+        self == .apple && environment == .production ? .feedback : .binary
+    }
+
+    /// Whether a listener's port has the management of channels.
+    func hasChannels(_ listener: Listener) -> Bool { listener == .binary || self == .apple && listener == .feedback }
+
     /// Returns the environment for a server name: production for the names of Apple's production service, development
     /// for any other name and for a client without one.
     package static func environment(ofServerName name: String?) -> Environment {
         productionNames.contains(name?.lowercased() ?? "") ? .production : .development
     }
 
-    static let productionNames = ["api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com"]
+    static let productionNames = [
+        "api.push.apple.com", "gateway.push.apple.com", "feedback.push.apple.com",
+        "api-manage-broadcast.push.apple.com",
+    ]
     private static let developmentNames = [
         "api.development.push.apple.com", "api.sandbox.push.apple.com", "gateway.sandbox.push.apple.com",
-        "feedback.sandbox.push.apple.com",
+        "feedback.sandbox.push.apple.com", "api-manage-broadcast.sandbox.push.apple.com",
     ]
 
     /// The names that the server's certificate needs if clients select the environment by name.

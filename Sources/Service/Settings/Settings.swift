@@ -69,6 +69,7 @@ package struct Settings: Sendable {
     /// How long a clean shutdown may take before what is still open is closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
+    package var channels = ChannelLimits()
     package var deliveryLog = DeliveryLogLimits()
     package var provider = ProviderLimits()
     package var binary = BinaryLimits()

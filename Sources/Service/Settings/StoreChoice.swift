@@ -91,6 +91,14 @@ package enum StoreChoice: Sendable, Hashable {
                 if let loss = store.loss {
                     logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
                 }
+                if !store.exposedSecrets.isEmpty {
+                    logger.warning(
+                        "Secrets were open to other users",
+                        metadata: [
+                            "paths": .array(store.exposedSecrets.map { .string($0) }),
+                            "advice": "they are closed now; if somebody may have read them, start with a new folder",
+                        ])
+                }
                 return store
             } catch {
                 throw ServiceError(.store, error.cause)

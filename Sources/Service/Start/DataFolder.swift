@@ -119,7 +119,7 @@ package struct DataFolder: Sendable {
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
-                "admin.sock", NodeIdentity.fileName,
+                "admin.sock", NodeIdentity.fileName, VirtualDeviceFile.name,
             ]
             let others = visible.filter { !ours.contains($0) && !($0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8")) }
             guard others.isEmpty else {

@@ -30,6 +30,7 @@ final class DevelopmentParts: Sendable {
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         clock: ServiceClock,
+        file: VirtualDeviceFile?,
     ) {
         self.journal = journal
         self.store = store
@@ -41,7 +42,7 @@ final class DevelopmentParts: Sendable {
         rehearsals.direct(watch)
         devices = VirtualDevices(
             registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: { clock.time })
+            clock: clock, remember: { try file?.add($0) })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }
@@ -70,7 +71,8 @@ final class DevelopmentParts: Sendable {
     var forManagement: ManagementTesting {
         ManagementTesting(
             journal: journal, watch: watch, devices: devices, mailboxes: store,
-            send: { [self] in await send($0) }, service: { [self] in announcement.withLock { $0 } })
+            send: { [self] in await send($0) }, check: { [self] in await check($0) },
+            service: { [self] in announcement.withLock { $0 } })
     }
 
     private func send(
@@ -80,6 +82,26 @@ final class DevelopmentParts: Sendable {
             var random = SystemRandomNumberGenerator()
             return (.random(using: &random), .rejected(Rejection(.serviceUnavailable)))
         }
+        var number: UInt64?
+        let (id, outcome) = await gateway.submit(Self.direct(message)) { number = journal.append($0) }
+        if let number {
+            switch outcome {
+            case .accepted: journal.answered(number, RequestAnswer(status: 200))
+            case .rejected(let rejection): journal.answered(number, RequestAnswer(rejection))
+            }
+        }
+        return (id, outcome)
+    }
+
+    private func check(_ message: ManagementMessages.NewNotification) async -> ManagementTesting.Check? {
+        guard let gateway = gateway.withLock({ $0 }) else { return nil }
+        let check = await gateway.check(Self.direct(message))
+        return ManagementTesting.Check(
+            rejection: check.rejection, strictRejection: check.strictRejection, bytes: check.bytes,
+            maximumBytes: check.maximumBytes)
+    }
+
+    private static func direct(_ message: ManagementMessages.NewNotification) -> DirectNotification {
         var notification = DirectNotification(
             token: message.token, topic: message.topic, payload: Array(message.payload.text.utf8))
         notification.id = message.id
@@ -87,6 +109,6 @@ final class DevelopmentParts: Sendable {
         notification.priority = message.priority
         notification.collapseID = message.collapseID
         notification.pushType = message.pushType
-        return await gateway.submit(notification)
+        return notification
     }
 }

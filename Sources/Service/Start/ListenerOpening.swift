@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
+import ProviderGateway
 
 /// Opens the listeners of each kind on the ports of the plan.
 struct ListenerOpening {
@@ -34,38 +35,58 @@ struct ListenerOpening {
         _ services: [Environment: Service],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
-        try await open(kind, services, connects) { [certificate] in certificate.context }
+        try await open(kind, services, connects) { [certificate] _ in certificate.context }
     }
 
     /// Opens listeners for the binary API's ports.
+    /// - Parameter channels: the management of channels, for clients that offer HTTP/2; empty if the ports have none.
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
+        channels: [Environment: ChannelGateway] = [:],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
-        try await open(kind, services, connects) { [certificate] in certificate.binaryContext }
+        guard !channels.isEmpty else {
+            return try await open(kind, services, connects) { [certificate] _ in certificate.binaryContext }
+        }
+        return try await open(
+            kind, services.mapValues { SharedPort(.legacy($0)) },
+            http2: channels.mapValues { SharedPort(.channels($0)) },
+            connects
+        ) { [certificate] hello in
+            hello?.offersHTTP2 == true ? certificate.context : certificate.binaryContext
+        }
     }
 
+    /// - Parameter http2: the services of clients that offer HTTP/2, if they are others.
     private func open<Service: ConnectionService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
+        http2: [Environment: Service] = [:],
         _ connects: ConnectGuard,
-        tls: @escaping @Sendable () -> NIOSSLContext,
+        tls: @escaping @Sendable (ClientHello?) -> NIOSSLContext,
     ) async throws(ServiceError) -> Listeners {
         var listeners = Listeners()
         guard settings.ports == .apple else {
             for (environment, service) in services {
                 for port in settings.ports.ports(kind, environment) {
                     let name = "\(environment.rawValue) \(kind.rawValue)"
+                    let other = http2[environment] ?? service
+                    let choice = ServiceChoice.byHello { $0?.offersHTTP2 == true ? other : service }
                     listeners.append(
-                        try await open(.always(service), name, host: settings.host, port, connects, tls: tls),
+                        try await open(choice, name, host: settings.host, port, connects, tls: tls),
                         for: [environment])
                 }
             }
             return listeners
         }
         guard let fallback = services[.development] ?? services[.production] else { return listeners }
-        let choice = ServiceChoice.byServerName { services[PortPlan.environment(ofServerName: $0)] ?? fallback }
+        let http2Fallback = http2[.development] ?? http2[.production]
+        let choice = ServiceChoice.byHello { hello in
+            let environment = PortPlan.environment(ofServerName: hello?.serverName)
+            let other = hello?.offersHTTP2 == true ? http2[environment] ?? http2Fallback : nil
+            return other ?? services[environment] ?? fallback
+        }
         for port in settings.ports.ports(kind, .development) {
             listeners.append(
                 try await open(choice, kind.rawValue, host: settings.host, port, connects, tls: tls),
@@ -80,13 +101,13 @@ struct ListenerOpening {
         host: String,
         _ port: Int,
         _ connects: ConnectGuard,
-        tls: @escaping @Sendable () -> NIOSSLContext,
+        tls: @escaping @Sendable (ClientHello?) -> NIOSSLContext,
     ) async throws(ServiceError) -> Listener {
         var logger = logger
         logger[metadataKey: "listener"] = .string(name)
         do {
             return try await Listener.bind(
-                choice, to: .tcp(host: host, port: port), tls: tls, limits: settings.listener, connects: connects,
+                choice, to: .tcp(host: host, port: port), tlsFor: tls, limits: settings.listener, connects: connects,
                 proxies: settings.proxies, group: group, logger: logger)
         } catch {
             throw Self.failure(error, name, port, host)

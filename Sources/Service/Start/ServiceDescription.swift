@@ -10,12 +10,15 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         package var binary: String
         package var feedback: String
         package var courier: String
+        /// The management of broadcast channels.
+        package var channels: String
 
-        package init(provider: String, binary: String, feedback: String, courier: String) {
+        package init(provider: String, binary: String, feedback: String, courier: String, channels: String) {
             self.provider = provider
             self.binary = binary
             self.feedback = feedback
             self.courier = courier
+            self.channels = channels
         }
     }
 

@@ -25,6 +25,10 @@ struct DeviceFleetCommand: AsyncParsableCommand {
     @Option(name: .customLong("bundle-id"), help: "The app on each of them.")
     var bundleID: String
 
+    @Option(
+        help: ArgumentHelp("A broadcast channel that each of them is subscribed to; repeatable.", valueName: "id"))
+    var channel: [String] = []
+
     @Option(help: "development or production.")
     var environment = Environment.development
 
@@ -79,7 +83,8 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             offlineShare: offline, reconnectsPerMinute: reconnectsPerMinute,
             acknowledgementDelay: .milliseconds(acknowledgementDelay), seed: seed)
         let fleet = try Fleet(
-            roster, at: courier, bundleID: bundleID, behaviour: behaviour, power: power, keepsTokens: tokens != nil,
+            roster, at: courier, bundleID: bundleID, channels: channel, behaviour: behaviour, power: power,
+            keepsTokens: tokens != nil,
             output: Output(isJSON: common.json))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -17,6 +17,7 @@ actor Fleet {
     private let roster: FleetRoster
     private let courier: CourierAddress
     private let bundleID: String
+    private let channels: [String]
     /// Whether the device tokens are needed.
     private let keepsTokens: Bool
     private let output: Output
@@ -30,6 +31,7 @@ actor Fleet {
         _ roster: FleetRoster,
         at courier: CourierAddress,
         bundleID: String,
+        channels: [String] = [],
         behaviour: FleetBehaviour,
         power: Device.Power?,
         keepsTokens: Bool,
@@ -39,6 +41,7 @@ actor Fleet {
         self.keepsTokens = keepsTokens
         self.courier = courier
         self.bundleID = bundleID
+        self.channels = channels
         self.output = output
         self.behaviour = behaviour
         devices = Array(repeating: nil, count: roster.count)
@@ -98,6 +101,7 @@ actor Fleet {
             let device = try Device(identity, at: courier, delegate: app, configuration: configuration)
             do {
                 let token = try await device.register(bundleID)
+                for channel in channels { try await device.subscribe(bundleID, to: channel) }
                 if staysOffline {
                     await device.close()
                     return (nil, token)

@@ -26,6 +26,11 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var bundleID: [String] = []
 
     @Option(
+        help: ArgumentHelp(
+            "A broadcast channel to subscribe the app to; repeatable. It takes one --bundle-id.", valueName: "id"))
+    var channel: [String] = []
+
+    @Option(
         help: "The power that the device reports on each connection: low, awake or charging. It is kept.",
         transform: { try choice($0) })
     var power: Device.Power?
@@ -64,6 +69,9 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var categories: String?
 
     func validate() throws {
+        guard channel.isEmpty || bundleID.count == 1 else {
+            throw ValidationError("--channel subscribes one app: name it with one --bundle-id.")
+        }
         guard common.json || !asApp else {
             throw ValidationError("--as-app needs --json; without --json the command shows what a user sees.")
         }
@@ -72,7 +80,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
     func run() async throws {
         if let power { try PowerFile(identity: device.identity).write(power) }
         let setup = ListenSetup(
-            bundleIDs: bundleID, languages: language.isEmpty ? ["en"] : language,
+            bundleIDs: bundleID, channels: channel, languages: language.isEmpty ? ["en"] : language,
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
             sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)

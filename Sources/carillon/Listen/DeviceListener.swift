@@ -25,6 +25,7 @@ struct DeviceListener: Service {
             line.add("bundleID", bundleID)
             line.add("token", try await device.register(bundleID))
             output.printRaw(line.text, "")
+            for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
         }
         try await listen(device)
     }
@@ -68,6 +69,7 @@ struct DeviceListener: Service {
                 continue
             }
             let token = try await device.register(bundleID)
+            for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
             output.tell(.registered(bundleID: bundleID, deviceToken: token))
             // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state

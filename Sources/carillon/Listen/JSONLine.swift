@@ -34,6 +34,7 @@ struct JSONLine {
         add("expiration", value: notification.expiration)
         add("collapseID", notification.collapseID)
         add("pushType", notification.pushType)
+        add("channel", notification.channel)
         add("payload", json: String(decoding: notification.payload, as: UTF8.self))
     }
 

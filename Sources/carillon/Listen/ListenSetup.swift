@@ -3,6 +3,8 @@ import APNSDevice
 /// What the options say about the apps on a listening device, and about its user.
 struct ListenSetup: Sendable {
     var bundleIDs: [String]
+    /// The broadcast channels that the only app is subscribed to.
+    var channels: [String] = []
     /// The user's languages, the preferred one first.
     var languages: [String]
     var strings: Localizations

@@ -105,13 +105,18 @@ extension Logger.Level {
 
 extension LogFormat {
     /// The handler for this format.
-    /// - Parameter environment: the process's variables. systemd says there whether standard error is the journal
-    ///   (systemd.exec(5)).
     func handler(label: String, environment: [String: String]) -> any LogHandler {
         switch self {
         case .json: LineLogHandler(.json, label: label)
-        case .text where environment["JOURNAL_STREAM"] != nil: LineLogHandler(.journal, label: label)
+        case .text where Self.isJournal(environment): LineLogHandler(.journal, label: label)
         case .text: StreamLogHandler.standardError(label: label)
         }
     }
+
+    /// Whether a person may be reading what the process prints, and not the journal or a program that collects logs.
+    func isForPeople(environment: [String: String]) -> Bool { self == .text && !Self.isJournal(environment) }
+
+    /// - Parameter environment: the process's variables. systemd says there whether standard error is the journal
+    ///   (systemd.exec(5)).
+    private static func isJournal(_ environment: [String: String]) -> Bool { environment["JOURNAL_STREAM"] != nil }
 }

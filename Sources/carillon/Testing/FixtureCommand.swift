@@ -29,7 +29,12 @@ struct FixtureCommand: AsyncParsableCommand {
         func run() async throws {
             let document = try JSONFile.read(file)
             let path = "/v1/fixtures" + (replace ? "?replace=true" : "")
-            let completed: JSONValue = try await common.management().ask(.post, path, document)
+            let completed: JSONValue
+            do {
+                completed = try await common.management().ask(.post, path, document)
+            } catch let error as CommandError {
+                throw error.inFile(file)
+            }
             let made = try JSONDecoder().decode(
                 ManagementMessages.Fixture.self, from: JSONEncoder().encode(completed))
             Output(isJSON: common.json).print(completed, (made.teams ?? []).map(Self.text).joined(separator: "\n"))

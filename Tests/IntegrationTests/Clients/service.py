@@ -13,13 +13,14 @@ import urllib.request
 class Service:
     """One `carillon serve` on ports that the system chooses, with its folder if it is to be started again."""
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, options=()):
         self.folder = folder
+        self.options = options
         self.process = None
         self.start()
 
     def start(self):
-        command = [os.environ.get("CARILLON", "carillon"), "serve", "--ports", "ephemeral", "--json", "--journal", "1000"]
+        command = [os.environ.get("CARILLON", "carillon"), "serve", "--ports", "ephemeral", "--json", "--journal", "1000", *self.options]
         command += ["--data", str(self.folder)] if self.folder else ["--store", "memory"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.ready = json.loads(self.process.stdout.readline())
@@ -62,10 +63,10 @@ class Service:
 class Account:
     """A team with an app, a phone, a key and a certificate, and the files in which clients want them."""
 
-    def __init__(self, service, folder, port=None):
+    def __init__(self, service, folder, port=None, bundle_id=None):
         self.service = service
         self.port = port or service.port()
-        self.bundle_id = "com.example.shop" + secrets.token_hex(4)
+        self.bundle_id = bundle_id or "com.example.shop" + secrets.token_hex(4)
         team = service.manage("POST", "/v1/fixtures", {"teams": [{
             "name": "Shop", "apps": [self.bundle_id], "devices": [{"name": "phone"}],
             "certificates": [{"bundleID": self.bundle_id, "environment": "development"}],

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Clients"))
@@ -54,9 +56,9 @@ def wait(driver, condition, message=""):
 class Provider:
     """Sends as a provider does: HTTP/2 with curl, and a token of its own key."""
 
-    def __init__(self, service, folder):
+    def __init__(self, service, folder, bundle_id=None):
         self.service = service
-        self.account = Account(service, folder)
+        self.account = Account(service, folder, bundle_id=bundle_id)
         self.token = self.account.device_token
 
     def authorization(self):
@@ -136,5 +138,116 @@ class Console:
             title)
         self.wait(lambda: self.one(".detail h1").text == title, title)
 
-    def show(self, fragment):
+    def show(self, fragment, heading=None):
         self.driver.execute_script("location.hash = arguments[0]", fragment)
+        if heading is not None:
+            self.wait(lambda: self.one("main h1").text == heading, heading)
+
+    def text(self):
+        return self.one("main").text
+
+    def wait_for_text(self, text, selector="main"):
+        self.wait(lambda: text in self.one(selector).text, f"{text!r} in {self.driver.title}")
+
+    def button(self, label, within="body"):
+        return self.wait(lambda: next(
+            each for each in self.all(f"{within} button, {within} a.button") if each.text == label and each.is_displayed()), label)
+
+    def press(self, label, within="body"):
+        self.button(label, within).click()
+
+    def choose(self, name, value):
+        self.wait(lambda: Select(self.one(f"[name={name}]")).select_by_value(value) is None, f"{value} of {name}")
+
+    def write(self, name, text, within="body"):
+        """Replaces the text of a control, as somebody who pastes does."""
+        self.driver.execute_script("""
+            const [control, text] = arguments;
+            control.value = text;
+            control.dispatchEvent(new Event("input", { bubbles: true }));""", self.one(f"{within} [name={name}]"), text)
+
+
+# Ways in which text could become something else.
+INJECTIONS = [
+    "<script>window.harmed = 1</script>", "<img src=x onerror='window.harmed = 1'>", "<svg onload=window.harmed=1>",
+    "\"><script>window.harmed = 1</script>", "javascript:window.harmed=1", "' autofocus onfocus='window.harmed=1",
+    "</title><script>window.harmed=1</script>", "{{constructor.constructor('window.harmed=1')()}}",
+    "<iframe srcdoc='<script>parent.harmed=1</script>'>", "<a href=javascript:window.harmed=1 id=main>x</a>",
+    "\u202e<b>x</b>", "<style>*{display:none}</style>",
+]
+
+
+class ConsoleCase(unittest.TestCase):
+    """Tests with a service, a provider and a browser of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.service = Service()
+        cls.provider = Provider(cls.service, pathlib.Path(cls.folder.name))
+        cls.driver = chromium()
+        cls.console = Console(cls.service, cls.driver)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.quit()
+        cls.service.stop()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.service.manage("DELETE", "/v1/requests")
+        self.service.manage("PUT", "/v1/journal", {"keep": 10_000})
+        self.console.sign_in()
+
+    def send(self, title, **more):
+        self.assertEqual(self.provider.send({"aps": {"alert": {"title": title, "body": "Text"}}}, **more), 200)
+
+    def check_nothing_harmful(self):
+        """Nothing of what strangers sent has become markup or a script."""
+        self.assertIsNone(self.driver.execute_script("return window.harmed ?? null"))
+        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('script').length"), 1)
+        self.assertEqual(self.console.all("main img, main iframe, main style, main script, dialog img"), [])
+
+    def check_readable(self):
+        """Contrast and width, light and dark, wide and narrow."""
+        for scheme in ("light", "dark"):
+            for width in (1280, 360):
+                show_as(self.driver, width, dark=scheme == "dark")
+                self.console.wait(lambda: self.driver.execute_script("return innerWidth") == width)
+                self.assertLessEqual(
+                    self.driver.execute_script("return document.documentElement.scrollWidth"), width,
+                    f"{self.driver.title}, {scheme} at {width}")
+                # The page scrolls below the bar, and nothing else does.
+                self.assertLessEqual(self.driver.execute_script(
+                    "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)
+                self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{self.driver.title}, {scheme} at {width}")
+        show_as(self.driver)
+
+    def check_names(self):
+        """Everything that can be operated has a name, in the tree that screen readers get."""
+        self.driver.execute_cdp_cmd("Accessibility.enable", {})
+        nodes = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        roles = {}
+        for node in nodes:
+            if not node.get("ignored"):
+                roles.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
+        for role in ["button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "radiogroup",
+                     "dialog", "table", "image", "meter", "navigation", "search"]:
+            self.assertNotIn("", roles.get(role, []), f"{role} without a name on {self.driver.title}")
+        for landmark in ["banner", "navigation", "main"]:
+            self.assertEqual(len(roles.get(landmark, [])), 1, f"{landmark} on {self.driver.title}")
+        headings = self.driver.execute_script("return document.querySelectorAll('main h1').length")
+        self.assertEqual(headings, 1, self.driver.title)
+
+
+# The texts whose contrast with their ground is below 4.5 (WCAG 2.2, 1.4.3); those of disabled controls may be.
+CONTRAST = """
+const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+const rgba = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
+const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const ground = node => { for (let n = node; n; n = n.parentElement) { const c = rgba(getComputedStyle(n).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255]; };
+return [...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest(':disabled, :has(> :disabled)') && [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
+  .map(node => { const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))]; return [node.className + ' ' + node.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; })
+  .filter(([, ratio]) => ratio < 4.5);
+"""

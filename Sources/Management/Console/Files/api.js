@@ -1,9 +1,11 @@
 // The management API, as curl asks it: the session's cookie takes the place of the key.
 
 export class APIError extends Error {
-  constructor(status, detail) {
+  constructor(status, detail, pointer) {
     super(detail);
     this.status = status;
+    /** Where a document is at fault; undefined if none is. */
+    this.pointer = pointer;
   }
 }
 
@@ -21,12 +23,32 @@ async function ask(method, path, body) {
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`);
+  throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`, problem.pointer);
 }
 
 /** The JSON of an answer. */
 export async function json(method, path, body) {
   return (await ask(method, path, body)).json();
+}
+
+/** How many items a page of a list has. */
+const PAGE = 1000;
+
+/**
+ * The items of a list, page after page.
+ * @param {number} maximum how many at most
+ * @param onPage called with what is there so far, after each page
+ */
+export async function list(path, maximum = Infinity, onPage = () => {}) {
+  const items = [];
+  let next = `${path}?limit=${Math.min(PAGE, maximum)}`;
+  while (next !== null && items.length < maximum) {
+    const response = await ask("GET", next);
+    items.push(...await response.json());
+    next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
+    onPage(items);
+  }
+  return items;
 }
 
 /** The objects of an answer that has one on each line. */

@@ -2,14 +2,16 @@
 
 import { json, lines } from "./api.js";
 import * as commands from "./curl.js";
-import { announce, element } from "./dom.js";
-import { duration, exactTime, shortTime } from "./time.js";
+import { announce, element, moment, section } from "./dom.js";
+import { duration } from "./time.js";
 import { outcomes, steps } from "./words.js";
 
 /** The delivery log is written together, a moment after what it tells of. In milliseconds. */
 const LOG_DELAY = 700;
 
 export class Detail {
+  title = "Notification";
+  section = "notifications";
   element = element("article", { class: "page detail" });
   #feed;
   #reasons;
@@ -24,7 +26,7 @@ export class Detail {
   }
 
   /** @param back the address of the list */
-  open(key, back) {
+  open(query, key, back) {
     this.#key = key;
     this.#back = back;
     this.#drawn = "";
@@ -63,7 +65,7 @@ export class Detail {
         element("h1", { tabindex: -1 }, row.title ?? "Notification"),
         element("p", { class: "under" },
           element("span", { class: "badge", "data-outcome": row.outcome }, outcomes[row.outcome] ?? row.outcome), " ",
-          element("time", { datetime: exactTime(row.time), title: exactTime(row.time) }, shortTime(row.time)))),
+          moment(row.time))),
       this.#reason(row), row.request === null ? null : this.#actions(row),
       section("Time line", this.#timeline), section("Facts", facts(row)),
     ];
@@ -83,12 +85,13 @@ export class Detail {
   }
 
   #actions(row) {
-    const result = element("p", { class: "result", role: "status" });
+    const result = element("div", { class: "result", role: "status" });
     const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(row.request, again, result) }, "Send again");
-    const copy = element("button", { type: "button", onclick: () => copyCommand(row.request, result) }, "Copy as curl");
+    const copied = element("button", { type: "button", onclick: () => copy(commands.curl(row.request), copied, result) }, "Copy as curl");
+    const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
     // Without a payload or a device token there is nothing to send.
     again.disabled = row.request.payload === undefined || !row.token;
-    return element("div", { class: "actions" }, again, copy, result);
+    return element("div", { class: "actions" }, again, edit, copied, result);
   }
 
   async #readTimeline(row, attempt = 0) {
@@ -103,18 +106,13 @@ export class Detail {
     }
     if (this.#key !== key || row.outcome !== outcome) return;
     this.#timeline.replaceChildren(...timeline(entries));
-    const isBehind = entries.length === 0 || (outcome === "delivered" && !entries.some((entry) => entry.event === "acknowledged"));
-    if (isBehind && attempt < 5) setTimeout(() => this.#key === key && this.#readTimeline(row, attempt + 1), LOG_DELAY);
+    if (isBehind(entries, outcome) && attempt < 5) setTimeout(() => this.#key === key && this.#readTimeline(row, attempt + 1), LOG_DELAY);
     else if (entries.length === 0) this.#timeline.replaceChildren(element("li", {}, "The delivery log says nothing of it."));
   }
 }
 
-function section(name, ...children) {
-  const id = `section-${name.toLowerCase().replaceAll(" ", "-")}`;
-  return element("section", { class: "card", "aria-labelledby": id }, element("h2", { id }, name), ...children);
-}
-
-function timeline(entries) {
+/** The steps of a notification's life. */
+export function timeline(entries) {
   const begin = entries[0]?.time;
   return entries.map((entry, index) => {
     const before = index === 0 ? null : entry.time - entries[index - 1].time;
@@ -122,11 +120,13 @@ function timeline(entries) {
       element("span", { class: "step" }, steps[entry.event] ?? entry.event,
         entry.reason === undefined ? "" : `: ${entry.reason}`),
       element("span", { class: "when" },
-        element("time", { datetime: exactTime(entry.time), title: exactTime(entry.time) }, shortTime(entry.time)),
+        moment(entry.time),
         before === null ? "" : ` · ${duration(before)} later`,
         index > 1 ? ` · ${duration(entry.time - begin)} in all` : ""));
   });
 }
+
+const interfaces = { h2: "HTTP/2", binary: "the binary API", management: "the console or the management API, without a provider" };
 
 function facts(row) {
   const request = row.request ?? {};
@@ -134,7 +134,7 @@ function facts(row) {
     ["App", row.topic], ["Device", row.device], ["Device token", row.token], ["Identifier", row.id],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate],
-    ["Connection", request.connection === undefined ? "" : `${request.connection}, ${request.protocol === "h2" ? "HTTP/2" : "binary API"}`],
+    ["Came by", interfaces[request.protocol] === undefined ? "" : `${interfaces[request.protocol]}${request.protocol === "management" ? "" : `, connection ${request.connection}`}`],
     ["Rule of a rehearsal", request.rule],
   ];
   return element("dl", {}, ...known.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
@@ -152,14 +152,17 @@ function headers(request) {
     ...Object.entries(request.headers ?? {}).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
-async function copyCommand(request, result) {
-  const command = commands.curl(request);
+/** Copies text, and says so on the button. Where the browser does not allow it, the text is shown to be copied by hand. */
+export async function copy(text, button, place = button.parentElement) {
   try {
-    await navigator.clipboard.writeText(command);
-    result.replaceChildren("Copied.");
+    await navigator.clipboard.writeText(text);
+    const label = button.textContent;
+    button.textContent = "Copied";
+    announce("Copied.");
+    setTimeout(() => { if (button.textContent === "Copied") button.textContent = label; }, 1500);
   } catch {
-    // The browser does not let the page: then a person can.
-    result.replaceChildren(element("pre", { tabindex: 0 }, command));
+    place.querySelector(".by-hand")?.remove();
+    place.append(element("pre", { class: "by-hand", tabindex: 0 }, text));
   }
 }
 
@@ -169,9 +172,9 @@ async function sendAgain(request, button, result) {
     const sent = await json("POST", "/v1/notifications", message(request));
     const text = sent.status === 200 ? "Sent again." : `Refused: ${sent.status} ${sent.reason}.`;
     result.replaceChildren(text, " ", element("code", {}, sent.apnsID));
+    announce(text);
     const entries = await settled(sent.apnsID);
     if (entries.length > 0) result.append(element("ol", { class: "timeline" }, ...timeline(entries)));
-    announce(text);
   } catch (error) {
     result.replaceChildren(error.message);
   } finally {
@@ -179,14 +182,20 @@ async function sendAgain(request, button, result) {
   }
 }
 
-/** The life of a notification, once the delivery log has something of it. */
-async function settled(id) {
+/** The life of a notification, once the delivery log has something of it, and its end if that is known. */
+export async function settled(id, outcome = "") {
+  let entries = [];
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const entries = await lines(`/v1/log?id=${encodeURIComponent(id)}`);
-    if (entries.length > 0) return entries;
+    entries = await lines(`/v1/log?id=${encodeURIComponent(id)}`);
+    if (!isBehind(entries, outcome)) return entries;
     await new Promise((resolve) => { setTimeout(resolve, LOG_DELAY); });
   }
-  return [];
+  return entries;
+}
+
+/** Whether the delivery log is still to be written. */
+function isBehind(entries, outcome) {
+  return entries.length === 0 || (outcome === "delivered" && !entries.some((entry) => entry.event === "acknowledged"));
 }
 
 /** What /v1/notifications takes: everything of the request but its identifier. */

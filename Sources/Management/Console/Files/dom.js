@@ -1,5 +1,7 @@
 // Makes elements. Text is set as text, always: payloads come from strangers, and nothing here can turn them into markup.
 
+import { exactTime, shortTime } from "./time.js";
+
 /**
  * @param {string} tag
  * @param {object} [attributes] properties by their names; "on…" are listeners, null leaves an attribute out
@@ -14,6 +16,27 @@ export function element(tag, attributes = {}, ...children) {
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
+}
+
+/** A card with a heading. */
+export function section(name, ...children) {
+  const id = `section-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+  return element("section", { class: "card", "aria-labelledby": id }, element("h2", { id }, name), ...children);
+}
+
+/** A control with its label above it. */
+export function field(label, control, className) {
+  return element("label", { class: `field ${className ?? ""}`.trim() }, element("span", {}, label), control);
+}
+
+/** What a page shows while it has nothing: why, and what to do next. */
+export function empty(title, text, ...more) {
+  return element("div", { class: "empty" }, element("h2", {}, title), element("p", {}, text), ...more);
+}
+
+/** A moment, local for people and exact for whoever hovers. */
+export function moment(milliseconds) {
+  return element("time", { datetime: exactTime(milliseconds), title: exactTime(milliseconds) }, shortTime(milliseconds));
 }
 
 /** Says something to screen readers, without interrupting them. */

@@ -9,9 +9,13 @@ const PAGE = 1000;
 const LOG_WINDOW = 15 * 60 * 1000;
 /** How often at most rows are handed on, in milliseconds. */
 const PACE = 100;
+/** How long nothing has to be left out before the list is completed, in milliseconds. */
+const QUIET = 1000;
 
 export class Feed {
   model = new Model();
+  /** How many requests the service did not show because too many came; the list is completed once it is quiet. */
+  leftOut = 0;
   /**
    * source: "journal", "log" where it is off, or "production" where there is none; live: whether the stream is open.
    * null until it is known.
@@ -22,6 +26,10 @@ export class Feed {
   #stream = null;
   #waiting = [];
   #timer = null;
+  /** The greatest number before the first request that was left out. */
+  #complete = null;
+  #quiet = null;
+  #lastNumber = 0;
   #onChange;
   #onFailure;
 
@@ -65,6 +73,10 @@ export class Feed {
         this.model.add(message.rows);
         this.#onChange();
         break;
+      case "left out":
+        this.leftOut = message.leftOut;
+        this.#onChange();
+        break;
       case "state":
         this.state = message.state;
         this.#onChange();
@@ -87,10 +99,14 @@ export class Feed {
 
   async #lead() {
     this.#stream?.close();
+    clearTimeout(this.#quiet);
+    this.#complete = null;
+    this.#lastNumber = 0;
+    this.leftOut = 0;
     this.model.clear();
     const source = await this.#source();
     const address = source === "journal"
-      ? "/v1/requests?follow=true&changes=true" : `/v1/log?follow=true&after=${Date.now() - LOG_WINDOW}`;
+      ? "/v1/requests?follow=true&changes=true&sample=true" : `/v1/log?follow=true&sample=true&after=${Date.now() - LOG_WINDOW}`;
     const stream = new EventSource(address);
     this.#stream = stream;
     stream.onopen = () => this.#opened(stream, source).catch((error) => this.#onFailure(error));
@@ -109,18 +125,36 @@ export class Feed {
 
   /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
   async #opened(stream, source) {
-    if (source === "journal") {
-      let after = 0;
-      let page;
-      do {
-        page = await json("GET", `/v1/requests?limit=${PAGE}&after=${after}`);
-        this.model.add(page.map(rowOfRequest), true);
-        after = page.at(-1)?.number ?? after;
-      } while (page.length === PAGE);
-    }
+    if (source === "journal") await this.#read(0, true);
     if (stream !== this.#stream) return;
     this.#setState({ source, live: true });
     this.#tellAll();
+  }
+
+  /** Reads what the journal has from after a number. */
+  async #read(after, isOld) {
+    let page;
+    do {
+      page = await json("GET", `/v1/requests?limit=${PAGE}&after=${after}`);
+      this.model.add(page.map(rowOfRequest), isOld);
+      after = page.at(-1)?.number ?? after;
+      this.#lastNumber = Math.max(this.#lastNumber, after);
+    } while (page.length === PAGE);
+  }
+
+  /** Completes the list once nothing was left out for a while. */
+  async #catchUp() {
+    const from = this.#complete ?? 0;
+    this.#complete = null;
+    await this.#read(from, true);
+    this.#setLeftOut(0);
+    this.#tellAll();
+  }
+
+  #setLeftOut(count) {
+    this.leftOut = count;
+    this.#channel.postMessage({ kind: "left out", leftOut: count });
+    this.#onChange();
   }
 
   /** The browser connects again by itself, unless the service refuses: then asking says why. */
@@ -133,8 +167,22 @@ export class Feed {
   }
 
   #take(source, data) {
+    if (data.leftOut !== undefined) {
+      // The service leaves out the last ones of a batch, so everything before is here.
+      this.#complete ??= this.#lastNumber;
+      clearTimeout(this.#quiet);
+      // The delivery log is not read again: what was left out of it stays out.
+      if (source !== "journal") {
+        this.#setLeftOut(this.leftOut + data.leftOut);
+        return;
+      }
+      this.#quiet = setTimeout(() => this.#catchUp().catch((error) => this.#onFailure(error)), QUIET);
+      this.#setLeftOut(this.leftOut + data.leftOut);
+      return;
+    }
     const row = source === "journal" ? rowOfRequest(data) : rowOfEntry(data);
     if (row === null) return;
+    if (row.request !== null) this.#lastNumber = Math.max(this.#lastNumber, row.request.number);
     this.#waiting.push(row);
     // Together: at a thousand a second each of them would be a message to each tab.
     this.#timer ??= setTimeout(() => {

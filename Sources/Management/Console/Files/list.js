@@ -1,8 +1,6 @@
 // A list of many rows, of which only those in sight are in the document.
 
 import { element } from "./dom.js";
-import { shortTime, exactTime } from "./time.js";
-import { outcomes, short } from "./words.js";
 
 /** How many rows above and below those in sight are there already when somebody scrolls. */
 const MARGIN = 10;
@@ -15,16 +13,18 @@ export class List {
   #viewport;
   #space;
   #isDue = false;
-  #href;
+  #kind;
 
-  /** @param href makes the address of a row's page */
-  constructor(href) {
-    this.#href = href;
+  /**
+   * @param kind `label` and `heads` name the table and its columns, `className` its style; `href` makes the address of a
+   *   row's page, `make` the cells of a row, and `update` shows in them what the row is now. One cell has a link.
+   */
+  constructor(kind) {
+    this.#kind = kind;
     this.#space = element("div", { class: "space", role: "presentation" });
     this.#viewport = element("div", { class: "viewport", role: "rowgroup" }, this.#space);
-    const heads = ["Time", "App", "Device", "Title", "Outcome"]
-      .map((name) => element("div", { role: "columnheader" }, name));
-    this.element = element("div", { class: "list", role: "table", "aria-label": "Notifications, newest first" },
+    const heads = kind.heads.map((name) => element("div", { role: "columnheader" }, name));
+    this.element = element("div", { class: `list ${kind.className}`, role: "table", "aria-label": kind.label },
       element("div", { role: "rowgroup" }, element("div", { class: "row head", role: "row", "aria-rowindex": 1 }, ...heads)),
       this.#viewport);
     this.#viewport.addEventListener("scroll", () => this.#plan());
@@ -34,7 +34,7 @@ export class List {
     new ResizeObserver(() => this.#plan()).observe(this.#viewport);
   }
 
-  /** @param rows the newest first */
+  /** @param rows in their order, each with a `key` */
   show(rows) {
     const top = this.#viewport.scrollTop;
     const before = this.#rows[0];
@@ -92,16 +92,16 @@ export class List {
   #place(row, index, height) {
     let shown = this.#shown.get(row.key);
     if (shown === undefined) {
-      shown = make(row, this.#href(row));
+      shown = element("div", { class: "row", role: "row", "data-key": row.key }, ...this.#kind.make(row));
       this.#shown.set(row.key, shown);
       this.#space.append(shown);
     }
-    update(shown, row);
+    this.#kind.update(shown, row);
     shown.setAttribute("aria-rowindex", index + 2);
     shown.style.transform = `translateY(${index * height}px)`;
     const link = shown.querySelector("a");
     link.tabIndex = row.key === this.#currentKey ? 0 : -1;
-    link.href = this.#href(row);
+    link.href = this.#kind.href(row);
   }
 
   /** The arrow keys go through the rows, so that the tab key leads past them. */
@@ -132,25 +132,15 @@ export class List {
   }
 }
 
-function make(row, href) {
-  const cell = (name, ...children) => element("div", { role: "cell", class: name }, ...children);
-  const made = element("div", { class: "row", role: "row", "data-key": row.key },
-    cell("time", element("time", { datetime: exactTime(row.time), title: exactTime(row.time) }, shortTime(row.time))),
-    cell("app"), cell("device"), cell("title", element("a", { href })), cell("outcome", element("span", { class: "badge" })));
-  return made;
+/** A cell of a row. */
+export function cell(name, ...children) {
+  return element("div", { role: "cell", class: name }, ...children);
 }
 
-function update(shown, row) {
-  const set = (name, text, hover = text) => {
-    const cell = shown.querySelector(name);
-    if (cell.textContent === text) return;
-    cell.textContent = text;
-    cell.title = hover;
-  };
-  const device = row.device || row.token;
-  set(".app", row.topic || "—");
-  set(".device", device === "" ? "—" : short(device), device);
-  set(".title a", row.title ?? row.id);
-  set(".badge", row.reason ?? outcomes[row.outcome] ?? row.outcome);
-  shown.dataset.outcome = row.outcome;
+/** Gives an element of a row another text, if it is another one. */
+export function setText(shown, selector, text, hover = text) {
+  const place = shown.querySelector(selector);
+  if (place.textContent === text) return;
+  place.textContent = text;
+  place.title = hover;
 }

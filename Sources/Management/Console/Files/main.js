@@ -1,19 +1,27 @@
 // The console's beginning: who is signed in, and which page the address bar names.
 
+import { Accounts } from "./accounts.js";
 import { json } from "./api.js";
 import { Detail } from "./detail.js";
+import { Devices } from "./devices.js";
 import { element } from "./dom.js";
 import { Feed } from "./feed.js";
-import * as filters from "./filter.js";
 import { Notifications } from "./notifications.js";
+import { Phone } from "./phone.js";
+import { Rehearsals } from "./rehearsals.js";
+import { Send } from "./send.js";
+import { Service } from "./service.js";
 
 const main = document.getElementById("main");
 const live = document.getElementById("live");
+const nav = document.getElementById("nav");
 const signOut = document.getElementById("sign-out");
 
 let feed;
-let list;
-let detail;
+/** The pages by the first part of the fragment, each made when it is first shown. */
+let makers;
+const pages = new Map();
+let shown = null;
 
 async function start() {
   const isSignIn = location.pathname === "/console/sign-in";
@@ -27,35 +35,61 @@ async function start() {
     return;
   }
   feed = new Feed(change, fail);
-  list = new Notifications(feed, reasons, go);
-  detail = new Detail(feed, reasons);
+  makers = {
+    notifications: () => new Notifications(feed, reasons, go),
+    notification: () => new Detail(feed, reasons),
+    devices: () => new Devices(feed),
+    device: () => new Phone(feed),
+    send: () => new Send(feed),
+    accounts: () => new Accounts(feed),
+    rehearsals: () => new Rehearsals(),
+    service: () => new Service(),
+  };
   signOut.hidden = false;
+  nav.hidden = false;
   addEventListener("hashchange", route);
   feed.start();
   route();
 }
 
+function page(name) {
+  if (!pages.has(name)) pages.set(name, makers[name]());
+  return pages.get(name);
+}
+
 /** Shows the page that the fragment names. */
 function route() {
   const [path, query = ""] = location.hash.split("?", 2);
-  const isDetail = path.startsWith("#/notification/");
-  if (isDetail) {
-    detail.open(decodeURIComponent(path.slice("#/notification/".length)), list.address);
-  } else {
-    list.setFilter(filters.read(query));
+  const [, wanted = "", ...rest] = path.split("/");
+  const name = wanted in makers ? wanted : "notifications";
+  const next = page(name);
+  // What the address names may have a slash in it.
+  let item = rest.join("/");
+  try { item = decodeURIComponent(item); } catch { /* as it is: then there is no such thing */ }
+  const isOther = shown !== next;
+  const before = shown;
+  if (isOther) before?.close?.();
+  shown = next;
+  if (isOther) main.replaceChildren(next.element);
+  next.open?.(query, item, page("notifications").address);
+  document.title = `${next.title} · Carillon`;
+  mark(next.section ?? name);
+  // The first page leaves the focus where the browser has it.
+  if (isOther && before !== null) next.focus?.(before);
+}
+
+function mark(name) {
+  for (const link of nav.querySelectorAll("a")) {
+    if (link.hash === `#/${name}`) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
-  const page = isDetail ? detail : list;
-  if (main.firstElementChild === page.element) return;
-  const isBack = main.firstElementChild === detail.element;
-  main.replaceChildren(page.element);
-  document.title = `${isDetail ? "Notification" : "Notifications"} · Carillon`;
-  if (isDetail) detail.focus();
-  else if (isBack) list.focus();
 }
 
 /** Another filter, without a step in the history for each letter. */
-function go(filter) {
-  history.replaceState(null, "", filters.address(filter));
+function go(address) {
+  history.replaceState(null, "", address);
   route();
 }
 
@@ -67,8 +101,7 @@ function change() {
   requestAnimationFrame(() => {
     isDue = false;
     showLive();
-    list.change();
-    detail.change();
+    shown?.change?.();
   });
 }
 
@@ -90,6 +123,9 @@ signOut.addEventListener("click", async () => {
 function fail(error, isUsedLink = false) {
   signOut.hidden = true;
   live.hidden = true;
+  nav.hidden = true;
+  shown?.close?.();
+  shown = null;
   const isSignedOut = error.status === 401 || error.status === 403;
   const text = !isSignedOut ? error.message
     : isUsedLink ? "This link was used already, or is older than five minutes. Make another one where the service runs:"

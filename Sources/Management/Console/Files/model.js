@@ -37,6 +37,9 @@ export class Model {
 
   row(key) { return this.#byKey.get(key); }
 
+  /** The newest row that is wanted. */
+  find(isWanted) { return this.#rows.findLast(isWanted); }
+
   clear() {
     this.#rows = [];
     this.#byKey.clear();

@@ -1,54 +1,64 @@
 // The page "Notifications": everything that was sent, the newest first, and the filter above it.
 
 import { json } from "./api.js";
-import { announce, element } from "./dom.js";
+import { announce, element, moment } from "./dom.js";
 import * as filters from "./filter.js";
-import { List } from "./list.js";
-import { outcomes } from "./words.js";
+import { cell, List, setText } from "./list.js";
+import { outcomes, short } from "./words.js";
 
 /** As many as a service without a disk keeps (docs/testing.md). */
 const KEEP = 10_000;
 
 export class Notifications {
+  title = "Notifications";
   element;
   #feed;
   #filter = filters.read("");
   #fields = new Map();
   #go;
-  #list = new List((row) => `#/notification/${encodeURIComponent(row.key)}`);
+  #list = new List({
+    label: "Notifications, newest first", heads: ["Time", "App", "Device", "Title", "Outcome"], className: "notifications",
+    href: (row) => `#/notification/${encodeURIComponent(row.key)}`, make, update,
+  });
   #count = element("p", { class: "count" });
+  #sampled = element("p", { class: "hint" });
   #notice = element("div", { class: "notice", hidden: true });
   #empty = element("div", { class: "empty", hidden: true });
   #more;
 
-  /** @param go called with another filter */
+  /** @param go called with the address of another filter */
   constructor(feed, reasons, go) {
     this.#feed = feed;
     this.#go = go;
     this.element = element("section", { class: "page", "aria-labelledby": "list-title" },
-      element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count),
+      element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count, this.#sampled),
       this.#form([...reasons.keys()].sort()), this.#notice, this.#list.element, this.#empty);
   }
 
   /** The fragment of the list as it is. */
   get address() { return filters.address(this.#filter); }
 
-  setFilter(filter) {
+  open(query) {
+    const filter = filters.read(query);
     this.#filter = filter;
     for (const [name, field] of this.#fields) if (field.value !== filter[name]) field.value = filter[name];
     if (["status", "app", "device", "id"].some((name) => filter[name] !== "")) this.#more.open = true;
     this.change();
   }
 
-  focus() { this.#list.focus(); }
+  /** Back from a notification, its row has the focus again. */
+  focus(before) {
+    if (before.section === "notifications") this.#list.focus();
+  }
 
   change() {
-    if (!this.element.isConnected && this.#feed.state === null) return;
     const rows = this.#feed.model.rows;
     const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter));
     this.#list.show(shown.reverse());
     const all = rows.length.toLocaleString();
     this.#count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString()} of ${all}`;
+    const { leftOut } = this.#feed;
+    this.#sampled.textContent = leftOut === 0 ? "" : `Too busy to show everything: ${leftOut.toLocaleString()} left out for now`;
     this.#showNotice();
     this.#showEmpty(shown.length === 0, rows.length === 0);
   }
@@ -82,7 +92,7 @@ export class Notifications {
   }
 
   #read() {
-    this.#go(Object.fromEntries([...this.#fields].map(([name, field]) => [name, field.value])));
+    this.#go(filters.address(Object.fromEntries([...this.#fields].map(([name, field]) => [name, field.value]))));
   }
 
   #showNotice() {
@@ -119,12 +129,29 @@ export class Notifications {
     if (kind === "nothing") {
       this.#empty.replaceChildren(
         element("h2", {}, "Nothing was sent yet"),
-        element("p", {}, "Point your provider at this service, or send something from a terminal. It appears here at once."),
+        element("p", {}, "Point your provider at this service, or send something yourself. It appears here at once."),
+        element("div", { class: "actions" }, element("a", { class: "button primary", href: "#/send" }, "Send a notification")),
         element("pre", {}, "carillon send --token TOKEN --topic com.example.shop --alert 'Hello'"));
     } else if (kind === "no match") {
       this.#empty.replaceChildren(
         element("h2", {}, "No notification matches"),
-        element("button", { type: "button", onclick: () => this.#go(filters.read("")) }, "Clear the filter"));
+        element("button", { type: "button", onclick: () => this.#go(filters.address(filters.read(""))) }, "Clear the filter"));
     }
   }
+}
+
+function make(row) {
+  return [
+    cell("time", moment(row.time)), cell("app"), cell("device"), cell("title", element("a", {})),
+    cell("outcome", element("span", { class: "badge" })),
+  ];
+}
+
+function update(shown, row) {
+  const device = row.device || row.token;
+  setText(shown, ".app", row.topic || "—");
+  setText(shown, ".device", device === "" ? "—" : short(device), device);
+  setText(shown, ".title a", row.title ?? row.id);
+  setText(shown, ".badge", row.reason ?? outcomes[row.outcome] ?? row.outcome);
+  shown.dataset.outcome = row.outcome;
 }

@@ -27,6 +27,32 @@ export const steps = {
   duplicate: "The device has had this identifier before",
 };
 
+/** How virtual devices behave. */
+export const behaviours = {
+  online: { label: "Online", hint: "Connected, and acknowledges at once: 200, delivered." },
+  slow: { label: "Slow", hint: "Connected, and acknowledges after a while: 200, stored first, then delivered." },
+  offline: { label: "Offline", hint: "Not connected: 200, stored. The newest of each app is delivered when the device is online." },
+  silent: { label: "Silent", hint: "Connected, and never acknowledges: 200, stored." },
+  removed: { label: "Removed", hint: "The app is not on the device any more: 410 Unregistered." },
+  expired: { label: "Expired", hint: "The device token has expired: 410 ExpiredToken." },
+};
+
+export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
+
+/** The services of an app whose topics end so. */
+const services = {
+  ".voip": "VoIP", ".complication": "complication", ".pushkit.fileprovider": "file provider", ".location-query": "location",
+  ".push-type.liveactivity": "Live Activity", ".voip-ptt": "push to talk", ".push-type.controls": "controls", ".push-type.widgets": "widgets",
+};
+
+/** The app of a topic, and the service that it reaches; null if it is the app itself. */
+export function serviceOf(topic) {
+  for (const [suffix, service] of Object.entries(services)) {
+    if (topic.endsWith(suffix)) return { service, app: topic.slice(0, -suffix.length) };
+  }
+  return { service: null, app: topic };
+}
+
 const text = (value) => (typeof value === "string" && value.trim() !== "" ? value : null);
 
 /** What a person would see of a payload first. */

@@ -1,0 +1,219 @@
+"""What a test suite waits for: a service in memory that starts, fixtures, rehearsals, `wait`, virtual devices, lists of
+devices. script/bench testing runs this.
+
+CARILLON names another binary than the release build."""
+
+import http.client
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+from frames import Connection, fields
+from h2load import BODY, Load
+from processes import Server, run
+from service import TOPIC, Service
+from tools import Tools
+
+ROUNDS = 11
+REQUESTS = 200_000
+WAITS = 200
+# So many that no device token comes near its limit of requests.
+OFFLINE_DEVICES = 1000
+LISTED_DEVICES = 50_000
+
+
+class Memory(Service):
+    """A service in memory. Its folder is there for the key of its development team only."""
+
+    def __init__(self, tools, work, name):
+        self.tools, self.data = tools, os.path.join(work, name)
+        self.out = os.path.join(work, name + ".ready")
+
+    def start(self, *options):
+        """Starts it; how many milliseconds pass until its ready line."""
+        open(self.out, "w").close()
+        command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json", *options]
+        began = time.monotonic()
+        self.server = Server("carillon", command, 0, self.out)
+        with open(self.out) as output:
+            while self.server.process.poll() is None:
+                line = output.readline()
+                if line.startswith("{") and line.endswith("\n"):
+                    passed = time.monotonic() - began
+                    self.ready = json.loads(line)
+                    return passed * 1000
+                time.sleep(0.001)
+        raise SystemExit(f"bench: carillon does not start; see {self.out}")
+
+    def port(self):
+        return int(self.ready["development"]["provider"].rpartition(":")[2])
+
+    def manage(self):
+        return Management(self.ready)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop()
+
+
+class Management:
+    """The management API over one connection."""
+
+    def __init__(self, ready):
+        management = ready["management"]
+        key = management.get("key") or open(management["keyFile"]).read().strip()
+        self.headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
+        self.connection = http.client.HTTPConnection(management["url"].removeprefix("http://"))
+
+    def ask(self, method, path, body=None):
+        self.connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise SystemExit(f"bench: {method} {path}: {answer.status} {text.decode()}")
+        return json.loads(text)
+
+    def timed(self, *request):
+        began = time.monotonic()
+        answer = self.ask(*request)
+        return (time.monotonic() - began) * 1000, answer
+
+
+def report(work, samples, unit, limit=None, at_least=False):
+    """Prints a row; whether it is met."""
+    median = statistics.median(samples)
+    met = limit is None or (median >= limit if at_least else median <= limit)
+    bound = "" if limit is None else f"  {'at least' if at_least else 'at most'} {limit:g}: {'yes' if met else 'NO'}"
+    print(f"{work:<58} {median:>10.3g} {unit:<4} ({min(samples):.3g}–{max(samples):.3g}){bound}", flush=True)
+    return met
+
+
+def start(service):
+    samples = []
+    for _ in range(ROUNDS):
+        samples.append(service.start("--store", "memory"))
+        service.server.stop()
+    return report("ready, with the store in memory", samples, "ms", 150)
+
+
+def team(devices):
+    return {"teams": [{"teamID": "ABCDE12345", "apps": ["com.example.shop"],
+                       "devices": [{"name": f"phone {number}"} for number in range(devices)]}]}
+
+
+def fixture(management):
+    samples = []
+    for _ in range(ROUNDS):
+        samples.append(management.timed("POST", "/v1/fixtures", team(100))[0])
+        management.ask("DELETE", "/v1/teams/ABCDE12345")
+    return report("fixture with 100 devices", samples, "ms", 100)
+
+
+def rehearsed(service, management, work):
+    """Requests a second that a rehearsal matches, with and without a fault."""
+    with open(os.path.join(service.data, "development.json")) as file:
+        development = json.load(file)["teamID"]
+    path = os.path.join(work, "offline.txt")
+    with open(path, "w") as file:
+        for number in range(OFFLINE_DEVICES):
+            made = management.ask("POST", "/v1/devices", {
+                "team": development, "name": f"offline {number}", "behaviour": {"kind": "offline"}})
+            file.write(f"/3/device/{made['apps'][0]['token']}\n")
+    token, load, met = service.provider_token(), Load(REQUESTS, 8, 100), True
+    for name, rule in (("which never fires", {"when": {"after": 1_000_000_000}}), ("which loses each", {})):
+        rule |= {"match": {"team": development}, "fault": {"lose": True}}
+        begun = management.ask("POST", "/v1/rehearsals", {"rules": [rule]})["rehearsal"]
+        samples = []
+        for _ in range(3):
+            began = time.monotonic()
+            load.run(work, service.port(), path, token, "0")
+            samples.append(load.requests / (time.monotonic() - began))
+        ended = management.ask("DELETE", f"/v1/rehearsals/{begun}")
+        if ended["rules"][0]["matched"] != 3 * load.requests:
+            raise SystemExit(f"bench: the rule matched {ended['rules'][0]['matched']} requests")
+        met &= report(f"pushes matched by a rehearsal {name}", samples, "/s", 20_000, at_least=True)
+    return met
+
+
+def waited(service, management, work):
+    """From the answer of the last push until `wait` has answered."""
+    with open(os.path.join(work, "offline.txt")) as file:
+        path = file.readline().strip()
+    block = fields(
+        "POST", path, ("authorization", "bearer " + service.provider_token()), ("apns-topic", TOPIC),
+        ("apns-push-type", "alert"), ("apns-expiration", "0"))
+    connection, other, samples = Connection(service.port()), service.manage(), []
+    for _ in range(WAITS):
+        management.ask("DELETE", "/v1/requests")
+        waiting = threading.Thread(target=lambda: other.ask("POST", "/v1/requests/wait", {"timeout": "PT10S"}))
+        waiting.start()
+        time.sleep(0.005)
+        connection.send(block, BODY.encode())
+        began = time.monotonic()
+        waiting.join()
+        samples.append((time.monotonic() - began) * 1000)
+    connection.close()
+    return report("`wait` answers after the last push's answer", samples, "ms", 10)
+
+
+def devices(service, management):
+    """Memory of 1,000 virtual devices that are online."""
+    management.ask("POST", "/v1/fixtures", team(10))
+    management.ask("DELETE", "/v1/teams/ABCDE12345")
+    before = service.server.resident()
+    management.ask("POST", "/v1/fixtures", team(1000))
+    return report("1,000 virtual devices", [(service.server.resident() - before) / 1e6], "MB", 5)
+
+
+def pages(management, what, count):
+    """A page of 100 devices, somewhere among all."""
+    samples = []
+    for number in range(ROUNDS):
+        after = f"{number * 0xffff_ffff_ffff_ffff // ROUNDS:016x}"
+        passed, page = management.timed("GET", f"/v1/devices?limit=100&after={after}")
+        if len(page) != 100 and number < ROUNDS - 1:
+            raise SystemExit(f"bench: a page of {len(page)} devices")
+        samples.append(passed)
+    return report(f"100 of {count:,} devices, {what}", samples, "ms")
+
+
+def main():
+    work, tools = tempfile.mkdtemp(prefix="carillon-testing-"), Tools("")
+    tools.work, tools.carillon = work, os.environ.get("CARILLON", tools.carillon)
+    try:
+        met = start(Memory(tools, work, "start"))
+        service = Memory(tools, work, "memory")
+        service.start("--store", "memory")
+        with service:
+            management = service.manage()
+            met &= fixture(management)
+            met &= devices(service, management)
+            met &= rehearsed(service, management, work)
+            met &= waited(service, management, work)
+            for number in range(7):
+                document = team(1000)
+                document["teams"][0] |= {"teamID": f"TEAM00000{number}", "apps": [f"com.example.app{number}"]}
+                management.ask("POST", "/v1/fixtures", document)
+            pages(management, "virtual ones in memory", 9000)
+        if os.path.exists(tools.seed):
+            service = Memory(tools, work, "disk")
+            service.start()
+            service.server.stop()
+            run(tools.seed, service.data, work, str(LISTED_DEVICES), "1")
+            service.start()
+            with service:
+                pages(service.manage(), "on disk", LISTED_DEVICES)
+    finally:
+        shutil.rmtree(work)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

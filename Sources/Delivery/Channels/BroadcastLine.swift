@@ -1,0 +1,115 @@
+import Notifications
+
+/// One connected device, as broadcasts see it: what it is subscribed to, and what it has not acknowledged yet.
+///
+/// A pure state machine that is a class, because the lists of subscribers refer to it. The lock of its shard guards it.
+final class BroadcastLine {
+    let stream: any BroadcastStream
+    let device: DeviceKey
+    /// Whether the store is being asked for the device's subscriptions.
+    var isLoading = false
+    /// Whether the subscriptions have changed since it was asked.
+    var isStale = false
+    private(set) var channels: [ChannelKey: State] = [:]
+    /// The broadcasts under way, the oldest first.
+    private var underWay: [(number: UInt64, channel: ChannelKey, version: BroadcastVersion?)] = []
+    private let limit: Int
+
+    struct State {
+        let policy: MessageStoragePolicy
+        /// The newest stored broadcast that the device has acknowledged, as the store knows it.
+        var recorded: BroadcastVersion?
+        /// The same, as this line knows it.
+        var seen: BroadcastVersion?
+        /// The newest stored broadcast that was sent on this stream.
+        var sent: BroadcastVersion?
+        /// Whether a broadcast was left out because there was no room.
+        var hasMissed = false
+    }
+
+    init(_ stream: any BroadcastStream, of device: DeviceKey, limit: Int) {
+        self.stream = stream
+        self.device = device
+        self.limit = limit
+    }
+
+    var hasRoom: Bool { underWay.count < limit }
+
+    /// Takes over the device's subscriptions.
+    /// - Returns: The channels that are new, and those that are gone.
+    func subscribe(to subscribed: [SubscribedChannel]) -> (new: [ChannelKey], gone: [ChannelKey]) {
+        let keys = Set(subscribed.map(\.channel.key))
+        let gone = channels.keys.filter { !keys.contains($0) }
+        for key in gone { channels[key] = nil }
+        var new: [ChannelKey] = []
+        for subscription in subscribed where channels[subscription.channel.key] == nil {
+            let state = State(
+                policy: subscription.channel.policy, recorded: subscription.seen, seen: subscription.seen)
+            channels[subscription.channel.key] = state
+            new.append(subscription.channel.key)
+        }
+        return (new, gone)
+    }
+
+    /// The channels whose stored broadcast the device may not have had.
+    var channelsToRead: [ChannelKey] {
+        channels.filter { $0.value.policy == .newest && ($0.value.sent == nil || $0.value.hasMissed) }.map(\.key)
+    }
+
+    /// Decides whether a broadcast is sent on the stream.
+    /// - Parameter isStored: whether it comes from the store, and may have been sent before.
+    func take(_ message: BroadcastMessage, isStored: Bool) -> Taken {
+        guard var state = channels[message.channel] else { return .notSubscribed }
+        if isStored, let version = message.version {
+            guard state.seen.map({ $0 < version }) ?? true, state.sent.map({ $0 < version }) ?? true else {
+                return .hadBefore
+            }
+        }
+        guard hasRoom else {
+            // What the channel does not keep is lost.
+            state.hasMissed = state.hasMissed || message.version != nil
+            channels[message.channel] = state
+            return .noRoom
+        }
+        if let version = message.version { state.sent = max(version, state.sent ?? version) }
+        if isStored { state.hasMissed = false }
+        channels[message.channel] = state
+        underWay.append((message.number, message.channel, message.version))
+        return .send
+    }
+
+    enum Taken {
+        case send
+        case notSubscribed
+        case hadBefore
+        case noRoom
+    }
+
+    /// Handles acknowledgements. Numbers that are not under way are ignored.
+    /// - Returns: Whether to read what was missed, now that there is room again.
+    func acknowledged(_ numbers: [UInt64]) -> Bool {
+        var count = 0
+        for number in numbers {
+            guard let index = underWay.firstIndex(where: { $0.number == number }) else { continue }
+            let (_, channel, version) = underWay.remove(at: index)
+            count += 1
+            guard let version, var state = channels[channel] else { continue }
+            state.seen = max(version, state.seen ?? version)
+            channels[channel] = state
+        }
+        let hasCaughtUp = count > 0 && underWay.count <= limit / 2
+        return hasCaughtUp && channels.values.contains { $0.hasMissed }
+    }
+
+    /// What the store does not know yet of what the device has acknowledged.
+    func takeMarks() -> [SeenBroadcast] {
+        var marks: [SeenBroadcast] = []
+        for (key, state) in channels {
+            guard let seen = state.seen, state.recorded.map({ $0 < seen }) ?? true else { continue }
+            channels[key]?.recorded = seen
+            let subscription = Subscription(device: device, app: key.list.app, channel: key.id)
+            marks.append(SeenBroadcast(subscription: subscription, version: seen))
+        }
+        return marks
+    }
+}

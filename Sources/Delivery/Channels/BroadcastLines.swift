@@ -1,0 +1,112 @@
+import Notifications
+
+/// The connected devices of one shard, and which of them are subscribed to which channel.
+///
+/// `@unchecked`, because the lines are classes: they never leave the lock of their shard, which the compiler cannot see.
+struct BroadcastLines: @unchecked Sendable {
+    private var lines: [DeviceKey: BroadcastLine] = [:]
+    private var subscribers: [ChannelKey: [DeviceKey: BroadcastLine]] = [:]
+
+    func line(of device: DeviceKey) -> BroadcastLine? { lines[device] }
+
+    func subscribers(of channel: ChannelKey) -> Int { subscribers[channel]?.count ?? 0 }
+
+    func devices(of channel: ChannelKey) -> [DeviceKey] { subscribers[channel].map { Array($0.keys) } ?? [] }
+
+    private func line(of device: DeviceKey, on stream: any BroadcastStream) -> BroadcastLine? {
+        lines[device].flatMap { $0.stream === stream ? $0 : nil }
+    }
+
+    /// - Returns: What the device has acknowledged on an older stream.
+    mutating func attach(_ line: BroadcastLine) -> [SeenBroadcast] {
+        let marks = remove(line.device)
+        lines[line.device] = line
+        return marks
+    }
+
+    /// - Returns: What the device has acknowledged on the stream.
+    mutating func detach(_ stream: any BroadcastStream, of device: DeviceKey) -> [SeenBroadcast] {
+        line(of: device, on: stream) == nil ? [] : remove(device)
+    }
+
+    private mutating func remove(_ device: DeviceKey) -> [SeenBroadcast] {
+        guard let line = lines.removeValue(forKey: device) else { return [] }
+        for key in line.channels.keys { leave(key, line) }
+        return line.takeMarks()
+    }
+
+    private mutating func leave(_ channel: ChannelKey, _ line: BroadcastLine) {
+        subscribers[channel]?[line.device] = nil
+        if subscribers[channel]?.isEmpty ?? false { subscribers[channel] = nil }
+    }
+
+    func takeMarks() -> [SeenBroadcast] { lines.values.flatMap { $0.takeMarks() } }
+
+    // MARK: Loading
+
+    /// - Returns: The stream for which the subscriptions are to be loaded; nil if the device is not connected, or if a
+    ///   loading is under way, which is then repeated.
+    func beginLoading(_ device: DeviceKey) -> (any BroadcastStream)? {
+        guard let line = lines[device] else { return nil }
+        guard !line.isLoading else {
+            line.isStale = true
+            return nil
+        }
+        line.isLoading = true
+        return line.stream
+    }
+
+    /// Takes over a device's subscriptions.
+    /// - Returns: The channels whose stored broadcast is to be read; nil if the stream has ended.
+    mutating func subscribe(
+        _ device: DeviceKey,
+        on stream: any BroadcastStream,
+        to subscribed: [SubscribedChannel],
+    ) -> [ChannelKey]? {
+        guard let line = line(of: device, on: stream) else { return nil }
+        let (new, gone) = line.subscribe(to: subscribed)
+        for key in gone { leave(key, line) }
+        for key in new { subscribers[key, default: [:]][device] = line }
+        return line.channelsToRead
+    }
+
+    /// Sends a stored broadcast, unless the device has had it.
+    func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream) {
+        guard let line = line(of: device, on: stream), case .send = line.take(message, isStored: true) else { return }
+        stream.send(message)
+    }
+
+    /// - Returns: Whether to load again, because something has changed meanwhile.
+    func continueLoading(_ device: DeviceKey, on stream: any BroadcastStream) -> Bool {
+        guard let line = line(of: device, on: stream) else { return false }
+        line.isLoading = line.isStale
+        line.isStale = false
+        return line.isLoading
+    }
+
+    /// - Returns: Whether the stream is still the device's.
+    func endLoading(_ device: DeviceKey, on stream: any BroadcastStream) -> Bool {
+        guard let line = line(of: device, on: stream) else { return false }
+        line.isLoading = false
+        line.isStale = false
+        return true
+    }
+
+    // MARK: Sending
+
+    /// - Returns: The streams that get the message, and how many devices had no room for it.
+    func take(_ message: BroadcastMessage) -> (streams: [any BroadcastStream], full: Int) {
+        guard let lines = subscribers[message.channel] else { return ([], 0) }
+        var streams: [any BroadcastStream] = []
+        streams.reserveCapacity(lines.count)
+        var full = 0
+        for line in lines.values {
+            switch line.take(message, isStored: false) {
+            case .send: streams.append(line.stream)
+            case .noRoom: full += 1
+            case .notSubscribed, .hadBefore: break
+            }
+        }
+        return (streams, full)
+    }
+}

@@ -1,0 +1,123 @@
+package import Notifications
+import Rates
+import Synchronization
+
+// What providers do with channels: the decisions behind the requests of docs/channels.md.
+extension Broadcasts {
+    /// Creates a channel and gives it an identifier.
+    package func create(
+        _ policy: MessageStoragePolicy, in list: ChannelList
+    ) async throws(Rejection) -> BroadcastChannel {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        var random = SystemRandomNumberGenerator()
+        let key = ChannelKey(list: list, id: .random(using: &random))
+        let channel = BroadcastChannel(key: key, policy: policy, created: clock.time)
+        do throws(StoreError) {
+            try await channels.create([channel], limit: limits.channelsPerApp).first?.get()
+            return channel
+        } catch {
+            guard error.code == .conflict else { throw Rejection(error) }
+            limitExceeded(.channels)
+            throw Rejection(.cannotCreateChannelConfig, detail: error.cause)
+        }
+    }
+
+    /// Returns a channel.
+    package func channel(_ key: ChannelKey) async throws(Rejection) -> BroadcastChannel {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        let found: [BroadcastChannel?]
+        do throws(StoreError) {
+            found = try await channels.channels([key])
+        } catch {
+            throw Rejection(error)
+        }
+        guard let channel = found.first ?? nil else { throw .unknownChannel(key.id) }
+        return channel
+    }
+
+    /// Returns channels of an app, in the order of their identifiers.
+    package func channels(
+        of list: ChannelList,
+        after id: ChannelID? = nil,
+        limit: Int? = nil,
+    ) async throws(Rejection) -> [BroadcastChannel] {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        do throws(StoreError) {
+            return try await channels.channels(of: list, after: id, limit: limit ?? limits.channelsPerApp)
+        } catch {
+            throw Rejection(error)
+        }
+    }
+
+    /// Removes a channel. Nobody is subscribed to it any more.
+    package func remove(_ key: ChannelKey) async throws(Rejection) {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        let wasThere: Bool
+        do throws(StoreError) {
+            wasThere = try await channels.remove([key]).first?.get() ?? false
+        } catch {
+            throw Rejection(error)
+        }
+        guard wasThere else { throw .unknownChannel(key.id) }
+        for device in subscribedDevices(of: key) { reload(device) }
+    }
+
+    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
+    /// and this one has not expired, it returns when it is stored; otherwise when it is under way.
+    package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
+        let now = clock.moment
+        let channel = try await channel(key)
+        guard let app = accounts.current.app(key.list.app) else { throw .unknownChannel(key.id) }
+        if channel.policy == .none, case .at = notification.expiration {
+            let detail = "apns-expiration must be 0, because the channel keeps no messages."
+            throw Rejection(.badExpirationDate, detail: detail)
+        }
+        guard rates.withLock({ $0.admits(key, at: now.uptime.nanoseconds) }) else {
+            limitExceeded(.broadcastRate)
+            throw Rejection(.tooManyRequests, detail: "Too many broadcasts were sent to this channel.")
+        }
+        var notification = notification
+        if clock.isAdvanced {
+            notification.fields.expiration = clock.serviceExpiration(ofClient: notification.expiration)
+        }
+        record(.accepted, notification, now.time)
+        let version = try await store(notification, to: channel, now: now.time)
+        if version != nil {
+            record(.stored(after: clock.moment.uptime.microseconds(since: now.uptime)), notification, clock.time)
+        }
+        let message = BroadcastMessage(
+            number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
+        // One step for all devices: a step for each would fill the log.
+        if fanOut(message) > 0 { record(.sent, notification, clock.time) }
+    }
+
+    private func record(_ step: DeliveryStep, _ notification: Notification, _ time: Timestamp) {
+        let subject = NotificationSubject(id: notification.id, address: .unknown, topic: notification.topic)
+        log.record(DeliveryEvent(time: time, step: step, subject: subject))
+    }
+
+    /// - Returns: nil if it is not to be stored.
+    private func store(
+        _ notification: Notification,
+        to channel: BroadcastChannel,
+        now: Timestamp,
+    ) async throws(Rejection) -> BroadcastVersion? {
+        guard channel.policy == .newest else { return nil }
+        let retained = now.advanced(by: limits.retention)
+        let expires: Timestamp
+        switch notification.expiration {
+        case .unspecified: expires = retained
+        case .immediately: return nil
+        case .at(let seconds):
+            guard Timestamp(seconds: seconds) > now else { return nil }
+            expires = min(Timestamp(seconds: seconds), retained)
+        }
+        let entry = BroadcastEntry(channel: channel.key, notification: notification, expires: expires)
+        do throws(StoreError) {
+            return try await channels.store([entry]).first?.get()
+        } catch {
+            guard error.code == .missing else { throw Rejection(error) }
+            throw .unknownChannel(channel.key.id)
+        }
+    }
+}

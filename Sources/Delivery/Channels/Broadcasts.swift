@@ -1,0 +1,281 @@
+package import Notifications
+package import Rates
+import Synchronization
+
+/// The broadcast channels of all apps: creates them, subscribes devices, and sends what providers broadcast to all
+/// connected subscribers (docs/channels.md).
+///
+/// A channel that keeps its newest broadcast stores it once. A device that connects or subscribes gets it from there. A
+/// broadcast is stored first and then sent, and a device is added to the subscribers first and then reads the store, so
+/// that whichever comes first, one of the two sees the other.
+package final class Broadcasts: Sendable {
+    let channels: any Channels
+    let accounts: any Accounts
+    let limits: ChannelLimits
+    let limitExceeded: @Sendable (Limit) -> Void
+    let clock: ServiceClock
+    let log: any DeliveryLog
+    private let shards: [Shard]
+    private let lastNumber = Atomic<UInt64>(0)
+    let rates: Mutex<RateTable<ChannelKey>>
+    /// The acknowledgements that the store does not know yet.
+    private let marks = Mutex(WaitingMarks())
+
+    /// - Parameters:
+    ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
+    package init(
+        channels: any Channels,
+        accounts: any Accounts,
+        log: any DeliveryLog = NoDeliveryLog(),
+        limits: ChannelLimits = ChannelLimits(),
+        limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
+        clock: ServiceClock,
+    ) {
+        self.channels = channels
+        self.accounts = accounts
+        self.log = log
+        self.limits = limits
+        self.limitExceeded = limitExceeded
+        self.clock = clock
+        rates = Mutex(RateTable(limits.broadcastsPerChannel))
+        shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
+    }
+
+    private final class Shard: Sendable {
+        let lines = Mutex(BroadcastLines())
+    }
+
+    private func shard(_ device: DeviceKey) -> Shard {
+        shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
+    }
+
+    /// Returns a number that no earlier broadcast had, also before the last start.
+    func nextNumber() -> UInt64 {
+        let (product, overflow) = clock.machineTime.milliseconds.multipliedReportingOverflow(
+            by: BroadcastMessage.numbersPerMillisecond)
+        let fromTime = overflow ? 0 : min(product, BroadcastMessage.firstOtherNumber / 2)
+        lastNumber.max(fromTime, ordering: .relaxed)
+        return lastNumber.add(1, ordering: .relaxed).newValue
+    }
+}
+
+// MARK: - Devices
+
+extension Broadcasts {
+    /// Attaches a device's stream in place of an older one, and sends the stored broadcasts of its channels.
+    package func attach(_ stream: any BroadcastStream, of device: DeviceKey) {
+        let marks = shard(device).lines.withLock {
+            $0.attach(BroadcastLine(stream, of: device, limit: limits.unacknowledgedPerDevice))
+        }
+        record(marks)
+        if channels.maySubscribe(device) { reload(device) }
+    }
+
+    /// Detaches a stream that has ended. If another one has replaced it, this has no effect.
+    package func detach(_ stream: any BroadcastStream, of device: DeviceKey) {
+        record(shard(device).lines.withLock { $0.detach(stream, of: device) })
+    }
+
+    /// Handles a device's acknowledgements. Numbers that are not a broadcast's are ignored.
+    package func acknowledge(_ numbers: [UInt64], by device: DeviceKey) {
+        let readsAgain = shard(device).lines.withLock { lines in
+            lines.line(of: device)?.acknowledged(numbers) ?? false
+        }
+        if readsAgain { reload(device) }
+    }
+
+    /// Subscribes an app on a device to a channel.
+    package func subscribe(_ subscription: Subscription) async throws(Rejection) {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        let result = await channels.subscribe(
+            [subscription], limit: limits.subscriptionsPerApp, at: clock.time)
+        do throws(StoreError) {
+            try result.first?.get()
+        } catch {
+            switch error.code {
+            case .missing: throw .unknownChannel(subscription.channel)
+            case .conflict:
+                limitExceeded(.subscriptions)
+                throw Rejection(.tooManyRequests, detail: error.cause)
+            default: throw Rejection(error)
+            }
+        }
+        reload(subscription.device)
+    }
+
+    /// Ends a subscription. One that is not there counts as ended.
+    package func unsubscribe(_ subscription: Subscription) async throws(Rejection) {
+        do throws(StoreError) {
+            try await channels.unsubscribe([subscription]).first?.get()
+        } catch {
+            throw Rejection(error)
+        }
+        reload(subscription.device)
+    }
+
+    /// Takes over what the store says of a device's subscriptions, if the device is connected. Call it after they have
+    /// changed, for example because an app was removed.
+    package func reload(_ device: DeviceKey) {
+        let line = shard(device).lines.withLock { $0.beginLoading(device) }
+        guard let line else { return }
+        Task { await load(device, on: line) }
+    }
+
+    private func load(_ device: DeviceKey, on stream: any BroadcastStream) async {
+        let lines = shard(device)
+        do throws(StoreError) {
+            repeat {
+                let pending = pendingMarks(of: device)
+                let subscribed = try await channels.subscriptions(of: device).map { subscribed in
+                    guard let version = pending[subscribed.channel.key] else { return subscribed }
+                    return SubscribedChannel(
+                        channel: subscribed.channel, seen: max(version, subscribed.seen ?? version))
+                }
+                let keys = lines.lines.withLock { $0.subscribe(device, on: stream, to: subscribed) }
+                guard let keys else { return }
+                // After the device is among the subscribers: what is stored from now on is also sent to it.
+                let stored = keys.isEmpty ? [] : try await channels.stored(keys)
+                let now = clock.moment
+                for case let broadcast? in stored where broadcast.entry.expires > now.time {
+                    guard let message = message(broadcast) else { continue }
+                    lines.lines.withLock { $0.send(message, to: device, on: stream) }
+                }
+            } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
+        } catch {
+            // Without its subscriptions the stream would be incomplete, so it ends, and the device connects again.
+            if lines.lines.withLock({ $0.endLoading(device, on: stream) }) { stream.end(.storeUnavailable) }
+        }
+    }
+
+    /// The connected devices that are subscribed to a channel.
+    func subscribedDevices(of channel: ChannelKey) -> [DeviceKey] {
+        shards.flatMap { shard in shard.lines.withLock { $0.devices(of: channel) } }
+    }
+
+    /// The number of connected devices that are subscribed to a channel.
+    package func connectedSubscribers(of channel: ChannelKey) -> Int {
+        shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.subscribers(of: channel) } }
+    }
+}
+
+// MARK: - Sending
+
+extension Broadcasts {
+    private func message(_ stored: StoredBroadcast) -> BroadcastMessage? {
+        // A deleted app has no name, so nothing is sent to it.
+        guard let app = accounts.current.app(stored.entry.channel.list.app) else { return nil }
+        return BroadcastMessage(
+            number: nextNumber(), channel: stored.entry.channel, bundleID: app.bundleID,
+            notification: stored.entry.notification, version: stored.version)
+    }
+
+    /// Sends a message to all connected subscribers.
+    /// - Returns: To how many.
+    func fanOut(_ message: BroadcastMessage) -> Int {
+        var count = 0
+        var leftOut = 0
+        for shard in shards {
+            let (streams, full) = shard.lines.withLock { $0.take(message) }
+            count += streams.count
+            leftOut += full
+            for stream in streams { stream.send(message) }
+        }
+        if leftOut > 0 { limitExceeded(.unacknowledgedBroadcasts) }
+        return count
+    }
+}
+
+// MARK: - What devices have seen
+
+extension Broadcasts {
+    private struct WaitingMarks {
+        /// The newest acknowledged version by channel.
+        var pending: [DeviceKey: [ChannelKey: BroadcastVersion]] = [:]
+        var isWriting = false
+    }
+
+    /// The most devices whose marks are recorded in one call of the store.
+    private static let devicesPerBatch = 64
+
+    /// Records marks, those that gather meanwhile together. If a recording fails, or the service crashes before, a
+    /// device gets its channel's newest broadcast again, which "at least once" allows.
+    private func record(_ seen: [SeenBroadcast]) {
+        guard !seen.isEmpty else { return }
+        let begins = marks.withLock { marks in
+            for seen in seen {
+                marks.pending[seen.subscription.device, default: [:]][seen.subscription.key] = seen.version
+            }
+            defer { marks.isWriting = true }
+            return !marks.isWriting
+        }
+        guard begins else { return }
+        Task {
+            while true {
+                let batch = marks.withLock { marks in
+                    marks.isWriting = !marks.pending.isEmpty
+                    return marks.pending.prefix(Self.devicesPerBatch).flatMap { device, versions in
+                        versions.map { key, version in
+                            SeenBroadcast(
+                                subscription: Subscription(device: device, app: key.list.app, channel: key.id),
+                                version: version)
+                        }
+                    }
+                }
+                guard !batch.isEmpty else { return }
+                _ = await channels.mark(batch)
+                marks.withLock { marks in
+                    for written in batch {
+                        let (device, key) = (written.subscription.device, written.subscription.key)
+                        guard marks.pending[device]?[key] == written.version else { continue }
+                        marks.pending[device]?[key] = nil
+                        if marks.pending[device]?.isEmpty ?? false { marks.pending[device] = nil }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the store may not know yet of what a device has acknowledged on an earlier stream. Ask before the store is
+    /// asked: what is not pending then is in the store.
+    private func pendingMarks(of device: DeviceKey) -> [ChannelKey: BroadcastVersion] {
+        marks.withLock { $0.pending[device] ?? [:] }
+    }
+
+    /// Returns when all that devices have acknowledged so far is recorded, for a shutdown.
+    package func settle() async {
+        record(shards.flatMap { shard in shard.lines.withLock { $0.takeMarks() } })
+        while marks.withLock({ $0.isWriting }) {
+            // In a separate task that nobody cancels, because the service that shuts down is cancelled.
+            await Task { try? await Task.sleep(for: Self.settlePoll) }.value
+        }
+    }
+
+    private static let settlePoll = Duration.milliseconds(2)
+
+    /// Works until the task is cancelled: removes what has expired and what deleted apps leave behind.
+    package func run() async {
+        while !Task.isCancelled {
+            do {
+                while try await channels.removeLeftovers(before: clock.time, limit: limits.sweepBatch)
+                    == limits.sweepBatch
+                {}
+            } catch {
+                // Nothing of it is delivered in any case, and the next sweep tries again.
+            }
+            do {
+                try await Task.sleep(for: limits.sweepInterval)
+            } catch {
+                return
+            }
+        }
+    }
+}
+
+extension Rejection {
+    package static let channelsOff = Rejection(
+        .featureNotEnabled, detail: "This service has no broadcast channels: the limit of channels is 0.")
+
+    static func unknownChannel(_ id: ChannelID) -> Rejection {
+        Rejection(.channelNotRegistered, detail: "The app has no channel \(id) in this environment.")
+    }
+}

@@ -1,0 +1,46 @@
+package import Rates
+
+/// The named limits of broadcast channels, each with the reason for its value.
+package struct ChannelLimits: Sendable, Hashable {
+    /// The largest number of channels of an app in one environment: what APNs documents (docs/channels.md). 0 switches
+    /// channels off.
+    package var channelsPerApp = 10_000
+
+    /// The largest number of channels that one app on one device is subscribed to. A device shows a few Live Activities
+    /// at a time, and each has one channel.
+    package var subscriptionsPerApp = 100
+
+    /// The rate of broadcasts to one channel. Each may go to every device of an app, and a person does not read more
+    /// than a few a second.
+    package var broadcastsPerChannel = Rate(burst: 100, perSecond: 10)
+
+    /// The largest number of unacknowledged broadcasts under way to one device. Beyond it, a device gets the newest
+    /// stored one of each channel when it has caught up, and the others not at all.
+    package var unacknowledgedPerDevice = 32
+
+    /// The time for which a channel keeps its newest broadcast, if it does not expire before. Apps show a Live Activity
+    /// for eight hours (docs/channels.md).
+    package var retention = Duration.seconds(8 * 60 * 60)
+
+    /// The largest number of expired or left over rows that one sweep removes at a time, so that it never blocks the
+    /// store for long.
+    package var sweepBatch = 500
+
+    /// The interval between two sweeps. Nothing expired is ever delivered, even before it is removed.
+    package var sweepInterval = Duration.seconds(60)
+
+    package init() {}
+}
+
+extension Limit {
+    /// ``ChannelLimits/channelsPerApp``: the answer is CannotCreateChannelConfig.
+    package static let channels = Limit("channels")
+    /// ``ChannelLimits/subscriptionsPerApp``: the answer is TooManyRequests.
+    package static let subscriptions = Limit("subscriptions")
+    /// ``ChannelLimits/broadcastsPerChannel``: the answer is TooManyRequests.
+    package static let broadcastRate = Limit("broadcast-rate")
+    /// ``ChannelLimits/unacknowledgedPerDevice``: the device misses broadcasts.
+    package static let unacknowledgedBroadcasts = Limit("unacknowledged-broadcasts")
+
+    package static let ofChannels: [Limit] = [.channels, .subscriptions, .broadcastRate, .unacknowledgedBroadcasts]
+}

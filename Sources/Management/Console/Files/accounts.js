@@ -1,0 +1,233 @@
+// The page "Accounts": teams with their apps, keys and certificates.
+
+import { json, list } from "./api.js";
+import { ask, confirm, counted } from "./dialog.js";
+import { element, empty, field, moment } from "./dom.js";
+import { exactTime } from "./time.js";
+import { short } from "./words.js";
+
+/** How many devices are looked at to say what a deletion ends. */
+const DEVICES = 5000;
+
+export class Accounts {
+  title = "Accounts";
+  element;
+  #feed;
+  #teams = element("div", { class: "stack" });
+  #count = element("p", { class: "count" });
+  #all = { teams: [], apps: [], keys: [], certificates: [], devices: [] };
+
+  constructor(feed) {
+    this.#feed = feed;
+    this.element = element("section", { class: "page scroll", "aria-labelledby": "accounts-title" },
+      element("div", { class: "heading" },
+        element("h1", { id: "accounts-title", tabindex: -1 }, "Accounts"), this.#count,
+        element("div", { class: "push actions" }, element("button", { type: "button", class: "primary", onclick: () => this.#newTeam() }, "New team"))),
+      this.#teams);
+  }
+
+  open() { this.#load(); }
+
+  focus() { this.element.querySelector("h1").focus(); }
+
+  async #load() {
+    try {
+      const [teams, apps, keys, certificates, devices] = await Promise.all(
+        [list("/v1/teams"), list("/v1/apps"), list("/v1/keys"), list("/v1/certificates"), list("/v1/devices", DEVICES)]);
+      this.#all = { teams, apps, keys, certificates, devices };
+    } catch (error) {
+      this.#teams.replaceChildren(element("p", { class: "notice", role: "alert" }, error.message));
+      return;
+    }
+    this.#count.textContent = counted(this.#all.teams.length, "team");
+    const teams = this.#all.teams.toSorted((a, b) => a.name.localeCompare(b.name));
+    this.#teams.replaceChildren(...(teams.length === 0
+      ? [empty("No team yet", "A team has apps, and keys or certificates with which its providers send to them. Make the first one.")]
+      : teams.map((team) => this.#team(team))));
+  }
+
+  #team(team) {
+    const of = (items) => items.filter((item) => item.teamID === team.teamID);
+    const id = `team-${team.teamID}`;
+    const button = (label, perform, className = "") => element("button", { type: "button", class: className, onclick: perform, "aria-describedby": id }, label);
+    return element("section", { class: "card team", "aria-labelledby": id },
+      element("div", { class: "heading" }, element("h2", { id }, team.name), element("code", {}, team.teamID),
+        element("div", { class: "push actions" }, button("Delete the team", () => this.#deleteTeam(team), "quiet danger"))),
+      group("Apps", button("New app", () => this.#newApp(team)), of(this.#all.apps).map((app) => this.#app(app)), "No app yet: notifications are addressed to one."),
+      group("Keys", button("New key", () => this.#newKey(team)), of(this.#all.keys).map((key) => this.#key(key)), "No key yet: a provider signs its tokens with one."),
+      group("Certificates", of(this.#all.apps).length === 0 ? null : button("New certificate", () => this.#newCertificate(team)),
+        of(this.#all.certificates).map((certificate) => this.#certificate(certificate)), "None. A provider needs one only if it does not use a key."));
+  }
+
+  // MARK: Rows
+
+  #app(app) {
+    const devices = this.#devicesWith([app.bundleID]);
+    return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}`,
+      element("a", { class: "button quiet", href: `#/send?${new URLSearchParams({ app: app.bundleID })}` }, "Send"),
+      remove("Delete", app.bundleID, () => this.#deleteApp(app)));
+  }
+
+  #key(key) {
+    const scope = [...key.environments, ...(key.bundleIDs ?? [])].join(", ");
+    return item(element("code", {}, key.keyID), scope,
+      key.revoked === undefined ? remove("Revoke", key.keyID, () => this.#revokeKey(key)) : revoked(key.revoked));
+  }
+
+  #certificate(certificate) {
+    return item(element("span", {}, element("strong", {}, certificate.bundleID), " ", element("code", { title: certificate.serial }, short(certificate.serial, 8))),
+      element("span", {}, `${certificate.environments.join(", ")}, valid until `,
+      element("time", { datetime: exactTime(certificate.validUntil), title: exactTime(certificate.validUntil) }, new Date(certificate.validUntil).toLocaleDateString())),
+      certificate.revoked === undefined ? remove("Revoke", certificate.bundleID, () => this.#revokeCertificate(certificate)) : revoked(certificate.revoked));
+  }
+
+  // MARK: What something ends
+
+  #devicesWith(bundleIDs) {
+    return this.#all.devices.filter((device) => device.apps.some((app) => bundleIDs.includes(app.bundleID)));
+  }
+
+  /** Said where the number of devices is only a part of them. */
+  #more() { return this.#all.devices.length >= DEVICES ? " or more" : ""; }
+
+  #waiting(bundleIDs) {
+    return this.#all.devices.flatMap((device) => device.apps).filter((app) => bundleIDs.includes(app.bundleID))
+      .reduce((sum, app) => sum + app.waiting, 0);
+  }
+
+  /** What the journal knows of who uses it. */
+  #use(name, isIt) {
+    const rows = this.#feed.model.rows.filter((row) => row.request !== null && isIt(row.request));
+    return rows.length === 0 ? `Nobody has used this ${name} lately.`
+      : element("span", {}, `It sent ${counted(rows.length, "notification")} of the last ${this.#feed.model.rows.length.toLocaleString()}, the last one at `, moment(rows.at(-1).time), ".");
+  }
+
+  #deleteTeam(team) {
+    const { bundleIDs } = team;
+    const keys = this.#all.keys.filter((key) => key.teamID === team.teamID && key.revoked === undefined);
+    confirm(`Delete the team ${team.name}?`, [
+      `${counted(bundleIDs.length, "app")}, ${counted(keys.length, "key")} and ${counted(team.serials.length, "certificate")} are deleted, and all of its virtual devices.`,
+      `Its providers are refused at their next request, also on open connections.`,
+      `Device tokens on ${counted(this.#devicesWith(bundleIDs).length, "device")}${this.#more()} become worthless, also if you make the team again.`,
+      `${counted(this.#waiting(bundleIDs), "notification")} that ${this.#waiting(bundleIDs) === 1 ? "waits" : "wait"} for devices will not be delivered.`,
+    ], "Delete the team", () => this.#perform("DELETE", `/v1/teams/${team.teamID}`));
+  }
+
+  #deleteApp(app) {
+    const certificates = this.#all.certificates.filter((each) => each.bundleID === app.bundleID && each.revoked === undefined);
+    const waiting = this.#waiting([app.bundleID]);
+    confirm(`Delete the app ${app.bundleID}?`, [
+      `Device tokens on ${counted(this.#devicesWith([app.bundleID]).length, "device")}${this.#more()} become worthless, also if you make the app again.`,
+      `${counted(certificates.length, "certificate")} of the app ${certificates.length === 1 ? "is" : "are"} deleted.`,
+      `${counted(waiting, "notification")} that ${waiting === 1 ? "waits" : "wait"} for devices will not be delivered.`,
+    ], "Delete the app", () => this.#perform("DELETE", `/v1/apps/${encodeURIComponent(app.bundleID)}`));
+  }
+
+  #revokeKey(key) {
+    confirm(`Revoke the key ${key.keyID}?`, [
+      "Every provider that uses it is refused at its next request, also on open connections: 403 InvalidProviderToken.",
+      this.#use("key", (request) => request.keyID === key.keyID),
+      "It cannot be undone. Give the providers another key first.",
+    ], "Revoke the key", () => this.#perform("DELETE", `/v1/keys/${key.keyID}`));
+  }
+
+  #revokeCertificate(certificate) {
+    confirm("Revoke the certificate?", [
+      `It is for ${certificate.bundleID}: every provider that uses it is refused, also on open connections.`,
+      this.#use("certificate", (request) => request.certificate === certificate.serial),
+      "It cannot be undone. Give the providers another certificate first.",
+    ], "Revoke the certificate", () => this.#perform("DELETE", `/v1/certificates/${certificate.serial}`));
+  }
+
+  async #perform(method, path, body) {
+    const answer = await json(method, path, body);
+    await this.#load();
+    return answer;
+  }
+
+  // MARK: New ones
+
+  #newTeam() {
+    const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "Shop" });
+    const id = element("input", { name: "teamID", autocomplete: "off", pattern: "[A-Z0-9]{10}", placeholder: "The service chooses one", title: "Ten capital letters and digits" });
+    ask({
+      title: "New team", label: "Make it", content: [field("Name", name), field("Team ID, if you have one", id)],
+      perform: () => this.#perform("POST", "/v1/teams", withText({ name: name.value.trim() }, { teamID: id.value.trim() })),
+    });
+  }
+
+  #newApp(team) {
+    const id = element("input", { name: "bundleID", required: true, autocomplete: "off", spellcheck: "false", placeholder: "com.example.shop" });
+    ask({
+      title: `New app of ${team.name}`, label: "Make it", content: [field("Bundle ID", id)],
+      perform: () => this.#perform("POST", "/v1/apps", { team: team.teamID, bundleID: id.value.trim() }),
+    });
+  }
+
+  #newKey(team) {
+    const environment = element("select", { name: "environment" }, ...[["", "Both"], ["development", "Development"], ["production", "Production"]]
+      .map(([value, label]) => element("option", { value }, label)));
+    const id = element("input", { name: "keyID", autocomplete: "off", pattern: "[A-Z0-9]{10}", placeholder: "The service chooses one", title: "Ten capital letters and digits" });
+    ask({
+      title: `New key of ${team.name}`, label: "Make it", content: [field("Environment", environment), field("Key ID, if you have one", id)],
+      perform: async () => {
+        const made = await this.#perform("POST", "/v1/keys", withText({ team: team.teamID }, { environment: environment.value, keyID: id.value.trim() }));
+        download(`The key ${made.keyID}`, `AuthKey_${made.keyID}.p8`, made.privateKey, `Team ID ${team.teamID}, key ID ${made.keyID}.`);
+      },
+    });
+  }
+
+  #newCertificate(team) {
+    const apps = this.#all.apps.filter((app) => app.teamID === team.teamID);
+    const app = element("select", { name: "bundleID" }, ...apps.map((each) => element("option", { value: each.bundleID }, each.bundleID)));
+    const environment = element("select", { name: "environment" }, ...[["universal", "Both"], ["development", "Development"], ["production", "Production"]]
+      .map(([value, label]) => element("option", { value }, label)));
+    ask({
+      title: `New certificate of ${team.name}`, label: "Make it", content: [field("App", app), field("Environment", environment)],
+      perform: async () => {
+        const made = await this.#perform("POST", "/v1/certificates", { team: team.teamID, bundleID: app.value, environment: environment.value });
+        download("The certificate and its key", `${app.value}.pem`, made.chain + made.privateKey, `Serial ${made.serial}, in PEM.`);
+      },
+    });
+  }
+}
+
+/** The members, and of others those that have a text. */
+function withText(members, others) {
+  return { ...members, ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== "")) };
+}
+
+function group(name, button, rows, nothing) {
+  return element("div", { class: "group" }, element("div", { class: "heading" }, element("h3", {}, name), button),
+    rows.length === 0 ? element("p", { class: "hint" }, nothing) : element("ul", { class: "plain" }, ...rows));
+}
+
+function item(name, facts, ...actions) {
+  return element("li", { class: "item" }, name, element("span", { class: "hint" }, facts), element("span", { class: "item-actions" }, ...actions));
+}
+
+function remove(label, name, perform) {
+  return element("button", { type: "button", class: "quiet danger", "aria-label": `${label} ${name}`, onclick: perform }, label);
+}
+
+function revoked(time) {
+  return element("span", { class: "badge", "data-outcome": "rejected" }, "Revoked ", moment(time));
+}
+
+/** Hands a secret out, this once: nobody keeps it here. */
+function download(title, file, text, hint) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/x-pem-file" }));
+  const note = element("p", { class: "hint", role: "status" });
+  const link = element("a", { class: "button primary", href: address, download: file, onclick: () => { note.textContent = "Downloaded. Keep it where only your provider can read it."; } }, `Download ${file}`);
+  const dialog = element("dialog", { "aria-labelledby": "download-title" }, element("div", { class: "stack" },
+    element("h2", { id: "download-title" }, title), element("p", {}, hint),
+    element("p", {}, "The service does not keep the private key. It can be downloaded now, and never again."), note,
+    element("div", { class: "actions end" }, element("button", { type: "button", onclick: () => dialog.close() }, "Close"), link)));
+  dialog.addEventListener("close", () => {
+    URL.revokeObjectURL(address);
+    dialog.remove();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  link.focus();
+}

@@ -1,0 +1,154 @@
+// The page "Devices": all of them, real and virtual, in a list of which only what is in sight is drawn.
+
+import { json, list } from "./api.js";
+import { ask } from "./dialog.js";
+import { element, empty, field, moment } from "./dom.js";
+import { cell, List, setText } from "./list.js";
+import { behaviours } from "./words.js";
+
+/** How often the devices are asked for again, in milliseconds; with many of them only when somebody wants it. */
+const REFRESH = 3000;
+const MANY = 2000;
+
+export class Devices {
+  title = "Devices";
+  element;
+  #feed;
+  #devices = [];
+  #isLoaded = false;
+  #timer = null;
+  #isLoading = false;
+  #count = element("p", { class: "count" });
+  #problem = element("p", { class: "notice", role: "alert", hidden: true });
+  #empty = element("div", { hidden: true });
+  #search = element("input", { type: "search", name: "search", placeholder: "Name, ID, app, device token", autocomplete: "off", spellcheck: "false" });
+  #which = element("select", { name: "which" }, ...Object.entries(filters).map(([value, { label }]) => element("option", { value }, label)));
+  #list = new List({
+    label: "Devices", heads: ["Device", "Kind", "Connection", "Apps", "Waiting"], className: "devices",
+    href: (row) => `#/device/${row.key}`, make, update,
+  });
+
+  constructor(feed) {
+    this.#feed = feed;
+    this.element = element("section", { class: "page", "aria-labelledby": "devices-title" },
+      element("div", { class: "heading" },
+        element("h1", { id: "devices-title", tabindex: -1 }, "Devices"), this.#count,
+        element("div", { class: "push actions" },
+          element("button", { type: "button", onclick: () => this.#load() }, "Refresh"),
+          element("button", { type: "button", class: "primary", onclick: () => this.#make() }, "New virtual device"))),
+      element("form", { class: "filter", role: "search", "aria-label": "Filter", onsubmit: (event) => event.preventDefault(), oninput: () => this.#show() },
+        element("div", { class: "fields" }, field("Search", this.#search, "wide"), field("Show", this.#which))),
+      this.#problem, this.#list.element, this.#empty);
+  }
+
+  open() { this.#load(); }
+
+  close() { clearTimeout(this.#timer); }
+
+  focus(before) {
+    if (before.section === "devices") this.#list.focus();
+    else this.element.querySelector("h1").focus();
+  }
+
+  async #load() {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    clearTimeout(this.#timer);
+    try {
+      const devices = await list("/v1/devices", Infinity, (soFar) => {
+        if (this.#isLoaded) return;
+        this.#devices = soFar;
+        this.#show(true);
+      });
+      this.#isLoaded = true;
+      this.#devices = devices;
+      this.#problem.hidden = true;
+    } catch (error) {
+      this.#problem.textContent = error.message;
+      this.#problem.hidden = false;
+    }
+    this.#isLoading = false;
+    this.#show();
+    if (this.element.isConnected && this.#devices.length <= MANY) this.#timer = setTimeout(() => this.#load(), REFRESH);
+  }
+
+  #show(isLoading = false) {
+    const text = this.#search.value.trim().toLowerCase();
+    const { isWanted } = filters[this.#which.value];
+    const rows = this.#devices.filter((device) => isWanted(device) && (text === "" || searched(device).includes(text)))
+      .map((device) => ({ key: device.deviceID, device }));
+    // Those with a name are those that somebody works with.
+    if (this.#devices.length <= MANY) rows.sort((a, b) => (a.device.name ?? "\uffff").localeCompare(b.device.name ?? "\uffff") || (a.key < b.key ? -1 : 1));
+    this.#list.show(rows);
+    const all = this.#devices.length.toLocaleString();
+    this.#count.textContent = isLoading ? `${all}…` : rows.length === this.#devices.length ? all : `${rows.length.toLocaleString()} of ${all}`;
+    const isEmpty = rows.length === 0 && !isLoading && this.#problem.hidden;
+    this.#list.element.hidden = isEmpty;
+    this.#empty.hidden = !isEmpty;
+    const kind = this.#devices.length === 0 ? "nothing" : "no match";
+    if (!isEmpty || this.#empty.dataset.kind === kind) return;
+    this.#empty.dataset.kind = kind;
+    this.#empty.replaceChildren(kind === "nothing"
+      ? empty("No device yet", "Make a virtual one here, which lives in the service, or connect one from a terminal:",
+        element("pre", {}, "carillon device activate --out phone.pem\ncarillon device listen --identity phone.pem --bundle-id com.example.app"))
+      : empty("No device matches", "Search for something else, or show all devices."));
+  }
+
+  async #make() {
+    const [teams, apps] = await Promise.all([list("/v1/teams"), list("/v1/apps")]).catch(() => [[], []]);
+    const withApps = teams.filter((team) => apps.some((app) => app.teamID === team.teamID));
+    const team = element("select", { name: "team", required: true }, ...withApps.map((each) => element("option", { value: each.teamID }, `${each.name} (${each.teamID})`)));
+    const name = element("input", { name: "name", placeholder: "phone", autocomplete: "off", maxlength: 100 });
+    const behaviour = element("select", { name: "behaviour" }, ...Object.entries(behaviours).map(([value, { label }]) => element("option", { value }, label)));
+    ask({
+      title: "New virtual device", label: "Make it",
+      content: withApps.length === 0 ? [element("p", {}, "There is no team with an app yet. Make one under Accounts.")] : [
+        element("p", { class: "hint" }, "It lives in the service, has all apps of its team, and ends with the service."),
+        field("Team", team), field("Name", name), field("Behaviour", behaviour)],
+      perform: async () => {
+        const device = { team: team.value, behaviour: { kind: behaviour.value } };
+        if (name.value.trim() !== "") device.name = name.value.trim();
+        const made = await json("POST", "/v1/devices", device);
+        location.hash = `#/device/${made.deviceID}`;
+      },
+    });
+  }
+}
+
+const filters = {
+  all: { label: "All devices", isWanted: () => true },
+  connected: { label: "Connected", isWanted: (device) => device.connected },
+  disconnected: { label: "Not connected", isWanted: (device) => !device.connected },
+  waiting: { label: "With something waiting", isWanted: (device) => device.apps.some((app) => app.waiting > 0) },
+  virtual: { label: "Virtual", isWanted: (device) => device.virtual },
+  real: { label: "Real", isWanted: (device) => !device.virtual },
+};
+
+const texts = new WeakMap();
+
+/** Everything of a device that can be searched. */
+function searched(device) {
+  if (!texts.has(device)) {
+    texts.set(device, [device.name ?? "", device.deviceID, device.environment, ...device.apps.flatMap((app) => [app.bundleID, app.token])].join("\n").toLowerCase());
+  }
+  return texts.get(device);
+}
+
+function make() {
+  return [cell("title", element("a", {})), cell("app"), cell("time"), cell("device"), cell("outcome", element("span", { class: "badge" }))];
+}
+
+function update(shown, { device }) {
+  const waiting = device.apps.reduce((sum, app) => sum + app.waiting, 0);
+  setText(shown, ".title a", device.name ?? device.deviceID, device.deviceID);
+  setText(shown, ".app", device.virtual ? `Virtual, ${behaviours[device.behaviour?.kind]?.label.toLowerCase() ?? ""}` : `Real, ${device.environment}`);
+  setText(shown, ".device", device.apps.map((app) => app.bundleID).join(", ") || "No app");
+  setText(shown, ".badge", waiting === 0 ? "Nothing" : waiting.toLocaleString());
+  shown.dataset.outcome = waiting === 0 ? "" : "stored";
+  const time = shown.querySelector(".time");
+  const state = `${device.connected} ${device.since}`;
+  if (time.dataset.state === state) return;
+  time.dataset.state = state;
+  time.replaceChildren(...(device.connected && device.since !== undefined
+    ? ["Connected", element("span", {}, " since ", moment(device.since))] : [device.connected ? "Connected" : "Not connected"]));
+}

@@ -1,0 +1,108 @@
+// A small graph of the last hour, drawn as SVG.
+
+import { element } from "./dom.js";
+import { shortTime } from "./time.js";
+
+const WIDTH = 360;
+const HEIGHT = 96;
+const HOUR = 3_600_000;
+/** A service that has just started has a graph of at least this time, in milliseconds. */
+const SHORTEST = 300_000;
+/** Points that lie further apart are not joined: the service was not there. In milliseconds. */
+const GAP = 45_000;
+
+function svg(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}
+
+export class Graph {
+  element;
+  #title;
+  #format;
+  #lines;
+  #now = element("p", { class: "graph-now" });
+  #begin = element("span", {});
+  #caption = element("figcaption", { class: "hint" });
+  #picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
+  #points = [];
+  /** Of the time, in milliseconds. */
+  #begins = 0;
+  #length = HOUR;
+  #most = 0;
+
+  /**
+   * @param lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
+   * @param format makes text of a value
+   */
+  constructor(title, lines, format) {
+    this.#title = title;
+    this.#lines = lines;
+    this.#format = format;
+    this.element = element("figure", { class: "card graph" }, element("h2", {}, title), this.#now, this.#picture,
+      element("div", { class: "axis", "aria-hidden": "true" }, this.#begin, element("span", {}, "Now")), this.#caption);
+    this.#picture.addEventListener("pointermove", (event) => this.#point(event));
+    this.#picture.addEventListener("pointerleave", () => this.#summarise());
+  }
+
+  /** @param samples the oldest first */
+  show(samples, now) {
+    this.#points = samples;
+    this.#length = Math.min(HOUR, Math.max(SHORTEST, now - (samples[0]?.time ?? now)));
+    this.#begins = now - this.#length;
+    const values = samples.flatMap((sample) => this.#lines.map(({ value }) => value(sample)).filter((value) => value !== undefined));
+    this.#most = Math.max(0, ...values);
+    this.#picture.replaceChildren(
+      ...[0.25, 0.5, 0.75].map((share) => svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT * share, y2: HEIGHT * share, class: "grid" })),
+      ...this.#lines.map(({ value }, index) => svg("path", { d: this.#path(value), class: `curve line-${index}` })));
+    this.#begin.textContent = `${Math.round(this.#length / 60_000)} min ago`;
+    this.#summarise();
+  }
+
+  #path(value) {
+    let path = "";
+    let last = null;
+    for (const sample of this.#points) {
+      const each = value(sample);
+      if (each === undefined) {
+        last = null;
+        continue;
+      }
+      const x = ((sample.time - this.#begins) / this.#length) * WIDTH;
+      const y = HEIGHT - 2 - (this.#most === 0 ? 0 : each / this.#most) * (HEIGHT - 8);
+      path += `${last === null || sample.time - last > GAP ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`;
+      // A single point is a dot.
+      if (last === null) path += "h0.1";
+      last = sample.time;
+    }
+    return path;
+  }
+
+  #value({ value }, sample) {
+    const each = value(sample);
+    return each === undefined ? "—" : this.#format(each);
+  }
+
+  #texts(sample) {
+    return this.#lines.map((line) => (this.#lines.length === 1 ? this.#value(line, sample) : `${line.name} ${this.#value(line, sample)}`)).join(", ");
+  }
+
+  #summarise() {
+    const last = this.#points.at(-1);
+    this.#now.replaceChildren(...(last === undefined ? ["—"] : this.#lines.map((line, index) => element("span", { class: `line-${index}${this.#lines.length === 1 ? " only" : ""}` },
+      this.#value(line, last), " ", element("small", {}, line.name)))));
+    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds." : `Highest: ${this.#format(this.#most)}`;
+    this.#caption.textContent = most;
+    this.#picture.setAttribute("aria-label", `${this.#title}, last hour. Now: ${last === undefined ? "—" : this.#texts(last)}. ${most}`);
+  }
+
+  /** What the pointer is above. */
+  #point(event) {
+    if (this.#points.length === 0) return;
+    const box = this.#picture.getBoundingClientRect();
+    const time = this.#begins + ((event.clientX - box.left) / box.width) * this.#length;
+    const nearest = this.#points.reduce((best, each) => (Math.abs(each.time - time) < Math.abs(best.time - time) ? each : best));
+    this.#caption.textContent = `${shortTime(nearest.time)}: ${this.#texts(nearest)}`;
+  }
+}

@@ -1,0 +1,136 @@
+// Reads and writes payloads: the fields of the page "Send", and what a device shows of one.
+
+import { serviceOf } from "./words.js";
+
+/** Each field by its name: where its value stands in `aps`, and how text becomes the value. */
+const fields = {
+  title: { path: ["alert", "title"] },
+  subtitle: { path: ["alert", "subtitle"] },
+  body: { path: ["alert", "body"] },
+  badge: { path: ["badge"], isNumber: true },
+  sound: { path: ["sound"] },
+  thread: { path: ["thread-id"] },
+  category: { path: ["category"] },
+  level: { path: ["interruption-level"] },
+  available: { path: ["content-available"], isFlag: true },
+  mutable: { path: ["mutable-content"], isFlag: true },
+};
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The text that a field shows. Values that it cannot hold, such as the dictionary of a critical sound, show as "". */
+export function read(payload, name) {
+  const { path, isFlag } = fields[name];
+  let value = isObject(payload) ? payload.aps : undefined;
+  if (isObject(value) && typeof value.alert === "string") value = { ...value, alert: { body: value.alert } };
+  for (const key of path) value = isObject(value) ? value[key] : undefined;
+  if (isFlag) return value === 1 ? "1" : "";
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** Whether a field's value is of a kind that only the JSON can hold. */
+export function isForeign(payload, name) {
+  let value = isObject(payload) ? payload.aps : undefined;
+  for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
+  return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
+}
+
+/** A copy of the payload in which a field has another text; "" takes the key away. */
+export function write(payload, name, text) {
+  const made = isObject(payload) ? structuredClone(payload) : {};
+  if (!isObject(made.aps)) made.aps = {};
+  const { path, isFlag, isNumber } = fields[name];
+  let place = made.aps;
+  if (path.length > 1) {
+    const alert = place.alert;
+    place.alert = isObject(alert) ? alert : typeof alert === "string" ? { body: alert } : {};
+    place = place.alert;
+  }
+  const key = path.at(-1);
+  if (text === "") delete place[key];
+  else if (isFlag) place[key] = 1;
+  else place[key] = isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
+  if (isObject(made.aps.alert) && Object.keys(made.aps.alert).length === 0) delete made.aps.alert;
+  return made;
+}
+
+// MARK: What a device shows
+
+const STORE = "carillon-app-texts:";
+
+/** What somebody has told this browser of an app: its texts by their keys, and its categories. */
+export function appTexts(bundleID) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(STORE + bundleID));
+    if (isObject(kept)) return { strings: isObject(kept.strings) ? kept.strings : {}, categories: Array.isArray(kept.categories) ? kept.categories : [] };
+  } catch { /* nothing, or something that is no JSON: as if nothing had been told */ }
+  return { strings: {}, categories: [] };
+}
+
+/** @returns what is wrong with the text; null if it is kept */
+export function saveAppTexts(bundleID, text) {
+  let made;
+  try {
+    made = JSON.parse(text);
+  } catch (error) {
+    return `That is not JSON: ${error.message}`;
+  }
+  if (!isObject(made)) return "That has to be a dictionary with strings and categories.";
+  if (made.strings !== undefined && (!isObject(made.strings) || Object.values(made.strings).some((each) => typeof each !== "string"))) {
+    return "strings has to be a dictionary of texts.";
+  }
+  if (made.categories !== undefined && !(Array.isArray(made.categories) && made.categories.every(isObject))) return "categories has to be a list of dictionaries.";
+  localStorage.setItem(STORE + bundleID, JSON.stringify(made));
+  return null;
+}
+
+const text = (value) => (typeof value === "string" && value !== "" ? value : null);
+
+/** A text of an alert: as it is, or by its key, resolved if this browser knows the app's texts, and else marked. */
+function part(alert, name, keyName, argumentsName, strings) {
+  const key = text(alert[keyName]);
+  if (key === null) return text(alert[name]) === null ? null : { text: alert[name], isKnown: true };
+  const values = Array.isArray(alert[argumentsName]) ? alert[argumentsName].map(String) : [];
+  const format = Object.hasOwn(strings, key) ? strings[key] : undefined;
+  if (typeof format !== "string") return { text: values.length === 0 ? key : `${key} (${values.join(", ")})`, isKnown: false };
+  let next = 0;
+  return {
+    isKnown: true,
+    text: format.replaceAll(/%(?:(\d+)\$)?@|%%/g, (found, position) => {
+      if (found === "%%") return "%";
+      const index = position === undefined ? next++ : Number(position) - 1;
+      return values[index] ?? "";
+    }),
+  };
+}
+
+function soundOf(sound) {
+  if (isObject(sound)) return sound.critical === 1 ? `Critical sound ${text(sound.name) ?? "default"}` : `Sound ${text(sound.name) ?? "default"}`;
+  return text(sound) === null ? null : `Sound ${sound}`;
+}
+
+/** What a device makes of a notification of the journal. */
+export function contents(row) {
+  const { request } = row;
+  const payload = isObject(request.payload) ? request.payload : {};
+  const aps = isObject(payload.aps) ? payload.aps : {};
+  const headers = request.headers ?? {};
+  const { service, app } = serviceOf(row.topic);
+  const { strings, categories } = appTexts(app);
+  const alert = isObject(aps.alert) ? aps.alert : text(aps.alert) === null ? {} : { body: aps.alert };
+  const category = text(aps.category) ?? "";
+  const title = part(alert, "title", "title-loc-key", "title-loc-args", strings);
+  const body = part(alert, "body", "loc-key", "loc-args", strings);
+  const subtitle = part(alert, "subtitle", "subtitle-loc-key", "subtitle-loc-args", strings);
+  const isShown = service === null && (title !== null || body !== null || subtitle !== null);
+  const badge = service === null && Number.isInteger(aps.badge) && aps.badge >= 0 ? aps.badge : null;
+  const actions = categories.find((each) => each.id === category)?.actions;
+  return {
+    key: row.key, time: row.time, app, appName: app.split(".").at(-1), title, subtitle, body, badge, isShown, category,
+    sound: soundOf(aps.sound), thread: text(aps["thread-id"]) ?? "", collapseID: headers["apns-collapse-id"] ?? "",
+    level: text(aps["interruption-level"]), isMutable: aps["mutable-content"] === 1,
+    actions: Array.isArray(actions) ? actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
+    what: service !== null ? `A push for the app's service: ${service}`
+      : aps["content-available"] === 1 ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
+  };
+}

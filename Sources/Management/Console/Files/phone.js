@@ -1,0 +1,311 @@
+// The page of one device: what it shows now, drawn as a phone, and how it behaves.
+
+import { json } from "./api.js";
+import { confirm, counted } from "./dialog.js";
+import { announce, element, field, moment, section } from "./dom.js";
+import { appTexts, contents, saveAppTexts } from "./payload.js";
+import { behaviours, outcomes, powers, short } from "./words.js";
+
+const REFRESH = 2000;
+/** How many banners are drawn: more than anybody has on a phone. */
+const BANNERS = 40;
+
+export class Phone {
+  title = "Device";
+  section = "devices";
+  element = element("article", { class: "page scroll" });
+  #feed;
+  #id = null;
+  #device = null;
+  #timer = null;
+  #state = "";
+  #screen = element("div", { class: "screen", tabindex: 0, role: "region", "aria-label": "What the device shows" });
+  #heading = element("h1", { tabindex: -1 });
+  #under = element("p", { class: "under" });
+  #side = element("div", { class: "stack" });
+  #switches = element("div", { class: "stack" });
+  #apps = element("div");
+  #others = element("div");
+  #texts = element("div");
+
+  constructor(feed) {
+    this.#feed = feed;
+    this.#side.append(this.#switches, this.#apps, this.#others, this.#texts);
+    this.element.append(
+      element("a", { class: "back", href: "#/devices" }, "← Devices"),
+      element("header", {}, this.#heading, this.#under),
+      element("div", { class: "columns phone-columns" },
+        element("div", { class: "phone" }, element("div", { class: "island", "aria-hidden": "true" }), this.#screen), this.#side));
+  }
+
+  open(query, id) {
+    if (id !== this.#id) {
+      this.#id = id;
+      this.#device = null;
+      this.#state = "";
+      this.#heading.textContent = "One moment…";
+      for (const place of [this.#under, this.#switches, this.#apps, this.#others, this.#texts, this.#screen]) place.replaceChildren();
+    }
+    this.#load();
+  }
+
+  close() { clearTimeout(this.#timer); }
+
+  focus() { this.#heading.focus(); }
+
+  change() {
+    if (this.#device === null) return;
+    const rows = this.#rows();
+    const state = rows.map((row) => row.key + row.outcome).join(" ") + this.#feed.state?.source;
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#drawScreen(rows);
+    this.#drawOthers(rows);
+    this.#load();
+  }
+
+  #rows() { return this.#feed.model.rows.filter((row) => row.device === this.#id && row.request !== null); }
+
+  async #load() {
+    clearTimeout(this.#timer);
+    const id = this.#id;
+    try {
+      const device = await json("GET", `/v1/devices/${encodeURIComponent(id)}`);
+      if (id !== this.#id) return;
+      this.#show(device);
+    } catch (error) {
+      if (id !== this.#id) return;
+      this.#device = null;
+      this.#heading.textContent = error.status === 404 || error.status === 400 ? "There is no such device" : "The device cannot be shown";
+      this.#under.textContent = error.message;
+      return;
+    }
+    if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), REFRESH);
+  }
+
+  #show(device) {
+    const isFirst = this.#device === null;
+    const before = JSON.stringify(this.#device);
+    this.#device = device;
+    if (before === JSON.stringify(device)) return;
+    this.#heading.textContent = device.name ?? `Device ${device.deviceID}`;
+    this.#under.replaceChildren(
+      element("span", { class: "badge", "data-outcome": device.connected ? "delivered" : "" }, device.connected ? "Connected" : "Not connected"),
+      device.connected && device.since !== undefined ? " since " : " ",
+      device.connected && device.since !== undefined ? moment(device.since) : "",
+      ` · ${device.virtual ? "virtual" : "real"} · ${device.environment}`, device.power === undefined ? "" : ` · power: ${powers[device.power] ?? device.power}`,
+      element("span", { class: "hint" }, ` · ${device.deviceID}`));
+    if (isFirst) this.#drawSwitches();
+    this.#showSwitches();
+    this.#drawApps();
+    if (isFirst) {
+      this.#drawTexts();
+      this.change();
+    }
+  }
+
+  // MARK: How it behaves
+
+  #drawSwitches() {
+    const device = this.#device;
+    if (!device.virtual) {
+      this.#switches.replaceChildren(section("Connection",
+        element("p", {}, "A real device says itself whether it is connected and what its power is."),
+        element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#revoke() }, "Revoke the device"))));
+      return;
+    }
+    const choices = (name, values, perform) => element("div", { class: "segments", role: "radiogroup", "aria-label": name },
+      ...Object.entries(values).map(([value, { label = values[value], hint = "" }]) => element("label", { title: hint },
+        element("input", { type: "radio", name, value, onchange: () => perform(value) }), element("span", {}, label))));
+    const delay = element("input", { type: "number", name: "delay", min: 0.05, max: 3600, step: 0.05, value: 1, onchange: () => this.#behave("slow") });
+    const hint = element("p", { class: "hint", id: "behaviour-hint" });
+    this.#switches.replaceChildren(section("Behaviour",
+      choices("behaviour", behaviours, (kind) => this.#behave(kind)), hint,
+      element("div", { class: "delay" }, field("Seconds until it acknowledges", delay)),
+      element("h3", {}, "Power"),
+      choices("power", powers, (power) => this.#change({ power })),
+      element("p", { class: "hint" }, "If its power is low, notifications of priority 5 wait for up to 30 seconds, and those of priority 1 until something else is sent."),
+      element("p", { class: "problem", role: "alert" }),
+      element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#remove() }, "Remove the device"))));
+  }
+
+  #showSwitches() {
+    const { virtual, behaviour, power } = this.#device;
+    if (!virtual) return;
+    for (const control of this.#switches.querySelectorAll("[name=behaviour]")) control.checked = control.value === behaviour?.kind;
+    // A device that is not connected says nothing of its power.
+    for (const control of this.#switches.querySelectorAll("[name=power]")) {
+      control.disabled = power === undefined;
+      if (power !== undefined) control.checked = control.value === power;
+    }
+    this.#switches.querySelector(".delay").hidden = behaviour?.kind !== "slow";
+    this.#switches.querySelector("#behaviour-hint").textContent = behaviours[behaviour?.kind]?.hint ?? "";
+  }
+
+  #behave(kind) {
+    const behaviour = { kind };
+    if (kind === "slow") behaviour.delay = `PT${Number(this.#switches.querySelector("[name=delay]").value) || 1}S`;
+    return this.#change({ behaviour });
+  }
+
+  async #change(change) {
+    const problem = this.#switches.querySelector(".problem");
+    try {
+      this.#show(await json("PATCH", `/v1/devices/${this.#id}`, change));
+      problem.textContent = "";
+      announce(change.power === undefined ? `The device is now: ${behaviours[change.behaviour.kind].label}.` : `Its power is now: ${powers[change.power]}.`);
+    } catch (error) {
+      problem.textContent = error.message;
+      this.#showSwitches();
+    }
+  }
+
+  #remove() {
+    const { apps } = this.#device;
+    confirm(`Remove ${this.#heading.textContent}?`, [
+      `${counted(apps.length, "device token")} become worthless: 410 Unregistered.`,
+      `${counted(apps.reduce((sum, app) => sum + app.waiting, 0), "notification")} that ${apps.reduce((sum, app) => sum + app.waiting, 0) === 1 ? "waits" : "wait"} for it will not be delivered.`,
+    ], "Remove", () => this.#end());
+  }
+
+  #revoke() {
+    confirm("Revoke this device?", [
+      "Its certificate is worthless, and its connection ends now.", `${counted(this.#device.apps.length, "device token")} become worthless: 410 Unregistered.`,
+      "It cannot be undone: the device has to be activated anew.",
+    ], "Revoke", () => this.#end());
+  }
+
+  async #end() {
+    await json("DELETE", `/v1/devices/${this.#id}`);
+    location.hash = "#/devices";
+  }
+
+  // MARK: What it has
+
+  #drawApps() {
+    const { apps, environment } = this.#device;
+    this.#apps.replaceChildren(section("Apps",
+      ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered.")] : []),
+      ...apps.map((app) => element("div", { class: "app-row" },
+        element("div", {}, element("strong", {}, app.bundleID), " ",
+          app.waiting === 0 ? "" : element("span", { class: "badge", "data-outcome": "stored" }, `${counted(app.waiting, "notification")} waiting`)),
+        element("code", { title: app.token }, short(app.token, 24)),
+        environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
+  }
+
+  /** What did not reach the screen, and why. */
+  #drawOthers(rows) {
+    const others = rows.filter((row) => row.outcome !== "delivered").toReversed().slice(0, 20);
+    this.#others.replaceChildren(...(others.length === 0 ? [] : [section("Not on the screen",
+      element("ul", { class: "plain" }, ...others.map((row) => element("li", {},
+        element("a", { href: `#/notification/${encodeURIComponent(row.key)}` }, row.title ?? row.id), " ",
+        element("span", { class: "badge", "data-outcome": row.outcome }, row.reason ?? outcomes[row.outcome])))))]));
+  }
+
+  // MARK: The screen
+
+  #drawScreen(rows) {
+    const source = this.#feed.state?.source ?? null;
+    if (source !== null && source !== "journal") {
+      this.#screen.replaceChildren(element("p", { class: "blank" }, source === "log"
+        ? "The journal is off, so nobody knows what the device shows. Switch it on under Notifications."
+        : "This service serves production: the console never shows a payload."));
+      return;
+    }
+    const shown = onScreen(rows.filter((row) => row.outcome === "delivered"));
+    const apps = [...shown.apps].sort(([a], [b]) => a.localeCompare(b));
+    this.#screen.replaceChildren(
+      element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
+      ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
+      ...groups(shown.banners.slice(0, BANNERS)),
+      ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
+        element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
+  }
+
+  /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
+  #drawTexts() {
+    const bundleIDs = this.#device.apps.map((app) => app.bundleID);
+    if (bundleIDs.length === 0) return;
+    const app = element("select", {}, ...bundleIDs.map((each) => element("option", { value: each }, each)));
+    const text = element("textarea", { rows: 7, spellcheck: "false", class: "mono" });
+    const answer = element("p", { class: "hint", role: "status" });
+    const show = () => { text.value = JSON.stringify(appTexts(app.value), null, 2); };
+    app.addEventListener("change", show);
+    show();
+    this.#texts.replaceChildren(element("details", { class: "card" }, element("summary", {}, "Texts and actions of the app"),
+      element("div", { class: "stack" },
+        element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
+        field("App", app), field("JSON", text),
+        element("div", { class: "actions" }, element("button", {
+          type: "button", onclick: () => {
+            answer.textContent = saveAppTexts(app.value, text.value) ?? "Kept.";
+            this.#state = "";
+            this.change();
+          },
+        }, "Keep"), answer))));
+  }
+}
+
+/** What is on the screen after all of these have arrived, the newest first. */
+function onScreen(rows) {
+  const apps = new Map();
+  let banners = [];
+  const silents = [];
+  for (const row of rows) {
+    const made = contents(row);
+    const app = apps.get(made.app) ?? { badge: 0 };
+    apps.set(made.app, app);
+    if (made.badge !== null) app.badge = made.badge;
+    if (made.isShown) {
+      const old = made.collapseID === "" ? undefined : banners.find((each) => each.app === made.app && each.collapseID === made.collapseID);
+      made.replaced = old === undefined ? [] : [...old.replaced, old];
+      if (old !== undefined) banners = banners.filter((each) => each !== old);
+      banners.push(made);
+    } else silents.push(made);
+  }
+  return { apps, banners: banners.reverse(), silent: silents.reverse() };
+}
+
+/** Banners of one app and one thread lie together, as the notification centre has it. */
+function groups(banners) {
+  const found = new Map();
+  for (const banner of banners) {
+    const key = `${banner.app}\n${banner.thread}`;
+    found.set(key, [...found.get(key) ?? [], banner]);
+  }
+  return [...found.values()].map((group) => element("div", { class: "thread" },
+    group.length > 1 || group[0].thread !== ""
+      ? element("h2", {}, group[0].thread === "" ? `${group[0].appName}, ${counted(group.length, "notification")}` : `${group[0].appName}, thread ${group[0].thread}`) : null,
+    ...group.map(drawn)));
+}
+
+function drawn(banner) {
+  const text = (className, part) => (part === null ? null : element("p", { class: className },
+    part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, part.text)));
+  const tags = [
+    banner.sound, banner.level, banner.category === "" ? null : `Category ${banner.category}`, banner.isMutable ? "The app may change it" : null,
+    banner.replaced.length === 0 ? null : `Replaced ${counted(banner.replaced.length, "earlier one")} (${banner.collapseID})`,
+  ].filter((tag) => tag !== null);
+  return element("article", { class: "banner" },
+    element("header", {}, element("span", { class: "app-icon", "aria-hidden": "true" }, initial(banner.app)),
+      element("span", { class: "app-name" }, banner.appName), moment(banner.time)),
+    element("a", { class: "banner-link", href: `#/notification/${encodeURIComponent(banner.key)}` },
+      text("banner-title", banner.title ?? banner.body ?? { text: "No text", isKnown: true })),
+    text("banner-subtitle", banner.subtitle), banner.title === null ? null : text("banner-body", banner.body),
+    banner.actions.length === 0 ? null : element("ul", { class: "banner-actions", "aria-label": "Actions" }, ...banner.actions.map((action) => element("li", {}, action))),
+    tags.length === 0 ? null : element("ul", { class: "tags", "aria-label": "Details" }, ...tags.map((tag) => element("li", {}, tag))));
+}
+
+function silent(made) {
+  return element("p", { class: "silent" }, moment(made.time), " ",
+    element("a", { href: `#/notification/${encodeURIComponent(made.key)}` }, made.what), ` · ${made.appName}`);
+}
+
+function icon(bundleID, badge) {
+  return element("figure", { class: "icon" },
+    element("div", { class: "app-icon large", "aria-hidden": "true" }, initial(bundleID)),
+    badge > 0 ? element("span", { class: "app-badge", "aria-label": `Badge ${badge}` }, badge > 9999 ? "9999+" : String(badge)) : null,
+    element("figcaption", {}, bundleID.split(".").at(-1)));
+}
+
+const initial = (bundleID) => (bundleID.split(".").at(-1)[0] ?? "?").toUpperCase();

@@ -1,0 +1,163 @@
+// The page "Rehearsals": what goes wrong on purpose now, and what the clients made of it.
+
+import { json, list } from "./api.js";
+import { counted } from "./dialog.js";
+import { announce, element, field, section } from "./dom.js";
+
+/** How often what fires is asked for, in milliseconds. */
+const PACE = 1000;
+
+/** What people want to rehearse, most of it as in Examples/rehearsals. */
+const templates = {
+  busy: ["One busy server in ten", { seed: 2, ttl: "PT10M", rules: [{ name: "busy", when: { share: 0.1 }, fault: { answer: { reason: "ServiceUnavailable", retryAfter: 1 } } }] }],
+  throttled: ["Too many requests", { seed: 7, ttl: "PT10M", rules: [{ name: "throttled", when: { first: 20 }, fault: { answer: { reason: "TooManyRequests", retryAfter: 2 } } }] }],
+  gone: ["A wave of 410s", { seed: 6, ttl: "PT10M", rules: [{ name: "unregistered", when: { share: 0.5 }, fault: { answer: { reason: "Unregistered", timestamp: 1767225600000 } } }] }],
+  restart: ["Rolling restart", { seed: 1, ttl: "PT10M", rules: [{ name: "restart", when: { every: 200 }, fault: { goAway: { reason: "Shutdown", after: 20 } } }, { name: "last ones", when: { every: 500 }, fault: { reset: "REFUSED_STREAM" } }] }],
+  slow: ["Slow answers", { seed: 4, ttl: "PT10M", rules: [{ name: "slow", fault: { delay: { median: "PT0.1S", p99: "PT3S" } } }] }],
+  cut: ["Connections that break", { seed: 5, ttl: "PT10M", rules: [{ name: "cut before acceptance", when: { every: 50 }, fault: { close: "rst" } }, { name: "cut after acceptance", when: { every: 75 }, fault: { close: "rst", accepted: true } }] }],
+  token: ["Provider token too old", { seed: 8, ttl: "PT10M", rules: [{ name: "too old", when: { first: 10 }, fault: { answer: { reason: "ExpiredProviderToken" } } }] }],
+  lost: ["Lost notifications", { seed: 9, ttl: "PT10M", rules: [{ name: "lost", when: { every: 10 }, fault: { lose: true } }] }],
+};
+
+const severities = { error: ["Error", "rejected"], warning: ["Warning", "stored"], note: ["Note", ""] };
+
+export class Rehearsals {
+  title = "Rehearsals";
+  element;
+  #timer = null;
+  #drawn = "";
+  #text = element("textarea", { name: "document", id: "rehearsal-text", spellcheck: "false", autocomplete: "off", "aria-describedby": "rehearsal-answer" });
+  #answer = element("div", { id: "rehearsal-answer", class: "check", role: "status" });
+  #list = element("div", { class: "stack" });
+  #team = element("select", { name: "team", onchange: () => this.#report(true) });
+  #findings = element("div", { class: "stack" });
+
+  constructor() {
+    const choice = element("select", { name: "template", onchange: () => this.#use(choice.value) },
+      ...Object.entries(templates).map(([value, [label]]) => element("option", { value }, label)));
+    this.element = element("section", { class: "page scroll", "aria-labelledby": "rehearsals-title" },
+      element("div", { class: "heading" }, element("h1", { id: "rehearsals-title", tabindex: -1 }, "Rehearsals")),
+      element("div", { class: "columns" },
+        element("div", { class: "stack" },
+          element("form", { onsubmit: (event) => this.#begin(event) }, section("New rehearsal",
+            element("p", { class: "hint" }, "The service answers as the rules say, so that you see what your provider makes of it. The first rule that fires wins."),
+            field("Begin with", choice), element("label", { class: "unseen", for: "rehearsal-text" }, "Rehearsal as JSON"), this.#text, this.#answer,
+            element("div", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Begin"))))),
+        element("div", { class: "stack" }, section("What is rehearsed", this.#list),
+          section("Report", element("p", { class: "hint" }, "What the clients did that is in the journal, judged by Apple's guide."),
+            element("div", { class: "grid2" }, field("Team", this.#team),
+              element("div", { class: "actions bottom" }, element("button", { type: "button", onclick: () => this.#report(true) }, "Judge again"))),
+            this.#findings))));
+    this.#use("busy");
+  }
+
+  open() {
+    this.#drawn = "";
+    this.#load();
+    this.#loadTeams().then(() => this.#report());
+  }
+
+  close() { clearTimeout(this.#timer); }
+
+  focus() { this.element.querySelector("h1").focus(); }
+
+  #use(key) { this.#text.value = JSON.stringify(templates[key][1], null, 2); }
+
+  #say(kind, text) {
+    this.#answer.dataset.kind = kind;
+    this.#answer.textContent = text;
+  }
+
+  async #begin(event) {
+    event.preventDefault();
+    let document;
+    try {
+      document = JSON.parse(this.#text.value);
+    } catch (error) {
+      this.#say("bad", `That is not JSON: ${error.message}`);
+      return;
+    }
+    try {
+      const begun = await json("POST", "/v1/rehearsals", document);
+      this.#say("good", `The rehearsal ${begun.rehearsal} has begun.`);
+      await this.#load();
+    } catch (error) {
+      this.#say("bad", error.pointer ? `${error.pointer}: ${error.message}` : error.message);
+    }
+  }
+
+  async #load() {
+    clearTimeout(this.#timer);
+    let rehearsals;
+    try {
+      rehearsals = await list("/v1/rehearsals");
+    } catch (error) {
+      this.#list.replaceChildren(element("p", {}, error.message));
+      return;
+    }
+    if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), PACE);
+    const drawn = JSON.stringify(rehearsals);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    // Those that are active first, each group with the newest first.
+    const ordered = rehearsals.toReversed().toSorted((a, b) => Number(b.active) - Number(a.active));
+    const focused = document.activeElement?.dataset?.rehearsal;
+    this.#list.replaceChildren(...(ordered.length === 0
+      ? [element("p", { class: "hint" }, "Nothing: the service behaves. Begin a rehearsal, and its rules appear here with how often each has fired.")]
+      : ordered.slice(0, 20).map((rehearsal) => this.#shown(rehearsal))));
+    if (focused !== undefined) this.#list.querySelector(`[data-rehearsal="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #shown({ rehearsal, active, rules }) {
+    return element("article", { class: "rehearsal" },
+      element("div", { class: "heading" }, element("code", {}, rehearsal),
+        element("span", { class: "badge", "data-outcome": active ? "delivered" : "" }, active ? "Active" : "Ended"),
+        active ? element("button", { type: "button", class: "push", "data-rehearsal": rehearsal, "aria-label": `End the rehearsal ${rehearsal}`, onclick: () => this.#end(rehearsal) }, "End") : null),
+      element("table", {}, element("thead", {}, element("tr", {}, ...["Rule", "Matched", "Fired"].map((name) => element("th", { scope: "col" }, name)))),
+        element("tbody", {}, ...rules.map((rule) => element("tr", {}, element("td", {}, rule.rule),
+          element("td", {}, rule.matched.toLocaleString()), element("td", {}, rule.fired.toLocaleString()))))));
+  }
+
+  async #end(rehearsal) {
+    try {
+      await json("DELETE", `/v1/rehearsals/${encodeURIComponent(rehearsal)}`);
+      announce("The rehearsal has ended.");
+    } catch (error) {
+      this.#say("bad", error.message);
+    }
+    await this.#load();
+    this.element.querySelector("h1").focus();
+  }
+
+  // MARK: The report
+
+  async #loadTeams() {
+    const teams = await list("/v1/teams").catch(() => []);
+    const chosen = this.#team.value;
+    this.#team.replaceChildren(element("option", { value: "" }, "All teams"),
+      ...teams.map((team) => element("option", { value: team.teamID }, `${team.name} (${team.teamID})`)));
+    if (teams.some((team) => team.teamID === chosen)) this.#team.value = chosen;
+  }
+
+  async #report(isWanted = false) {
+    const query = this.#team.value === "" ? "" : `?team=${encodeURIComponent(this.#team.value)}`;
+    try {
+      const { findings } = await json("GET", `/v1/reports${query}`);
+      this.#findings.replaceChildren(...(findings.length === 0
+        ? [element("p", { class: "check", "data-kind": "good" }, "Nothing to complain about.")] : findings.map(finding)));
+      if (isWanted) announce(counted(findings.length, "finding"));
+    } catch (error) {
+      this.#findings.replaceChildren(element("p", {}, error.message));
+    }
+  }
+}
+
+function finding({ severity, section: chapter, text, advice, requests }) {
+  const [label, outcome] = severities[severity] ?? [severity, ""];
+  return element("article", { class: "finding" },
+    element("p", {}, element("span", { class: "badge", "data-outcome": outcome }, label), " ", element("strong", {}, text)),
+    element("p", {}, element("b", {}, "What to change: "), advice),
+    element("p", { class: "hint" }, chapter === "" ? "" : `Guide ${chapter}`, requests.length === 0 || chapter === "" ? "" : " · ", requests.length === 0 ? "" : "Requests ",
+      ...requests.slice(0, 8).flatMap((number, index) => [index === 0 ? "" : ", ", element("a", { href: `#/notification/r${number}` }, String(number))]),
+      requests.length > 8 ? " and others" : ""));
+}

@@ -1,0 +1,366 @@
+// The page "Send": a form beside the JSON that it makes, checked by the service while somebody types.
+
+import { json, list } from "./api.js";
+import { curl } from "./curl.js";
+import { copy, settled, timeline } from "./detail.js";
+import { announce, element, field, section } from "./dom.js";
+import * as payloads from "./payload.js";
+import { suffixes, templates } from "./templates.js";
+import { exactTime } from "./time.js";
+import { outcomes, short } from "./words.js";
+
+/** How long nothing has to be typed before the service is asked, in milliseconds. */
+const PAUSE = 250;
+/** What the select has for a device token that is none of the list. */
+const PASTED = "pasted";
+
+const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
+
+export class Send {
+  title = "Send";
+  element;
+  #feed;
+  #controls = {};
+  #fields = {};
+  #text = element("textarea", { name: "payload", spellcheck: "false", autocomplete: "off", "aria-describedby": "check" });
+  #check = element("div", { id: "check", class: "check", role: "status" });
+  #meter = element("meter", { min: 0, "aria-label": "Size of the payload" });
+  #size = element("span", { class: "hint" });
+  #notice = element("p", { class: "notice", hidden: true }, "This service serves production. Sending from here is for the development environment only.");
+  #result = element("div", { class: "stack", role: "status" });
+  #button = element("button", { type: "submit", class: "primary" }, "Send");
+  #templates = new Map();
+  #devices = [];
+  #timer = null;
+  #asked = 0;
+  #sentID = null;
+  #sentState = null;
+
+  constructor(feed) {
+    this.#feed = feed;
+    const chips = Object.entries(templates).map(([key, template]) => {
+      const chip = element("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => this.#use(key) }, template.name);
+      this.#templates.set(key, chip);
+      return chip;
+    });
+    this.element = element("form", { class: "page scroll", "aria-labelledby": "send-title", onsubmit: (event) => this.#submit(event) },
+      element("div", { class: "heading" }, element("h1", { id: "send-title", tabindex: -1 }, "Send")), this.#notice,
+      element("div", { class: "chips", role: "group", "aria-label": "Templates" }, ...chips),
+      element("div", { class: "columns" },
+        element("div", { class: "stack" }, this.#target(), this.#form()),
+        element("div", { class: "stack" }, this.#editor(), this.#result)));
+    this.element.addEventListener("input", () => this.#plan());
+  }
+
+  async open(query) {
+    const wanted = new URLSearchParams(query);
+    await this.#load(wanted);
+    const row = wanted.has("from") ? this.#feed.model.row(wanted.get("from")) : undefined;
+    if (row?.request) this.#fill(row.request);
+    else if (this.#text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
+    else this.#plan();
+    this.change();
+  }
+
+  focus() { this.element.querySelector("h1").focus(); }
+
+  /** The answer goes on with what the feed hears of the notification. */
+  change() {
+    this.#notice.hidden = this.#feed.state?.source !== "production";
+    if (this.#sentID === null || !this.element.isConnected) return;
+    const row = this.#feed.model.find((each) => each.id === this.#sentID);
+    const state = row === undefined ? null : `${row.key} ${row.outcome}`;
+    if (state === null || state === this.#sentState) return;
+    this.#sentState = state;
+    this.#showLife(row);
+  }
+
+  // MARK: The form
+
+  #select(name, options) {
+    const control = element("select", { name }, ...options.map(([value, label]) => element("option", { value }, label)));
+    this.#controls[name] = control;
+    return control;
+  }
+
+  #input(name, hint, type = "text") {
+    const control = element("input", { name, type, placeholder: hint, autocomplete: "off", spellcheck: "false" });
+    this.#controls[name] = control;
+    return control;
+  }
+
+  #target() {
+    const app = this.#select("app", []);
+    const device = this.#select("device", []);
+    const type = this.#select("pushType", Object.keys(suffixes).map((name) => [name, name]));
+    app.addEventListener("change", () => this.#showDevices());
+    device.addEventListener("change", () => this.#showPasted());
+    const pasted = field("Device token", this.#input("token", "hexadecimal digits"), "wide");
+    pasted.hidden = true;
+    this.#controls.pasted = pasted;
+    return section("To", element("div", { class: "grid2" },
+      field("App", app), field("Device", device), pasted,
+      field("Push type", type), field("Priority", this.#select("priority", [["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"], ["", "Not given"]])),
+      field("Expiration", this.#select("expiration", expirations)),
+      field("Collapse identifier", this.#input("collapseID", "at most 64 bytes"))));
+  }
+
+  #form() {
+    const make = (name, label, control, className) => {
+      this.#fields[name] = control;
+      control.setAttribute("name", `aps-${name}`);
+      control.addEventListener("input", () => this.#write(name, control.type === "checkbox" ? (control.checked ? "1" : "") : control.value));
+      return control.type === "checkbox"
+        ? element("label", { class: "tick" }, control, label) : field(label, control, className);
+    };
+    const input = (hint, type = "text") => element("input", { type, placeholder: hint, autocomplete: "off" });
+    const levels = ["passive", "active", "time-sensitive", "critical"];
+    return section("What it says", element("div", { class: "grid2" },
+      make("title", "Title", input(""), "wide"), make("subtitle", "Subtitle", input(""), "wide"),
+      make("body", "Body", element("textarea", { rows: 2 }), "wide"),
+      make("badge", "Badge", input("a number", "number")), make("sound", "Sound", input("default")),
+      make("thread", "Thread", input("thread-id")), make("category", "Category", input("as the app registers it")),
+      make("level", "Interruption level", element("select", {}, element("option", { value: "" }, "Not given"), ...levels.map((level) => element("option", { value: level }, level)))),
+      element("div", { class: "ticks" },
+        make("available", "Wakes the app (content-available)", element("input", { type: "checkbox" })),
+        make("mutable", "The app may change it (mutable-content)", element("input", { type: "checkbox" })))));
+  }
+
+  #editor() {
+    this.#text.addEventListener("input", () => this.#read());
+    return section("Payload",
+      element("label", { class: "unseen", for: "payload-text" }, "Payload as JSON"), this.#text,
+      element("div", { class: "size" }, this.#meter, this.#size), this.#check,
+      element("div", { class: "actions" }, this.#button,
+        element("button", { type: "button", onclick: () => this.#tidy() }, "Format"),
+        element("button", { type: "button", onclick: (event) => copy(this.#curl(), event.currentTarget) }, "Copy as curl")));
+  }
+
+  async #load(wanted) {
+    this.#text.id = "payload-text";
+    const before = { app: this.#controls.app.value, device: this.#controls.device.value };
+    try {
+      const [apps, devices] = await Promise.all([list("/v1/apps"), list("/v1/devices", 1000)]);
+      this.#devices = devices;
+      this.#controls.app.replaceChildren(...apps.map((app) => element("option", { value: app.bundleID }, app.bundleID)));
+      const app = wanted.get("app") ?? before.app;
+      // What has a device is more likely meant.
+      this.#controls.app.value = apps.some((each) => each.bundleID === app) ? app
+        : devices.find((device) => device.virtual && device.apps.length > 0)?.apps[0].bundleID ?? apps[0]?.bundleID ?? "";
+      this.#showDevices();
+      const device = wanted.get("device") ?? before.device;
+      if ([...this.#controls.device.options].some((option) => option.value === device)) this.#controls.device.value = device;
+      this.#showPasted();
+    } catch (error) {
+      this.#say("bad", error.message);
+    }
+  }
+
+  #showDevices() {
+    const app = this.#controls.app.value;
+    const options = this.#devices.filter((device) => device.environment === "development" && device.apps.some((each) => each.bundleID === app))
+      .map((device) => element("option", { value: device.deviceID },
+        `${device.name ?? short(device.deviceID)}${device.behaviour === undefined ? (device.connected ? ", connected" : ", not connected") : `, ${device.behaviour.kind}`}`));
+    this.#controls.device.replaceChildren(...options, element("option", { value: PASTED }, "A device token that I paste"));
+    this.#showPasted();
+  }
+
+  #showPasted() {
+    this.#controls.pasted.hidden = this.#controls.device.value !== PASTED;
+    this.#plan();
+  }
+
+  #use(key) {
+    const template = templates[key];
+    this.#controls.pushType.value = template.pushType;
+    this.#controls.priority.value = template.priority;
+    this.#setText(template.payload());
+    for (const [name, chip] of this.#templates) chip.setAttribute("aria-pressed", String(name === key));
+    this.#plan();
+  }
+
+  /** Takes over a request of the journal, to be changed and sent. */
+  #fill(request) {
+    const headers = request.headers ?? {};
+    const type = headers["apns-push-type"] ?? "alert";
+    const suffix = suffixes[type] ?? "";
+    const app = (request.topic ?? "").endsWith(suffix) ? (request.topic ?? "").slice(0, (request.topic ?? "").length - suffix.length) : request.topic ?? "";
+    const set = (name, value) => { if ([...this.#controls[name].options].some((option) => option.value === value)) this.#controls[name].value = value; };
+    set("pushType", type);
+    set("app", app);
+    set("priority", headers["apns-priority"] ?? "");
+    this.#controls.collapseID.value = headers["apns-collapse-id"] ?? "";
+    this.#showDevices();
+    this.#controls.device.value = PASTED;
+    this.#controls.token.value = request.token ?? "";
+    this.#showPasted();
+    this.#setText(request.payload ?? {});
+    for (const chip of this.#templates.values()) chip.setAttribute("aria-pressed", "false");
+    this.#plan();
+  }
+
+  // MARK: The two views of the payload
+
+  #setText(payload) {
+    this.#text.value = JSON.stringify(payload, null, 2);
+    this.#read();
+  }
+
+  /** The fields show what the JSON says. */
+  #read() {
+    const payload = this.#payload();
+    for (const [name, control] of Object.entries(this.#fields)) {
+      control.disabled = payload === undefined || payloads.isForeign(payload, name);
+      if (payload === undefined || control === document.activeElement) continue;
+      const value = payloads.read(payload, name);
+      if (control.type === "checkbox") control.checked = value === "1";
+      else if (control.value !== value) control.value = value;
+    }
+  }
+
+  /** The JSON says what the fields show. */
+  #write(name, text) {
+    const payload = this.#payload();
+    if (payload === undefined) return;
+    this.#text.value = JSON.stringify(payloads.write(payload, name, text), null, 2);
+  }
+
+  #tidy() {
+    const payload = this.#payload();
+    if (payload !== undefined) this.#text.value = JSON.stringify(payload, null, 2);
+  }
+
+  /** undefined while the text is not JSON. */
+  #payload() {
+    try {
+      return JSON.parse(this.#text.value);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #token() {
+    const { app, device, token } = this.#controls;
+    if (device.value === PASTED) return token.value.trim();
+    return this.#devices.find((each) => each.deviceID === device.value)?.apps.find((each) => each.bundleID === app.value)?.token ?? "";
+  }
+
+  #message() {
+    const { app, pushType, priority, expiration, collapseID } = this.#controls;
+    const message = {
+      token: this.#token(), topic: app.value + suffixes[pushType.value], pushType: pushType.value, payload: this.#payload(),
+    };
+    if (priority.value !== "") message.priority = Number(priority.value);
+    const seconds = Number(expiration.value);
+    if (expiration.value !== "") message.expiration = seconds === 0 ? 0 : Math.floor(Date.now() / 1000) + seconds;
+    if (collapseID.value !== "") message.collapseID = collapseID.value;
+    return message;
+  }
+
+  #curl() {
+    const message = this.#message();
+    const headers = { "apns-topic": message.topic, "apns-push-type": message.pushType };
+    if (message.priority !== undefined) headers["apns-priority"] = String(message.priority);
+    if (message.expiration !== undefined) headers["apns-expiration"] = String(message.expiration);
+    if (message.collapseID !== undefined) headers["apns-collapse-id"] = message.collapseID;
+    return curl({ headers, token: message.token, payload: message.payload });
+  }
+
+  // MARK: What the service says of it
+
+  #plan() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), PAUSE);
+  }
+
+  async #ask() {
+    this.#asked += 1;
+    const number = this.#asked;
+    const message = this.#message();
+    if (!this.#isWhole(message)) return;
+    let answer;
+    try {
+      answer = await json("POST", "/v1/notifications?dryRun=true", message);
+    } catch (error) {
+      if (number === this.#asked) this.#say("bad", error.message);
+      return;
+    }
+    if (number !== this.#asked) return;
+    this.#showSize(answer.bytes, answer.maximumBytes);
+    this.#button.disabled = false;
+    if (answer.status !== 200) this.#say("bad", `It would be refused: ${answer.status} ${answer.reason}.`, answer.detail);
+    else if (answer.strict !== undefined) {
+      this.#say("wait", `It would be accepted. The conformance strict would refuse it: ${answer.strict.status} ${answer.strict.reason}.`, answer.strict.detail);
+    } else this.#say("good", "It would be accepted, also by the conformance strict.");
+  }
+
+  #isWhole(message) {
+    let fault = null;
+    if (message.payload === undefined) {
+      try { JSON.parse(this.#text.value); } catch (error) { fault = `The payload is not JSON: ${error.message}`; }
+    } else if (typeof message.payload !== "object" || message.payload === null || Array.isArray(message.payload)) {
+      fault = "The payload has to be a JSON dictionary.";
+    } else if (this.#controls.app.value === "") fault = "There is no app yet. Make one under Accounts.";
+    else if (message.token === "") fault = "Paste a device token, or choose a device.";
+    this.#text.setAttribute("aria-invalid", String(fault !== null));
+    this.#button.disabled = fault !== null;
+    if (fault !== null) this.#say("wait", fault);
+    return fault === null;
+  }
+
+  #showSize(bytes, maximum) {
+    this.#meter.max = maximum ?? 4096;
+    this.#meter.value = bytes;
+    this.#meter.high = (maximum ?? 4096) * 0.9;
+    this.#size.textContent = maximum === undefined ? `${bytes.toLocaleString()} bytes` : `${bytes.toLocaleString()} of ${maximum.toLocaleString()} bytes`;
+  }
+
+  #say(kind, text, detail) {
+    this.#check.dataset.kind = kind;
+    this.#check.replaceChildren(element("p", {}, text), detail === undefined ? "" : element("p", { class: "under" }, detail));
+  }
+
+  // MARK: Sending
+
+  async #submit(event) {
+    event.preventDefault();
+    const message = this.#message();
+    if (!this.#isWhole(message)) return;
+    this.#button.disabled = true;
+    try {
+      const sent = await json("POST", "/v1/notifications", message);
+      this.#sentID = sent.apnsID;
+      this.#sentState = null;
+      const text = sent.status === 200 ? "Accepted." : `Refused: ${sent.status} ${sent.reason}.`;
+      this.#showLife(null, text, sent);
+      announce(text);
+      const entries = await settled(sent.apnsID);
+      if (this.#sentID === sent.apnsID) this.#showEntries(entries);
+      this.change();
+    } catch (error) {
+      this.#result.replaceChildren(section("Answer", element("p", { role: "alert" }, error.message)));
+    } finally {
+      this.#button.disabled = false;
+    }
+  }
+
+  #life = null;
+
+  #showLife(row, text, sent) {
+    if (row === null) {
+      const badge = element("span", { class: "badge", "data-outcome": sent.status === 200 ? "pending" : "rejected" }, sent.status === 200 ? outcomes.pending : sent.reason);
+      this.#life = { badge, link: element("span", {}), list: element("ol", { class: "timeline" }) };
+      this.#result.replaceChildren(section("Answer",
+        element("p", {}, element("strong", {}, text), " ", badge), sent.detail === undefined ? null : element("p", {}, sent.detail),
+        element("p", { class: "hint" }, element("code", {}, sent.apnsID), " ", this.#life.link), this.#life.list));
+      this.#result.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    this.#life.badge.dataset.outcome = row.outcome;
+    this.#life.badge.textContent = row.reason ?? outcomes[row.outcome] ?? row.outcome;
+    this.#life.link.replaceChildren(element("a", { href: `#/notification/${encodeURIComponent(row.key)}`, title: exactTime(row.time) }, "Open it"));
+    settled(row.id, row.outcome).then((entries) => this.#sentID === row.id && this.#showEntries(entries), () => {});
+  }
+
+  #showEntries(entries) { this.#life?.list.replaceChildren(...timeline(entries)); }
+}

@@ -1,0 +1,41 @@
+// What the page "Send" begins with, and which headers go with a push type.
+
+/** The topic of an app is its bundle ID and this, by push type. */
+export const suffixes = {
+  alert: "", background: "", voip: ".voip", complication: ".complication", fileprovider: ".pushkit.fileprovider",
+  location: ".location-query", liveactivity: ".push-type.liveactivity", pushtotalk: ".voip-ptt",
+  controls: ".push-type.controls", widgets: ".push-type.widgets",
+};
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/** By its name in the address: what people call it, the push type, the priority and the payload. */
+export const templates = {
+  alert: {
+    name: "Alert", pushType: "alert", priority: "10",
+    payload: () => ({ aps: { alert: { title: "Your order is on its way", body: "It arrives tomorrow between 9 and 11." }, sound: "default" } }),
+  },
+  background: {
+    name: "Background", pushType: "background", priority: "5",
+    payload: () => ({ aps: { "content-available": 1 }, "refresh": "orders" }),
+  },
+  badge: { name: "Badge", pushType: "alert", priority: "5", payload: () => ({ aps: { badge: 3 } }) },
+  localised: {
+    name: "Localised", pushType: "alert", priority: "10",
+    payload: () => ({ aps: { alert: { "title-loc-key": "ORDER_TITLE", "loc-key": "ORDER_BODY", "loc-args": ["4711", "Anna"] } } }),
+  },
+  critical: {
+    name: "Critical sound", pushType: "alert", priority: "10",
+    payload: () => ({ aps: {
+      alert: { title: "Water in the cellar", body: "The sensor at the pump is wet." },
+      sound: { critical: 1, name: "alarm.caf", volume: 0.8 }, "interruption-level": "critical" } }),
+  },
+  voip: {
+    name: "VoIP", pushType: "voip", priority: "10",
+    payload: () => ({ aps: {}, caller: "Anna", call: "2f1c0b7e" }),
+  },
+  liveactivity: {
+    name: "Live Activity", pushType: "liveactivity", priority: "10",
+    payload: () => ({ aps: { timestamp: now(), event: "update", "content-state": { minutes: 12, stop: "Main Square" } } }),
+  },
+};

@@ -1,0 +1,27 @@
+package import Notifications
+
+/// A provider's connection that ended without a request.
+package struct UnusedConnection: Sendable, Hashable {
+    package var environment: Environment
+    package var interface: ProviderInterface
+    /// The team of its certificate; nil without one.
+    package var team: TeamID?
+
+    package init(environment: Environment, interface: ProviderInterface, team: TeamID?) {
+        self.environment = environment
+        self.interface = interface
+        self.team = team
+    }
+}
+
+extension RequestMatch {
+    /// Whether a connection without requests is meant: a match that names anything of a request means none.
+    package func matches(_ connection: UnusedConnection) -> Bool {
+        var others = self
+        (others.team, others.environment, others.interface) = (nil, nil, nil)
+        if let team, connection.team != team { return false }
+        if let environment, connection.environment != environment { return false }
+        if let interface, connection.interface != interface { return false }
+        return others.isEmpty
+    }
+}

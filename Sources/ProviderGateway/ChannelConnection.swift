@@ -1,0 +1,282 @@
+import Connections
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+import Rates
+import Trust
+
+/// One provider's connection for the management of channels. Confined to its event loop.
+final class ChannelConnection: HTTP2Connection {
+    private let gateway: ChannelGateway
+    private let eventLoop: any EventLoop
+    /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored.
+    private let certificate: ProviderIdentity?
+    private let peer: String
+    private var session: HTTP2Session?
+    private var requests = StreamTable<ChannelRequest>()
+    private var response: ProviderResponse
+    private var memory = ProviderMemory()
+    private var random: IdentifierRandom
+    private var failedTokens = RateBucket()
+    private(set) var isSuspect = false
+    private(set) var hasShownTrust: Bool
+    /// Why the connection is ending.
+    private var goneAway: Rejection.Reason?
+    private var second = NIODeadline.now()
+    private var lastRequest = NIODeadline.now()
+
+    private var provider: ProviderGateway { gateway.provider }
+
+    init(gateway: ChannelGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
+        self.gateway = gateway
+        self.certificate = certificate
+        hasShownTrust = certificate != nil
+        eventLoop = accepted.channel.eventLoop
+        peer = accepted.peer
+        response = ProviderResponse(
+            environment: gateway.provider.environment, hasDetail: gateway.provider.answersHaveDetail)
+        var system = SystemRandomNumberGenerator()
+        random = IdentifierRandom(seededBy: &system)
+    }
+
+    func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
+
+    func headersBegan(_ stream: StreamID) {
+        lastRequest = second
+        requests.append(stream, ChannelRequest(began: second))
+    }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard let index = requests.index(of: stream), let header = RequestHeader(name: name) else { return }
+        requests[index].note(header)
+        switch header {
+        case .method: requests[index].method = value.text
+        case .path: requests[index].path = value.text
+        case .authorization where certificate == nil: requests[index].sender = tokenSender(value)
+        case .channelID: requests[index].channel = BroadcastRequest.channel(value)
+        case .requestID: requests[index].id = BroadcastRequest.requestID(value)
+        default: break
+        }
+    }
+
+    private func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
+        do throws(Rejection) {
+            return .token(try memory.token(value, gateway: provider))
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        guard let index = requests.index(of: stream) else { return }
+        if let certificate {
+            do throws(Rejection) {
+                try check(certificate)
+                requests[index].sender = .certificate(certificate)
+            } catch {
+                requests[index].sender = .rejected(error)
+            }
+        }
+        if !memory.isCurrent(provider) { requests[index].sender = .undecided }
+        judge(requests[index].sender)
+    }
+
+    /// Applies the result for a request's sender to the connection.
+    private func judge(_ sender: ProviderRequest.Sender) {
+        switch sender {
+        case .token(let token):
+            memory.bind(to: token)
+            hasShownTrust = true
+        case .rejected(let rejection):
+            guard certificate == nil else { return goAway(rejection.reason) }
+            guard !failedTokens.admits(provider.limits.failedTokens, at: provider.clock.time.nanoseconds) else {
+                return
+            }
+            isSuspect = true
+            provider.limitLog.limitExceeded(.failedTokenRate, peer: peer)
+            goAway(rejection.reason)
+        case .certificate, .management, .unknown, .undecided:
+            break
+        }
+    }
+
+    private func check(_ certificate: ProviderIdentity) throws(Rejection) {
+        try certificate.check(
+            environment: provider.environment, isTrusted: memory.current(provider).trusts(certificate.serial),
+            now: Double(provider.clock.machineTime.milliseconds) / 1000)
+    }
+
+    func headersTooLarge(_ stream: StreamID) -> Bool {
+        reject(stream, Rejection(.payloadTooLarge, detail: "The headers are too long."))
+        return true
+    }
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        requests[index].body.append(bytes)
+    }
+
+    func bodyTooLarge(_ stream: StreamID) -> Bool {
+        let detail = "The body is longer than \(gateway.limits.bodyBytes) bytes."
+        reject(stream, Rejection(.payloadTooLarge, detail: detail))
+        return true
+    }
+
+    func streamEnded(_ stream: StreamID) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        do throws(Rejection) {
+            try perform(requests[index], on: stream)
+            requests[index].isUnderWay = true
+        } catch {
+            reject(stream, error)
+        }
+    }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { requests.remove(stream) }
+
+    func batchEnded() { memory.endBatch() }
+
+    func sessionClosed(_ end: SessionEnd) { session = nil }
+
+    func tick(now: NIODeadline) {
+        second = now
+        let timeout = provider.limits.requestTimeout
+        for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
+            guard let index = requests.index(of: stream) else { continue }
+            switch requests[index].overdue(after: timeout, now: now) {
+            case .stuck where !requests[index].isUnderWay || requests[index].isAnswered:
+                return session?.close() ?? ()
+            case .answered:
+                session?.reset(stream, .noError)
+            case .unanswered where !requests[index].isUnderWay:
+                provider.limitLog.limitExceeded(.requestTimeout, peer: peer)
+                reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
+            case .stuck, .unanswered, nil:
+                break
+            }
+        }
+        if requests.isEmpty, lastRequest + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if let certificate {
+            do throws(Rejection) {
+                try check(certificate)
+            } catch {
+                goAway(error.reason)
+            }
+        }
+    }
+
+    func drain() { session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown)) }
+
+    func abandon() {
+        for stream in requests.streams(where: { !$0.isAnswered }) { reject(stream, Rejection(.shutdown)) }
+    }
+
+    private func goAway(_ reason: Rejection.Reason) {
+        guard goneAway != reason else { return }
+        goneAway = reason
+        if reason == .idleTimeout { provider.limitLog.limitExceeded(.idleTimeout, peer: peer) }
+        session?.goAwayOnceAnswered(debugData: goAwayData(reason))
+    }
+
+    private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
+        Array(ProviderResponse.body(Rejection(reason), hasDetail: provider.answersHaveDetail).readableBytesView)
+    }
+}
+
+// The checks, in the order that docs/channels.md documents, and the answers.
+extension ChannelConnection {
+    private func perform(_ request: ChannelRequest, on stream: StreamID) throws(Rejection) {
+        let (action, bundleID) = try request.action()
+        if let header = request.repeated {
+            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+        }
+        try checkTrust(request)
+        if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
+        let app = try provider.rules.app(bundleID, of: request.sender, in: memory.current(provider))
+        let list = ChannelList(environment: provider.environment, app: app.id)
+        guard let broadcasts = provider.broadcasts else { throw .channelsOff }
+        switch action {
+        case .create:
+            let policy = try ChannelRequest.policy(request.body)
+            answer(stream) { () async throws(Rejection) in
+                let channel = try await broadcasts.create(policy, in: list)
+                return Answer(
+                    status: 201, channel: channel.key.id,
+                    body: #"{"channel-id":"\#(channel.key.id)",\#(Self.contents(of: channel))}"#)
+            }
+        case .read:
+            let key = ChannelKey(list: list, id: try RequestRules.channel(request.channel))
+            answer(stream) { () async throws(Rejection) in
+                let channel = try await broadcasts.channel(key)
+                return Answer(status: 200, body: "{\(Self.contents(of: channel))}")
+            }
+        case .remove:
+            let key = ChannelKey(list: list, id: try RequestRules.channel(request.channel))
+            answer(stream) { () async throws(Rejection) in
+                try await broadcasts.remove(key)
+                return Answer(status: 204)
+            }
+        case .list:
+            answer(stream) { () async throws(Rejection) in
+                let channels = try await broadcasts.channels(of: list)
+                // An identifier has only characters that JSON does not escape.
+                let names = channels.map { #""\#($0.key.id)""# }.joined(separator: ",")
+                return Answer(status: 200, body: #"{"channels":[\#(names)]}"#)
+            }
+        }
+    }
+
+    private func checkTrust(_ request: ChannelRequest) throws(Rejection) {
+        var trusted = ProviderRequest(began: request.began)
+        trusted.sender = request.sender
+        try provider.rules.checkTrust(trusted)
+    }
+
+    private static func contents(of channel: BroadcastChannel) -> String {
+        #""message-storage-policy":\#(channel.policy.rawValue),"push-type":"LiveActivity""#
+    }
+
+    private struct Answer: Sendable {
+        var status: Int
+        var channel: ChannelID?
+        var body: String?
+    }
+
+    /// Runs work that takes time, and answers on the event loop.
+    private func answer(_ stream: StreamID, _ work: @escaping @Sendable () async throws(Rejection) -> Answer) {
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        Task {
+            let result: Result<Answer, Rejection>
+            do throws(Rejection) {
+                result = .success(try await work())
+            } catch {
+                result = .failure(error)
+            }
+            connection.eventLoop.execute { connection.value.respond(stream, result) }
+        }
+    }
+
+    private func respond(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
+        switch result {
+        case .failure(let rejection): reject(stream, rejection)
+        case .success(let answer):
+            guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+            requests[index].isAnswered = true
+            let id = requests[index].identify(using: &random)
+            let headers = response.ofChannels(
+                answer.status, id, channel: answer.channel, hasBody: answer.body != nil)
+            session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
+        }
+    }
+
+    private func reject(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        requests[index].isAnswered = true
+        requests[index].body = []
+        let id = requests[index].identify(using: &random)
+        let headers = response.ofChannels(rejection.reason.status, id, hasBody: true)
+        session?.respond(
+            stream, headers, body: ProviderResponse.body(rejection, hasDetail: provider.answersHaveDetail))
+    }
+}

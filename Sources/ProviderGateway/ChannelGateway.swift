@@ -1,0 +1,44 @@
+package import Connections
+import Delivery
+package import HTTP2
+import Notifications
+package import Trust
+
+/// The management of broadcast channels of one environment (docs/channels.md). Providers are trusted as by the provider
+/// API of the same environment.
+package final class ChannelGateway: HTTP2Service {
+    let provider: ProviderGateway
+    let limits: ChannelConnectionLimits
+
+    /// - Parameter provider: the provider API of the environment.
+    package init(provider: ProviderGateway, limits: ChannelConnectionLimits = ChannelConnectionLimits()) {
+        self.provider = provider
+        self.limits = limits
+    }
+
+    package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
+        var configuration = HTTP2Configuration()
+        configuration.maxConcurrentStreams = limits.concurrentStreams
+        configuration.announcedConcurrentStreams = limits.concurrentStreams
+        configuration.maxBodyBytes = limits.bodyBytes
+        configuration.resetsAfterEarlyAnswer = false
+        return configuration
+    }
+
+    package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
+
+    package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
+        ChannelConnection(gateway: self, certificate: peer, accepted: accepted)
+    }
+}
+
+/// The named limits of the management of channels, each with the reason for its value.
+package struct ChannelConnectionLimits: Sendable, Hashable {
+    /// The largest number of open requests. Each waits for the store, and a provider makes few of them.
+    package var concurrentStreams = 100
+
+    /// The largest body, in bytes. The only one has two short keys.
+    package var bodyBytes = 4096
+
+    package init() {}
+}

@@ -1,0 +1,88 @@
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+
+/// A request for the management of channels, as far as it has been read.
+struct ChannelRequest {
+    var method = ""
+    var path = ""
+    var sender = ProviderRequest.Sender.unknown
+    var id = ProviderRequest.Field<NotificationID>.absent
+    var channel = ProviderRequest.Field<ChannelID>.absent
+    var body: [UInt8] = []
+    var isAnswered = false
+    /// Whether it was handed over to be answered.
+    var isUnderWay = false
+    /// The first header of the API that the request has twice.
+    var repeated: RequestHeader?
+    private var seen: UInt16 = 0
+    /// The time at which it began, in whole seconds.
+    let began: NIODeadline
+
+    init(began: NIODeadline) { self.began = began }
+
+    enum Action: Equatable {
+        case create
+        case read
+        case remove
+        case list
+    }
+
+    /// Records that the request has a header. A second occurrence counts as repeated.
+    mutating func note(_ header: RequestHeader) {
+        if seen & header.rawValue != 0 { repeated = repeated ?? header }
+        seen |= header.rawValue
+    }
+
+    mutating func identify(using random: inout IdentifierRandom) -> NotificationID {
+        let id = id.present ?? .random(using: &random)
+        self.id = .value(id)
+        return id
+    }
+
+    func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
+        OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
+    }
+
+    /// Returns what the path and the method ask for.
+    func action() throws(Rejection) -> (Action, bundleID: BundleID?) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "1", parts[2] == "apps",
+            let bundleID = BundleID(rawValue: String(parts[3]))
+        else { throw .badChannelPath }
+        switch (parts[4], method) {
+        case ("channels", "POST"): return (.create, bundleID)
+        case ("channels", "GET"): return (.read, bundleID)
+        case ("channels", "DELETE"): return (.remove, bundleID)
+        case ("channels", _):
+            throw Rejection(.methodNotAllowed, detail: "Channels take POST, GET and DELETE.")
+        case ("all-channels", "GET"): return (.list, bundleID)
+        case ("all-channels", _): throw Rejection(.methodNotAllowed, detail: "The list of channels takes GET.")
+        default: throw .badChannelPath
+        }
+    }
+
+    /// Parses the body of a request to create a channel.
+    static func policy(_ body: [UInt8]) throws(Rejection) -> MessageStoragePolicy {
+        guard let object = JSONValue(body), case .object(let members) = object else {
+            throw Rejection(.payloadEmpty, detail: "The body must be a JSON dictionary.")
+        }
+        switch members["push-type"] {
+        case .string(let text)? where BroadcastRequest.isLiveActivity(text): break
+        case nil: throw Rejection(.missingPushType, detail: "The body needs push-type.")
+        default: throw Rejection(.invalidPushType, detail: "push-type must be LiveActivity.")
+        }
+        guard case .integer(let number)? = members["message-storage-policy"],
+            let policy = UInt8(exactly: number).flatMap(MessageStoragePolicy.init(rawValue:))
+        else {
+            throw Rejection(.payloadEmpty, detail: "The body needs message-storage-policy, which is 0 or 1.")
+        }
+        return policy
+    }
+}
+
+extension Rejection {
+    fileprivate static let badChannelPath = Rejection(
+        .badPath, detail: "The path must be /1/apps/, a bundle ID, and /channels or /all-channels.")
+}

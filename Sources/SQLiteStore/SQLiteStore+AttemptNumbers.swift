@@ -1,0 +1,37 @@
+package import Delivery
+import GRDB
+import Notifications
+
+extension SQLiteStore: AttemptNumbers {
+    package func attemptMark() async throws(StoreError) -> AttemptMark? {
+        try await read { database throws(SQLiteFailure) in
+            guard let bound = try Self.metaIfPresent(.attemptsBound, in: database),
+                let time = try Self.metaIfPresent(.attemptsTime, in: database)
+            else { return nil }
+            guard let bound = UInt64(exactly: bound),
+                let mark = AttemptMark(bound: bound, time: Timestamp(column: time))
+            else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a bound of the attempts that cannot be") }
+            return mark
+        }
+    }
+
+    package func keep(_ mark: AttemptMark) async throws(StoreError) {
+        try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
+            let kept = try Self.metaIfPresent(.attemptsBound, in: database) ?? 0
+            let bound = Int64(clamping: mark.bound)
+            guard bound > kept else { return }
+            // Both rows are missing in a folder of an older release, and on a full disk they could not be added at the
+            // start.
+            try database.run(
+                """
+                INSERT INTO meta (key, value) VALUES (?, ?), (?, ?)
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value
+                """,
+                [
+                    Schema.Meta.attemptsBound.rawValue, bound,
+                    Schema.Meta.attemptsTime.rawValue, mark.time.column,
+                ])
+        } committed: { _ in
+        }.get()
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Logging
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Connections
+
+@Suite(.timeLimit(.minutes(1))) struct SetUpFailuresTests {
+    @Test func `An option that a connection's socket does not take is logged, and what was logged is not logged twice`()
+        throws
+    {
+        let lines = LoggedLines()
+        let channel = EmbeddedChannel(
+            handler: SetUpFailures(ConnectionLog(Logger(label: "test") { _ in lines })))
+        channel.pipeline.fireErrorCaught(IOError(errnoCode: EINVAL, reason: "setsockopt"))
+        channel.pipeline.fireErrorCaught(SetUpFailure())
+        #expect(lines.all.map { $0["cause"] } == ["Invalid argument"])
+        for _ in 0..<1000 { channel.pipeline.fireErrorCaught(IOError(errnoCode: EINVAL, reason: "setsockopt")) }
+        #expect((5..<500).contains(lines.all.count))
+        _ = try channel.finish()
+    }
+
+    @Test(arguments: [TooManyConnections() as any Error, ChannelError.operationUnsupported])
+    func `A connection that a limit refuses has the limit's line alone`(error: any Error) throws {
+        let lines = LoggedLines()
+        let log = ConnectionLog(Logger(label: "test") { _ in lines })
+        let channel = EmbeddedChannel()
+        let setUp = SetUpFailure.reporting(channel, to: log) { throw error }
+        #expect(throws: SetUpFailure.self) { try setUp.wait() }
+        #expect(lines.all.isEmpty == (error is TooManyConnections))
+    }
+}

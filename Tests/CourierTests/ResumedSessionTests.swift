@@ -1,0 +1,61 @@
+import Foundation
+import Management
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// What a revoked device gets that resumes a TLS session from before (RFC 8446, 2.2): its certificate is not checked in
+/// the handshake, so it has to hear of it afterwards, and must not try for ever.
+@Suite(.timeLimit(.minutes(2)))
+struct ResumedSessionTests {
+    /// Makes a device, has it keep a TLS session, and revokes the device.
+    private func withRevokedSession(
+        _ version: String,
+        _ body: (_ request: (String, String) async throws -> String) async throws -> Void,
+    ) async throws {
+        try await TestService.run { test in
+            let certificate = try await test.makeDeviceCertificate()
+            let client = try OpenSSLClient(
+                port: test.port(\.courier), authorityFile: test.description.ca, certificate: certificate,
+                version: version)
+            defer { client.removeFiles() }
+            let first = try await client.request("GET", "/1/crl", session: .keep) { $0.contains("END X509 CRL") }
+            #expect(first.contains("New, TLS"))
+            let id = try await test.deviceID(of: certificate)
+            let _: ManagementMessages.RevokedDevice = try await test.administer(
+                "DELETE", "/v1/devices/\(id)?environment=development")
+            try await body { try await client.request($0, $1, session: .resume) { _ in false } }
+        }
+    }
+
+    @Test(arguments: ["-tls1_2", "-tls1_3"])
+    func `A device that asks for its notifications gets the line, GOAWAY and the end`(version: String) async throws {
+        try await withRevokedSession(version) { request in
+            let answer = try await request("GET", "/1/notifications")
+            #expect(answer.contains("Reused, TLS"))
+            let line = try #require(answer.range(of: #"{"end":"revoked"}"#))
+            let goAway = try #require(answer.range(of: #"{"reason":"BadCertificate"}"#))
+            #expect(line.upperBound <= goAway.lowerBound)
+        }
+    }
+
+    @Test(arguments: ["/1/apps/com.example.app", "/1/state"])
+    func `Every other request is refused with the reason, and GOAWAY follows`(path: String) async throws {
+        try await withRevokedSession("-tls1_3") { request in
+            let answer = try await request(path == "/1/state" ? "POST" : "PUT", path)
+            #expect(answer.contains("Reused, TLS"))
+            #expect(answer.contains(#""reason":"BadCertificate""#))
+            #expect(answer.contains(#"{"reason":"BadCertificate"}"#))
+            #expect(!answer.contains("token"))
+        }
+    }
+
+    @Test func `One that says nothing gets GOAWAY as well`() async throws {
+        try await withRevokedSession("-tls1_3") { request in
+            let answer = try await request("", "")
+            #expect(answer.contains("Reused, TLS"))
+            #expect(answer.contains(#"{"reason":"BadCertificate"}"#))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Delivery
+import MemoryStore
+import Notifications
+import Synchronization
+import Testing
+
+@Suite("The numbers of delivery attempts over several starts", .timeLimit(.minutes(1)))
+struct AttemptNumberingTests {
+    /// Keeps what a memory store keeps, and fails on request.
+    private final class Numbers: AttemptNumbers {
+        let memory = MemoryStore()
+        let isFull = Mutex(false)
+        let attempts = Recorder<AttemptMark>()
+
+        func attemptMark() async throws(StoreError) -> AttemptMark? { try await memory.attemptMark() }
+
+        func keep(_ mark: AttemptMark) async throws(StoreError) {
+            attempts.record(mark)
+            guard isFull.withLock({ !$0 }) else { throw StoreError(.unavailable, "The disk is full.") }
+            try await memory.keep(mark)
+        }
+    }
+
+    private let numbers = Numbers()
+    private let clock = SettableClock()
+
+    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of what it was sent.
+    private func start(connections: Int = 1) async throws -> [UInt64] {
+        let clock = self.clock
+        let switchboard = LocalSwitchboard(
+            mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
+        var sent: [UInt64] = []
+        for _ in 0..<connections {
+            let stream = RecordingStream()
+            switchboard.attach(stream, of: Example.device)
+            for number in 1...2 as ClosedRange<UInt64> {
+                _ = switchboard.offer(
+                    Offer(id: nil, destination: Example.destination(), notification: Example.notification(number)))
+            }
+            sent += await stream.attempts.first(2).map(\.number)
+        }
+        return sent
+    }
+
+    private func expectGrowing(_ sent: [UInt64], sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(zip(sent, sent.dropFirst()).allSatisfy { $0 < $1 }, "\(sent)", sourceLocation: sourceLocation)
+        #expect(sent.allSatisfy { $0 < AttemptMark.maximum }, sourceLocation: sourceLocation)
+    }
+
+    @Test("A start with a clock 22 hours earlier goes on above all numbers of the one before")
+    func clockSetBack() async throws {
+        var sent = try await start()
+        clock.setBack(by: .seconds(22 * 3600))
+        sent += try await start(connections: 3)
+        clock.setBack(by: .seconds(22 * 3600))
+        sent += try await start()
+        clock.advance(by: .seconds(1))
+        sent += try await start()
+        expectGrowing(sent)
+    }
+
+    @Test("A clock that was set back while the service ran changes nothing after the next start either")
+    func setBackWhileRunning() async throws {
+        let clock = self.clock
+        let switchboard = LocalSwitchboard(
+            mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
+        var sent: [UInt64] = []
+        for _ in 0..<2 {
+            let stream = RecordingStream()
+            switchboard.attach(stream, of: Example.device)
+            _ = switchboard.offer(
+                Offer(id: nil, destination: Example.destination(), notification: Example.notification(1)))
+            sent += await stream.attempts.first(1).map(\.number)
+            clock.setBack(by: .seconds(22 * 3600))
+        }
+        sent += try await start()
+        expectGrowing(sent)
+    }
+
+    @Test("Nothing is sent before the store has a bound above it")
+    func keptBefore() async throws {
+        let sent = try await start()
+        let kept = try #require(try await numbers.attemptMark())
+        #expect(sent.allSatisfy { $0 < kept.bound })
+        #expect(kept.time == Example.moment)
+    }
+
+    @Test("One bound is good for many connections, so that they do not write")
+    func fewWrites() async throws {
+        _ = try await start(connections: 100)
+        #expect(numbers.attempts.values.count == 1)
+        // Half of it is used up.
+        clock.advance(by: .seconds(301))
+        _ = try await start(connections: 100)
+        #expect(numbers.attempts.values.count == 2)
+    }
+
+    @Test("A store that cannot write holds nobody up, and numbers grow from start to start with the clock")
+    func fullDisk() async throws {
+        var sent = try await start()
+        numbers.isFull.withLock { $0 = true }
+        for _ in 0..<3 {
+            clock.advance(by: .seconds(1))
+            sent += try await start(connections: 2)
+        }
+        numbers.isFull.withLock { $0 = false }
+        clock.advance(by: .seconds(1))
+        sent += try await start()
+        expectGrowing(sent)
+    }
+
+    @Test("A clock of a far future leaves numbers that JSON can hold")
+    func farFuture() async throws {
+        // The numbers of the year 2200 are still below 2^53.
+        clock.advance(by: .seconds(170 * 365 * 86_400))
+        var sent = try await start()
+        clock.setBack(by: .seconds(170 * 365 * 86_400))
+        sent += try await start()
+        expectGrowing(sent)
+    }
+
+    @Test("A bound that only damage can explain is none")
+    func damage() {
+        #expect(AttemptMark(bound: AttemptMark.maximum, time: Example.moment) != nil)
+        #expect(AttemptMark(bound: AttemptMark.maximum + 1, time: Example.moment) == nil)
+        #expect(AttemptMark(bound: .max, time: Example.moment) == nil)
+    }
+}

@@ -1,0 +1,101 @@
+import Notifications
+import Testing
+
+@testable import Delivery
+
+@Suite("A device as broadcasts see it")
+struct BroadcastLineTests {
+    private static let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+
+    private final class Stream: BroadcastStream {
+        func send(_ broadcast: BroadcastMessage) {}
+        func end(_ reason: StreamEnd) {}
+    }
+
+    private static func channel(_ policy: MessageStoragePolicy = .newest) throws -> BroadcastChannel {
+        let list = ChannelList(environment: .development, app: AppID(rawValue: 1))
+        let id = try #require(ChannelID(rawValue: policy == .newest ? "AAAA" : "BBBB"))
+        return BroadcastChannel(
+            key: ChannelKey(list: list, id: id), policy: policy, created: Timestamp(milliseconds: 0))
+    }
+
+    private static func line(_ channels: [BroadcastChannel], limit: Int = 2, seen: UInt64? = nil) -> BroadcastLine {
+        let line = BroadcastLine(Stream(), of: device, limit: limit)
+        let (new, gone) = line.subscribe(
+            to: channels.map {
+                SubscribedChannel(channel: $0, seen: seen.map { BroadcastVersion(rawValue: $0) })
+            })
+        #expect(new.count == channels.count && gone.isEmpty)
+        return line
+    }
+
+    private static func message(
+        _ number: UInt64, to channel: BroadcastChannel, version: UInt64? = nil,
+    ) throws -> BroadcastMessage {
+        BroadcastMessage(
+            number: number, channel: channel.key, bundleID: try #require(BundleID(rawValue: "com.example.app")),
+            notification: Notification(
+                id: NotificationID(high: number, low: 0), topic: "com.example.app",
+                payload: Payload(stored: Array("{}".utf8), contents: [])),
+            version: version.map { BroadcastVersion(rawValue: $0) })
+    }
+
+    @Test("a stored broadcast that the device has seen, or that was sent on this stream, is not sent again")
+    func notTwice() throws {
+        let channel = try Self.channel()
+        let line = Self.line([channel], limit: 10, seen: 3)
+        #expect(line.take(try Self.message(1, to: channel, version: 3), isStored: true) == .hadBefore)
+        #expect(line.take(try Self.message(2, to: channel, version: 4), isStored: false) == .send)
+        #expect(line.take(try Self.message(3, to: channel, version: 4), isStored: true) == .hadBefore)
+        #expect(line.take(try Self.message(4, to: channel, version: 5), isStored: true) == .send)
+    }
+
+    @Test("what the device has acknowledged is recorded once, the newest only")
+    func marks() throws {
+        let channel = try Self.channel()
+        let line = Self.line([channel], limit: 10)
+        for number in 1...3 as ClosedRange<UInt64> {
+            #expect(line.take(try Self.message(number, to: channel, version: number), isStored: false) == .send)
+        }
+        #expect(line.takeMarks().isEmpty)
+        #expect(!line.acknowledged([2, 1, 99]))
+        #expect(line.takeMarks().map(\.version.rawValue) == [2])
+        #expect(line.takeMarks().isEmpty)
+    }
+
+    @Test("a device without room misses broadcasts, and reads the newest when it has caught up")
+    func room() throws {
+        let (keeping, other) = (try Self.channel(), try Self.channel(.none))
+        let line = Self.line([keeping, other])
+        #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .send)
+        #expect(line.take(try Self.message(2, to: other), isStored: false) == .send)
+        #expect(line.take(try Self.message(3, to: other), isStored: false) == .noRoom)
+        // What the channel does not keep is lost, so there is nothing to read.
+        #expect(!line.acknowledged([2]))
+        #expect(line.channelsToRead.isEmpty)
+        #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
+        #expect(line.take(try Self.message(5, to: keeping, version: 2), isStored: false) == .noRoom)
+        #expect(line.acknowledged([4]))
+        #expect(line.channelsToRead == [keeping.key])
+        #expect(line.take(try Self.message(6, to: keeping, version: 2), isStored: true) == .send)
+        #expect(line.channelsToRead.isEmpty)
+    }
+
+    @Test("a channel that the device is no longer subscribed to gets nothing")
+    func unsubscribed() throws {
+        let (keeping, other) = (try Self.channel(), try Self.channel(.none))
+        let line = Self.line([keeping, other])
+        let (new, gone) = line.subscribe(to: [SubscribedChannel(channel: other, seen: nil)])
+        #expect(new.isEmpty && gone == [keeping.key])
+        #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .notSubscribed)
+    }
+
+    @Test("the numbers of broadcasts and of a device's own notifications are apart")
+    func numbers() {
+        // The year 2005, the present one, and two centuries from now.
+        for milliseconds in [1_104_534_000_000, 1_795_000_000_000, 8_000_000_000_000] as [UInt64] {
+            #expect(BroadcastMessage.has(milliseconds * BroadcastMessage.numbersPerMillisecond))
+            #expect(!BroadcastMessage.has(milliseconds * DeviceLine.numbersPerMillisecond))
+        }
+    }
+}

@@ -1,0 +1,424 @@
+"""The console's pages beside the list, in a real browser, beside a real client."""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+import unittest
+
+from selenium.webdriver.common.keys import Keys
+
+from browser import INJECTIONS, Console, ConsoleCase, Service, chromium
+
+PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
+
+
+class SendTests(ConsoleCase):
+    def open(self, query=""):
+        self.console.show("#/notifications")
+        account = self.provider.account
+        self.console.show(f"#/send?app={account.bundle_id}&device={account.device_id}&{query}", "Send")
+
+    def test_a_template_is_sent_and_its_life_goes_on(self):
+        self.open("template=alert")
+        self.console.wait_for_text("It would be accepted, also by the conformance strict.", "#check")
+        self.console.write("aps-title", "From the form")
+        self.assertIn('"title": "From the form"', self.console.one("[name=payload]").get_property("value"))
+        self.console.press("Send", "form")
+        self.console.wait_for_text("Accepted.", "[role=status].stack")
+        self.console.wait_for_text("Delivered", "[role=status].stack")
+        self.console.wait_for_text("Taken by the device", ".timeline")
+        self.console.one(".hint a").click()
+        self.console.wait_for_text("without a provider")
+        self.assertEqual(self.console.one("h1").text, "From the form")
+
+    def test_every_template_is_accepted_as_it_is(self):
+        self.open()
+        for name in ["Alert", "Background", "Badge", "Localised", "Critical sound", "VoIP", "Live Activity"]:
+            # Something else first, so that the answer is to this one.
+            self.console.write("payload", "{")
+            self.console.wait_for_text("not JSON", "#check")
+            self.console.press(name, ".chips")
+            self.console.wait_for_text("It would be accepted", "#check")
+            self.assertIn("also by the conformance strict", self.console.one("#check").text, name)
+
+    def test_what_is_typed_is_checked_by_the_services_rules(self):
+        self.open("template=alert")
+        for payload, expected in [
+            ('{"aps": ', "The payload is not JSON"), ("[]", "has to be a JSON dictionary"),
+            ('{"aps":{"alert":"x","bagde":1}}', "aps.bagde"),
+            ('{"aps":{"alert":"' + "x" * 4096 + '"}}', "413 PayloadTooLarge"),
+            ('{"thread-id":"1","aps":{"alert":"x"}}', "thread-id"),
+        ]:
+            self.console.write("payload", payload)
+            self.console.wait_for_text(expected, "#check")
+        self.console.wait_for_text("strict would refuse", "#check")
+        self.console.press("Background", ".chips")
+        self.console.choose("priority", "10")
+        self.console.wait_for_text("400 BadPriority", "#check")
+        self.console.choose("device", "pasted")
+        self.console.write("token", "00" * 32)
+        self.console.wait_for_text("400 BadDeviceToken", "#check")
+        # Nothing of it was sent.
+        self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
+
+    def test_the_size_has_the_limit_of_the_push_type(self):
+        self.open("template=alert")
+        self.console.wait_for_text("of 4,096 bytes", ".size")
+        self.console.press("VoIP", ".chips")
+        self.console.wait_for_text("of 5,120 bytes", ".size")
+
+    def test_the_form_and_the_json_say_the_same(self):
+        self.open("template=alert")
+        self.console.write("payload", '{"aps":{"alert":"Short","badge":4,"sound":{"critical":1}},"mine":[1]}')
+        value = lambda name: self.console.one(f"[name=aps-{name}]").get_property("value")
+        self.assertEqual([value("body"), value("badge"), value("sound")], ["Short", "4", ""])
+        self.assertFalse(self.console.one("[name=aps-sound]").is_enabled())
+        self.console.write("aps-badge", "5")
+        self.console.write("aps-title", "New")
+        payload = json.loads(self.console.one("[name=payload]").get_property("value"))
+        self.assertEqual(payload, {
+            "aps": {"alert": {"title": "New", "body": "Short"}, "badge": 5, "sound": {"critical": 1}}, "mine": [1]})
+
+    def test_a_notification_is_changed_and_sent(self):
+        self.send("To be changed", apns_collapse_id="score")
+        self.console.open("To be changed")
+        self.console.press("Change and send")
+        self.console.wait(lambda: "To be changed" in self.console.one("[name=payload]").get_property("value"))
+        self.assertEqual(self.console.one("[name=token]").get_property("value"), self.provider.token)
+        self.assertEqual(self.console.one("[name=collapseID]").get_property("value"), "score")
+
+    def test_an_unknown_app_and_a_removed_one_say_so(self):
+        self.provider.account.behave(kind="removed")
+        try:
+            self.open("template=alert")
+            self.console.wait_for_text("410 Unregistered", "#check")
+        finally:
+            self.provider.account.behave(kind="online")
+
+
+class DeviceTests(ConsoleCase):
+    def open(self):
+        self.console.show(f"#/device/{self.provider.account.device_id}", "phone")
+
+    def behave(self, label):
+        self.console.wait(lambda: next(
+            each for each in self.console.all(".segments label") if each.text == label)).click()
+
+    def test_switched_off_and_on_it_gets_what_waited(self):
+        self.console.show("#/devices", "Devices")
+        self.console.wait(lambda: self.console.titles())
+        self.driver.find_element("link text", "phone").click()
+        self.console.wait_for_text("Connected since")
+        self.behave("Offline")
+        self.console.wait_for_text("Not connected", ".under")
+        self.send("While it was off")
+        self.console.wait_for_text("1 notification waiting")
+        self.console.wait_for_text("While it was off", ".plain")
+        self.assertNotIn("While it was off", self.console.one(".screen").text)
+        self.behave("Online")
+        self.console.wait_for_text("While it was off", ".screen")
+        self.console.wait(lambda: "waiting" not in self.console.text())
+
+    def test_removed_it_is_gone_for_providers(self):
+        self.open()
+        self.behave("Removed")
+        self.console.wait_for_text("410 Unregistered", "#behaviour-hint")
+        self.assertEqual(self.provider.send({"aps": {"alert": "x"}}), 410)
+        self.behave("Online")
+        self.console.wait_for_text("Connected", ".under")
+
+    def test_low_power_holds_what_can_wait(self):
+        self.open()
+        self.behave("Low")
+        self.console.wait_for_text("power: Low", ".under")
+        self.send("It can wait", apns_priority="5")
+        self.console.wait_for_text("1 notification waiting")
+        self.behave("Charging")
+        self.console.wait_for_text("It can wait", ".screen")
+
+    def test_the_screen_shows_what_a_phone_shows(self):
+        alert = lambda **aps: self.assertEqual(self.provider.send({"aps": aps}), 200)
+        alert(alert={"title": "Title", "subtitle": "Subtitle", "body": "Body"}, badge=7, sound={"critical": 1, "name": "alarm"},
+              category="INVITE", **{"thread-id": "family", "interruption-level": "time-sensitive"})
+        alert(alert={"loc-key": "ORDER", "loc-args": ["4711", "Anna"]})
+        for score in ["1:0", "2:0"]:
+            self.assertEqual(self.provider.send({"aps": {"alert": score}}, apns_collapse_id="match"), 200)
+        self.assertEqual(self.provider.send(
+            {"aps": {"content-available": 1}}, apns_push_type="background", apns_priority="5"), 200)
+        self.open()
+        self.console.wait_for_text("Silent: it woke the app", ".screen")
+        screen = self.console.one(".screen").text
+        for part in ["Title", "Subtitle", "Body", "Critical sound alarm", "time-sensitive", "Category INVITE", "thread family",
+                     "ORDER (4711, Anna)", "2:0", "Replaced 1 earlier one (match)"]:
+            self.assertIn(part, screen)
+        self.assertNotIn("1:0", screen)
+        self.assertEqual(self.console.one(".app-badge").text, "7")
+        # What the app knows can be told.
+        self.console.one("details.card summary").click()
+        area = self.console.one("details.card textarea")
+        texts = {"strings": {"ORDER": "Order %1$@ for %2$@"}, "categories": [{"id": "INVITE", "actions": [{"id": "a", "title": "Accept"}]}]}
+        self.driver.execute_script("arguments[0].value = arguments[1]", area, json.dumps(texts))
+        self.console.press("Keep")
+        self.console.wait_for_text("Order 4711 for Anna", ".screen")
+        self.assertIn("Accept", self.console.one(".banner-actions").text)
+
+    def test_a_real_device_says_whether_it_is_connected_and_can_be_revoked(self):
+        data = str(pathlib.Path(self.service.ready["ca"]).parent)
+        carillon = os.environ.get("CARILLON", "carillon")
+        identity = os.path.join(self.folder.name, "real.pem")
+        made = json.loads(subprocess.run(
+            [carillon, "device", "activate", "--out", identity, "--data", data, "--json"], stdout=subprocess.PIPE, check=True,
+            text=True).stdout)
+        listener = subprocess.Popen(
+            [carillon, "device", "listen", "--identity", identity, "--bundle-id", self.provider.account.bundle_id,
+             "--data", data, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            token = json.loads(listener.stdout.readline())["token"]
+            self.console.show(f"#/device/{made['deviceID']}", f"Device {made['deviceID']}")
+            self.console.wait_for_text("since", ".under")
+            self.assertIn("real · development", self.console.one(".under").text)
+            self.assertEqual(self.provider.send({"aps": {"alert": "To a real one"}}, token=token), 200)
+            self.console.wait_for_text("To a real one", ".screen")
+            self.console.press("Revoke the device")
+            self.console.wait_for_text("Its certificate is worthless", "dialog")
+            self.console.press("Revoke", "dialog")
+            self.console.wait(lambda: self.console.one("h1").text == "Devices")
+            self.assertEqual(self.provider.send({"aps": {"alert": "Too late"}}, token=token), 410)
+        finally:
+            listener.terminate()
+            listener.wait()
+            listener.stdout.close()
+
+    def test_a_virtual_device_is_made_and_removed(self):
+        self.console.show("#/devices", "Devices")
+        self.console.press("New virtual device")
+        self.console.choose("team", self.provider.account.team_id)
+        self.console.write("name", "<b>tablet</b>", "dialog")
+        self.console.press("Make it")
+        self.console.wait(lambda: self.console.one("h1").text == "<b>tablet</b>")
+        self.console.press("Remove the device")
+        self.console.wait_for_text("become worthless", "dialog")
+        self.console.press("Remove")
+        self.console.wait(lambda: self.console.one("h1").text == "Devices")
+        self.console.wait(lambda: "phone" in self.console.titles())
+        self.assertNotIn("<b>tablet</b>", self.console.titles())
+
+
+class AccountTests(ConsoleCase):
+    def test_a_revoked_key_is_refused_at_the_next_request(self):
+        self.send("Before")
+        self.console.wait_for_title("Before")
+        self.console.show("#/accounts", "Accounts")
+        self.console.wait(lambda: self.driver.find_element(
+            "css selector", f"[aria-label='Revoke {self.provider.account.key_id}']")).click()
+        self.console.wait_for_text("403 InvalidProviderToken", "dialog")
+        self.console.wait_for_text("It sent 1 notification of the last 1", "dialog")
+        self.console.press("Revoke the key")
+        self.console.wait(lambda: self.console.all("dialog") == [])
+        self.console.wait_for_text("Revoked")
+        self.assertEqual(self.provider.send({"aps": {"alert": "After"}}), 403)
+        self.console.show("#/notifications")
+        self.console.wait_for_title("After")
+        self.console.wait_for_text("InvalidProviderToken", ".list")
+
+    def test_from_a_team_to_a_key_and_a_certificate(self):
+        self.console.show("#/accounts", "Accounts")
+        self.console.press("New team")
+        self.console.write("name", INJECTIONS[1], "dialog")
+        self.console.write("teamID", "UITEAM0001", "dialog")
+        self.console.press("Make it")
+        team = self.console.wait(lambda: self.console.one("[aria-labelledby=team-UITEAM0001]"))
+        self.assertIn(INJECTIONS[1], team.text)
+        within = "[aria-labelledby=team-UITEAM0001]"
+        self.console.press("New app", within)
+        self.console.write("bundleID", "com.example.ui", "dialog")
+        self.console.press("Make it")
+        self.console.wait_for_text("com.example.ui", within)
+        self.console.press("New key", within)
+        self.console.press("Make it")
+        link = self.console.wait(lambda: self.console.one("dialog a[download]"))
+        key = self.driver.execute_async_script(
+            "fetch(arguments[0].href).then(r => r.text(), String).then(arguments[1])", link)
+        # The policy lets no script read it back; the link's name and the key in the list say that it is there.
+        self.assertRegex(link.get_attribute("download"), "^AuthKey_[A-Z0-9]{10}.p8$")
+        self.assertNotIn("undefined", key)
+        self.console.press("Close")
+        self.console.press("New certificate", within)
+        self.console.press("Make it")
+        link = self.console.wait(lambda: self.console.one("dialog a[download]"))
+        self.assertEqual(link.get_attribute("download"), "com.example.ui.pem")
+        self.console.press("Close")
+        self.console.wait_for_text("valid until", within)
+        self.console.press("Delete the team", within)
+        self.console.wait_for_text("1 app, 1 key and 1 certificate are deleted", "dialog")
+        self.check_nothing_harmful()
+        self.console.press("Delete the team", "dialog")
+        self.console.wait(lambda: self.console.all(within) == [])
+
+    def test_a_mistake_is_said_where_it_was_made(self):
+        self.console.show("#/accounts", "Accounts")
+        self.console.press("New team")
+        self.console.write("name", "x" * 201, "dialog")
+        self.console.press("Make it")
+        self.console.wait_for_text("200", "dialog [role=alert]")
+        self.console.one("dialog").send_keys(Keys.ESCAPE)
+        self.console.wait(lambda: self.console.all("dialog") == [])
+
+
+class RehearsalTests(ConsoleCase):
+    def test_a_rehearsal_fires_and_ends(self):
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.write("document", json.dumps({"rules": [{
+            "name": INJECTIONS[1], "match": {"team": self.provider.account.team_id},
+            "fault": {"answer": {"reason": "TooManyRequests", "retryAfter": 1}}}]}))
+        self.console.press("Begin")
+        self.console.wait_for_text("has begun")
+        self.assertEqual(self.provider.send({"aps": {"alert": "Busy"}}), 429)
+        self.console.wait(lambda: self.console.one(".rehearsal tbody").text.endswith("1 1"))
+        self.check_nothing_harmful()
+        self.console.press("End")
+        self.console.wait_for_text("Ended")
+        self.assertEqual(self.provider.send({"aps": {"alert": "Free"}}), 200)
+
+    def test_a_wrong_rule_is_named(self):
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.write("document", '{"rules":[{"name":"x","fault":{"close":"maybe"}}]}')
+        self.console.press("Begin")
+        self.console.wait_for_text("/rules/0/fault", "#rehearsal-answer")
+
+    def test_every_template_can_begin(self):
+        self.console.show("#/rehearsals", "Rehearsals")
+        for option in ["busy", "throttled", "gone", "restart", "slow", "cut", "token", "lost"]:
+            self.console.choose("template", option)
+            self.console.press("Begin")
+            self.console.wait_for_text("has begun", "#rehearsal-answer")
+            self.console.press("End")
+            self.console.wait(lambda: self.console.all(".rehearsal .push") == [])
+            self.console.write("document", "{")
+            self.console.press("Begin")
+            self.console.wait_for_text("not JSON", "#rehearsal-answer")
+
+    def test_the_report_says_what_to_change(self):
+        for number in range(12):
+            self.provider.send({"aps": {"alert": "x"}}, token="00" * 32)
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.choose("team", self.provider.account.team_id)
+        self.console.wait_for_text("What to change:")
+        self.assertTrue(self.console.all(".finding a"))
+
+
+class ServiceTests(ConsoleCase):
+    def test_it_says_that_it_is_ready_and_shows_the_last_hour(self):
+        self.console.show("#/service", "Service")
+        self.console.wait_for_text("Ready", ".state")
+        self.send("Counted")
+        # The first numbers come after ten seconds.
+        self.console.wait(lambda: self.console.one(".graph .graph-now").text.endswith("rejected"))
+        text = self.console.text()
+        for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
+            self.assertIn(part, text)
+        labels = [each.get_attribute("aria-label") for each in self.console.all(".graph svg")]
+        self.assertTrue(all("last hour. Now:" in label for label in labels))
+
+
+class ProductionTests(unittest.TestCase):
+    def test_a_service_for_production_says_what_it_does_not_show(self):
+        service = Service(options=["--environment", "production", "--journal", "0"])
+        driver = chromium()
+        try:
+            console = Console(service, driver)
+            console.sign_in()
+            console.wait_for_text("never a payload")
+            for page, text in [
+                ("send", "development environment only"), ("devices", "No device yet"), ("accounts", "com.example.app"),
+                ("rehearsals", "development environment only"), ("service", "Ready"),
+            ]:
+                console.show(f"#/{page}")
+                console.wait_for_text(text)
+        finally:
+            driver.quit()
+            service.stop()
+
+
+class EveryPageTests(ConsoleCase):
+    """What holds on every page."""
+
+    def fill(self):
+        device = {"team": self.provider.account.team_id, "name": INJECTIONS[1]}
+        made = self.service.manage("POST", "/v1/devices", device)
+        for injection in INJECTIONS:
+            # More kinds than a person sends; what the service refuses is shown too.
+            self.provider.send({"aps": {
+                "alert": {"title": injection, "subtitle": injection, "body": injection, "loc-key": injection, "loc-args": [injection]},
+                "sound": injection, "category": injection, "thread-id": injection, "interruption-level": injection}},
+                apns_collapse_id=injection.encode("ascii", "ignore").decode()[:60])
+        self.console.wait_for_title(INJECTIONS[-1])
+        return made["deviceID"]
+
+    def pages(self, device):
+        yield from (f"#/{name}" for name in PAGES)
+        yield f"#/device/{self.provider.account.device_id}"
+        yield f"#/device/{device}"
+
+    def test_they_can_be_read_and_operated_and_nothing_becomes_markup(self):
+        device = self.fill()
+        for page in self.pages(device):
+            self.console.show(page)
+            self.console.wait(lambda: self.driver.execute_script("return location.hash") == page and self.console.one("main h1").text)
+            self.console.wait(lambda: "One moment" not in self.console.text())
+            # What a page asks for has arrived when nothing changes any more.
+            self.settle()
+            self.check_readable()
+            self.check_names()
+            self.check_nothing_harmful()
+        self.console.show(f"#/device/{self.provider.account.device_id}", "phone")
+        self.console.wait_for_text(INJECTIONS[0], ".screen")
+        self.check_nothing_harmful()
+        for fragment in INJECTIONS:
+            for page in ["device", "send", "notification"]:
+                self.console.show(f"#/{page}/{fragment}?from={fragment}&app={fragment}&device={fragment}&template={fragment}")
+        self.settle()
+        self.check_nothing_harmful()
+        logged = [entry["message"] for entry in self.driver.get_log("browser") if "status of" not in entry["message"]]
+        self.assertEqual(logged, [])
+
+    def settle(self):
+        def text():
+            return self.console.one("main").text
+        before = None
+        while before != (before := text()):
+            time.sleep(0.4)
+
+    def test_the_keyboard_leads_to_every_page(self):
+        for name in PAGES:
+            for _ in range(12):
+                focused = self.driver.switch_to.active_element
+                if focused.get_attribute("href") and focused.get_attribute("href").endswith(f"#/{name}"):
+                    break
+                focused.send_keys(Keys.TAB)
+            self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+            self.console.wait(lambda: self.console.one("nav [aria-current]").get_attribute("href").endswith(f"#/{name}"))
+            if name != "notifications":
+                # The heading of the page has the focus, so that it is read first.
+                self.console.wait(lambda: self.driver.switch_to.active_element.tag_name == "h1")
+                self.assertTrue(self.driver.title.startswith(self.console.one("main h1").text))
+            self.driver.execute_script("document.activeElement.blur(); document.querySelector('.skip').focus()")
+
+    def test_a_dialog_keeps_the_focus_and_gives_it_back(self):
+        self.console.show("#/accounts", "Accounts")
+        button = self.console.button("New team")
+        button.send_keys(Keys.ENTER)
+        self.console.wait(lambda: self.driver.switch_to.active_element.get_attribute("name") == "name")
+        for _ in range(8):
+            self.driver.switch_to.active_element.send_keys(Keys.TAB)
+            self.assertTrue(self.driver.execute_script(
+                "return document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)"))
+        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.console.wait(lambda: self.console.all("dialog") == [])
+        self.assertEqual(self.driver.switch_to.active_element.text, "New team")
+
+
+if __name__ == "__main__":
+    unittest.main()

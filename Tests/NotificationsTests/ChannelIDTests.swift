@@ -1,0 +1,38 @@
+import CommonTesting
+import Foundation
+import Notifications
+import Testing
+
+@Suite("Identifiers of broadcast channels")
+struct ChannelIDTests {
+    @Test(
+        "an identifier is base64 with its padding",
+        arguments: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AA==", "AAA=", "++//", String(repeating: "A", count: 64)])
+    func good(_ text: String) {
+        #expect(ChannelID(rawValue: text)?.rawValue == text)
+    }
+
+    @Test(
+        "anything else is none",
+        arguments: [
+            "", "A", "AAA", "AAAAA", "A===", "====", "AA=A", "AA==AAAA", "A-_A", "AAA ", "AAÄ=",
+            String(repeating: "A", count: 68),
+        ])
+    func bad(_ text: String) {
+        #expect(ChannelID(rawValue: text) == nil)
+    }
+
+    @Test("a new identifier is 16 bytes, and can stand in a path as it is")
+    func random() {
+        var generator = SeededGenerator(seed: 1)
+        var all: Set<ChannelID> = []
+        for _ in 0..<1000 {
+            let id = ChannelID.random(using: &generator)
+            #expect(ChannelID(rawValue: id.rawValue) == id)
+            #expect(Data(base64Encoded: id.rawValue)?.count == 16)
+            #expect(!id.rawValue.contains("/") && !id.rawValue.contains("+"))
+            all.insert(id)
+        }
+        #expect(all.count == 1000)
+    }
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A TLS connection whose bytes a test makes itself, to do what no client library does.
+final class ByteClient {
+    private let channel: any Channel
+    private let arriving: AsyncStream<[UInt8]>
+    private var unread: ArraySlice<UInt8> = []
+
+    /// - Parameter protocols: what the client offers in its handshake (ALPN).
+    static func connect(
+        port: Int,
+        authorityFile: String,
+        certificate: ClientCertificate? = nil,
+        protocols: [String] = [],
+    ) async throws -> ByteClient {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.applicationProtocols = protocols
+        tls.trustRoots = .file(authorityFile)
+        if let certificate {
+            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8))
+                .map { .certificate($0) }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
+        }
+        let context = try NIOSSLContext(configuration: tls)
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(
+                        NIOSSLClientHandler(context: context, serverHostname: nil), Arrivals(continuation))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        let client = ByteClient(channel, stream)
+        // What is written waits for the end of the handshake.
+        try await client.write([])
+        return client
+    }
+
+    private init(_ channel: any Channel, _ stream: AsyncStream<[UInt8]>) {
+        self.channel = channel
+        arriving = stream
+    }
+
+    func write(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// The next bytes, exactly so many; nil if the connection ends before.
+    func read(_ count: Int) async -> [UInt8]? {
+        guard count > unread.count else { return take(count) }
+        for await more in arriving {
+            unread += more
+            if unread.count >= count { return take(count) }
+        }
+        return nil
+    }
+
+    private func take(_ count: Int) -> [UInt8] {
+        defer { unread = unread.dropFirst(count) }
+        return Array(unread.prefix(count))
+    }
+
+    /// All that comes until the connection ends.
+    func readToEnd() async -> [UInt8] {
+        for await more in arriving { unread += more }
+        defer { unread = [] }
+        return Array(unread)
+    }
+
+    /// Closes and waits until the other side has closed too.
+    func close() async {
+        // The service may have closed it.
+        try? await channel.close()
+        _ = await readToEnd()
+    }
+}
+
+/// Hands on what arrives, until the connection ends.
+private final class Arrivals: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    private let continuation: AsyncStream<[UInt8]>.Continuation
+
+    init(_ continuation: AsyncStream<[UInt8]>.Continuation) { self.continuation = continuation }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        continuation.yield(Array(unwrapInboundIn(data).readableBytesView))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

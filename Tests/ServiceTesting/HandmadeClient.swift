@@ -1,0 +1,110 @@
+import Service
+
+/// A provider on HTTP/2 whose frames are made by hand (RFC 9113, 4.1; RFC 7541, 6.2).
+final class HandmadeClient {
+    private enum Kind {
+        static let (data, headers, priority, reset, settings) = (UInt8(0), UInt8(1), UInt8(2), UInt8(3), UInt8(4))
+        static let (ping, windowUpdate) = (UInt8(6), UInt8(8))
+    }
+
+    /// How a header is written.
+    enum Form: UInt8 {
+        case withoutIndexing = 0x00
+        /// It enters the table.
+        case incremental = 0x40
+    }
+
+    private let bytes: ByteClient
+    private var lastStream: UInt32 = 0
+
+    /// - Parameter settings: the client's, by their numbers (RFC 9113, 6.5.2).
+    init(_ test: TestService, settings: [(UInt16, UInt32)] = []) async throws {
+        bytes = try await ByteClient.connect(
+            port: test.port(\.provider), authorityFile: test.description.ca, protocols: ["h2"])
+        let values = settings.flatMap { Self.number(UInt32($0.0), bytes: 2) + Self.number($0.1, bytes: 4) }
+        try await bytes.write(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.frame(Kind.settings, values))
+    }
+
+    /// Sends a request and waits for its answer.
+    /// - Parameter form: of the path and the provider token.
+    /// - Returns: whether it was accepted.
+    func send(
+        _ headers: [(String, String)],
+        form: Form = .withoutIndexing,
+        body: String = #"{"aps":{"alert":"Hello"}}"#,
+    ) async throws -> Bool {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        let block = headers.flatMap { name, value in
+            let isSpecial = name == ":path" || name == "authorization"
+            return [isSpecial ? form.rawValue : Form.withoutIndexing.rawValue] + Self.text(name) + Self.text(value)
+        }
+        try await bytes.write(
+            Self.frame(Kind.headers, flags: 0x4, stream: lastStream, block)
+                + Self.frame(Kind.data, flags: 0x1, stream: lastStream, Array(body.utf8)))
+        let answer = try await read { $0.kind == Kind.headers && $0.stream == self.lastStream }
+        // The table's field for the status 200 (RFC 7541, A).
+        return answer.payload.first == 0x88
+    }
+
+    func sendPriority(of stream: UInt32) async throws {
+        try await bytes.write(Self.frame(Kind.priority, stream: stream, [0, 0, 0, 0, 16]))
+    }
+
+    /// Opens the connection's window by one byte, so many times.
+    func sendWindowUpdates(_ count: Int) async throws {
+        let frame = Self.frame(Kind.windowUpdate, Self.number(1, bytes: 4))
+        try await bytes.write(Array((0..<count).map { _ in frame }.joined()))
+    }
+
+    /// Sends PING and waits until it comes back.
+    func ping() async throws {
+        try await bytes.write(Self.frame(Kind.ping, [1, 2, 3, 4, 5, 6, 7, 8]))
+        _ = try await read { $0.kind == Kind.ping && $0.flags == 0x1 }
+    }
+
+    /// Ends the connection, and waits until the service has ended it too.
+    func close() async { await bytes.close() }
+
+    // MARK: Frames
+
+    private struct Frame {
+        let kind: UInt8
+        let flags: UInt8
+        let stream: UInt32
+        let payload: [UInt8]
+    }
+
+    private func read(until isWanted: (Frame) -> Bool) async throws -> Frame {
+        while true {
+            let head = try required(await bytes.read(9))
+            let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+            let stream = head[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let frame = Frame(
+                kind: head[3], flags: head[4], stream: stream, payload: try required(await bytes.read(length)))
+            if frame.kind == Kind.settings, frame.flags == 0 {
+                try await bytes.write(Self.frame(Kind.settings, flags: 0x1, []))
+            }
+            if isWanted(frame) { return frame }
+        }
+    }
+
+    private static func frame(_ kind: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8]) -> [UInt8] {
+        number(UInt32(payload.count), bytes: 3) + [kind, flags] + number(stream, bytes: 4) + payload
+    }
+
+    private static func number(_ value: UInt32, bytes: Int) -> [UInt8] {
+        (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: value >> UInt32($0 * 8)) }
+    }
+
+    /// A string that is not compressed (RFC 7541, 5.2).
+    private static func text(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
+        var (length, rest): ([UInt8], Int) = ([127], bytes.count - 127)
+        while rest >= 128 {
+            length.append(UInt8(rest % 128 + 128))
+            rest /= 128
+        }
+        return length + [UInt8(rest)] + bytes
+    }
+}
