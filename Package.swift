@@ -440,7 +440,7 @@ let package = Package(
                 nioCore, nioPosix, nioSSL, crypto, logging, grdb,
             ] + postgresTesting,
             // Tests in Python (see script/clients), and data folders of earlier releases.
-            exclude: ["Clients", "Folders"],
+            exclude: ["Clients", "Console", "Folders"],
             swiftSettings: settings,
         ),
     ]

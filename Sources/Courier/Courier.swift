@@ -1,7 +1,7 @@
 package import Connections
 package import Delivery
 package import HTTP2
-package import NIOCore
+import NIOCore
 package import Notifications
 package import Trust
 

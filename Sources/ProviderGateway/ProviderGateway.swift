@@ -2,7 +2,7 @@ package import Connections
 package import Delivery
 package import HTTP2
 package import Matching
-package import NIOCore
+import NIOCore
 package import Notifications
 package import Trust
 
