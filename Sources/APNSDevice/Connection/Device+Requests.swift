@@ -26,7 +26,9 @@ extension Device {
 
     /// Subscribes an app that is registered on the device to a broadcast channel. The subscription lasts until it is
     /// ended, the app is removed or the channel is deleted.
-    /// - Parameter channel: the channel's identifier, which the app's provider gives it.
+    /// - Parameters:
+    ///   - bundleID: the app's.
+    ///   - channel: the channel's identifier, which the app's provider gives it.
     /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not know the channel or the
     ///   app.
     public func subscribe(_ bundleID: String, to channel: String) async throws(DeviceError) {
