@@ -49,7 +49,7 @@ package struct Settings: Sendable {
     package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
     package var logFormat = LogFormat.text
-    /// What is less important than this is not logged.
+    /// Messages less important than this are not logged.
     package var logLevel = Logger.Level.info
     /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
     /// option of the command sets it: nobody should have it set for every start.
@@ -79,8 +79,8 @@ package struct Settings: Sendable {
     package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
     /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
-    /// Counted over the management API's TCP and TLS listeners together. How many are open is bounded for all addresses
-    /// together.
+    /// Counted over the management API's TCP and TLS listeners together. `open` is 0, because one limit of open
+    /// connections holds for all addresses together.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
 
     package init() {}
