@@ -194,7 +194,7 @@ extension JournalState {
     }
 
     private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
-        // Whoever sees changes sees the answer when it comes, and until then a request that has none.
+        // A watcher of changes sees the request first without an answer, and again when the answer comes.
         guard entry.isSettled || watcher.changes, watcher.match.matches(entry.facts) else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return

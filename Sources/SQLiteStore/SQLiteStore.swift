@@ -7,7 +7,7 @@ import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
 ///
-/// What was answered has been written to the disk with an fsync. Accounts and registrations are held in memory as
+/// A write is answered after it is on the disk, with an fsync. Accounts and registrations are held in memory as
 /// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
 package final class SQLiteStore: Sendable {
     /// The database's file in the folder.

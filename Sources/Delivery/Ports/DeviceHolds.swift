@@ -3,9 +3,9 @@ package import Notifications
 /// Says which node holds a device's stream, and tells a node what others have changed for its devices. A store that
 /// several nodes use has it.
 ///
-/// A node takes a device before it reads the device's mailboxes. Whoever changes a destination of a device that another
-/// node holds leaves an announcement for that node, in the same transaction. So of a node that attaches a stream and a
-/// node that stores a notification, one sees the other.
+/// A node takes a device before it reads the device's mailboxes. A node that changes a destination of a device that
+/// another node holds leaves an announcement for that node, in the same transaction. So of a node that attaches a
+/// stream and a node that stores a notification, one sees the other.
 package protocol DeviceHolds: Sendable {
     /// Makes this node the holder of the devices. The former holder gets an announcement.
     /// - Returns: A hold for each device, in the same order.

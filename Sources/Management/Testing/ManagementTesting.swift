@@ -4,7 +4,7 @@ package import Matching
 package import Notifications
 package import VirtualDevices
 
-/// What there is for tests, in the development environment only.
+/// The parts for tests, in the development environment only.
 package struct ManagementTesting: Sendable {
     /// Sends a notification by the gateway's rules.
     package typealias Send =
