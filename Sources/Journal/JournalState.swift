@@ -29,7 +29,7 @@ struct JournalState {
         let match: RequestMatch
         /// Called once for each entry, unless it sees changes; nil if only their number counts.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
-        /// Whether it sees those to come only, settled or not, and each of them again when it changes.
+        /// Whether it sees only new entries, settled or not, and each of them again when the entry changes.
         var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
@@ -91,7 +91,7 @@ struct JournalState {
         update(number, change)
     }
 
-    /// - Returns: where the entry stands; nil if there is none with this number.
+    /// - Returns: the entry's index in `entries`; nil if there is none with this number.
     private func index(of number: UInt64) -> Int? {
         // It is nearly always one of the newest.
         var (low, high) = (0, entries.count)

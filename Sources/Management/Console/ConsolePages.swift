@@ -4,9 +4,9 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-/// The console's page, its style and its modules, as they lie in `Files`: they are in the binary.
+/// The console's page, style and modules: the files in `Files`, embedded in the binary.
 ///
-/// They are the same for everybody and hold no secret, so a browser may have them before it has signed in.
+/// They are the same for everybody and contain no secret, so a browser gets them without signing in.
 struct ConsolePages: Sendable {
     static let path = "/console"
     static let signInPath = "/console/sign-in"

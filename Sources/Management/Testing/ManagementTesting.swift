@@ -35,7 +35,7 @@ package struct ManagementTesting: Sendable {
     package let send: Send
     /// Checks a notification and sends nothing; nil if the gateway is gone.
     package let check: @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?
-    /// The addresses of the service and its authority, as the line that says it is ready has them.
+    /// The service's addresses and authority, in the form of the ready line.
     package let service: @Sendable () -> JSONValue
 
     package init(
