@@ -1,4 +1,5 @@
-"""Measures how memory and CPU grow with devices, mailboxes and apps. Draws a plot, and computes what a machine can hold."""
+"""Measures how memory and CPU grow with devices, mailboxes and apps. Draws a plot, and computes what a machine
+can hold."""
 
 import json
 import time

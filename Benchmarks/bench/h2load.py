@@ -14,8 +14,8 @@ class Load:
     Each connection is an h2load of its own, with a share of the paths of its own: the connections of one h2load all
     begin at the first path and would send to the same few devices at the same time.
 
-    `indexed` leaves HPACK's table on, as h2load and the clients of Go and Java do by default: after the first request of
-    a connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
+    `indexed` leaves HPACK's table on, as h2load and the clients of Go and Java do by default: after the first request
+    of a connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
     headers whole, as if each connection came from another client.
     """
 

@@ -88,8 +88,8 @@ package final class Delivery: OfferOutcomes {
         return min(1, Double(most) / Double(max(1, limits.pendingStoresPerShard)))
     }
 
-    /// Accepts a connection's notifications in the order in which they came. If the registration of one has to be looked
-    /// up, all later ones of the connection wait for it, also those of later calls. Notifications of different
+    /// Accepts a connection's notifications in the order in which they came. If the registration of one has to be
+    /// looked up, all later ones of the connection wait for it, also those of later calls. Notifications of different
     /// connections do not wait for each other. Answers that need no waiting come before this returns.
     ///
     /// - Parameter answers: the connection; it calls this on one thread at a time.
