@@ -85,7 +85,7 @@ struct JournalState {
         tellWatchers(of: entries[index])
     }
 
-    /// The same for the newest entry of a notification to a device.
+    /// Changes the newest entry of a notification to a device.
     mutating func update(_ subject: Subject, _ change: (inout JournalEntry) -> Bool) {
         guard let number = numbers[subject] else { return }
         update(number, change)

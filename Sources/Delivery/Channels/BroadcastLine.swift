@@ -19,7 +19,7 @@ final class BroadcastLine {
         let policy: MessageStoragePolicy
         /// The newest stored broadcast that the device has acknowledged, as the store knows it.
         var recorded: BroadcastVersion?
-        /// The same, as this line knows it.
+        /// The newest stored broadcast that the device has acknowledged, as this line knows it.
         var seen: BroadcastVersion?
         /// The newest stored broadcast that was sent on this stream.
         var sent: BroadcastVersion?
