@@ -30,7 +30,7 @@ SHORT_ROWS = ["validated", "stored", "delivered"]
 
 
 class Bench:
-    """How much is measured, and what the rows share."""
+    """The amounts to measure, and the services that the rows share."""
 
     def __init__(self, arguments, work):
         self.work, self.tools = work, Tools(work)
@@ -60,11 +60,11 @@ class Bench:
         return self.services[name]
 
     def offline_service(self, name="offline"):
-        """Devices that are never there, as many as there are requests."""
+        """A service whose devices never connect, as many as there are requests."""
         return self.service(name, lambda: Service(self.tools, self.work, name, self.requests))
 
     def connected_service(self):
-        """Devices with certificates, as many as any row connects."""
+        """A service whose devices have certificates, enough of them for each row."""
         return self.service(
             "connected", lambda: Service(self.tools, self.work, "connected", max(1000, self.devices), certificates=True)
         )

@@ -1,8 +1,8 @@
-"""What a flood costs others: the median time of a quiet client's request while another connection attacks, over that
-without an attack. script/measure attacks runs this.
+"""Measures what a flood costs others: the median time of a quiet client's request during an attack, divided by that
+without one. script/measure attacks runs this.
 
 The quiet client has one connection and sends one request after the other; the attacker, a process of its own, sends as
-fast as it can and connects again whenever it is cut off. Both are taken in turn, round by round.
+fast as it can and connects again whenever it is cut off. Rounds with and without an attack alternate.
 """
 
 import multiprocessing
@@ -70,7 +70,7 @@ def attack(name, port, ending, connects, sent):
 
 
 def quiet(connection, block):
-    """Microseconds of each request for a while."""
+    """Sends requests for `SECONDS`. Returns the time of each in microseconds."""
     times, end = [], time.monotonic() + SECONDS
     while time.monotonic() < end:
         began = time.perf_counter()

@@ -12,7 +12,7 @@ FLEET = 1000
 
 
 class Sides:
-    """Ours and theirs, with what a client needs of each."""
+    """The two servers, ours and theirs, with the certificates and paths for their clients."""
 
     def __init__(self, bench, service, devices=FLEET):
         self.program = bench.tools.go_program("load")
@@ -30,7 +30,7 @@ class Sides:
         return Fleet(self.program, kind, port, self.trust[kind], count)
 
     def push(self, kind, server, count, paths=None, **options):
-        """Sends to the devices that are connected, or to others."""
+        """Sends to the connected devices, or to those in `paths`."""
         token = self.service.provider_token() if kind == "carillon" else ""
         return push(
             self.program, kind, server.port, self.provider_trust[kind], count, paths or self.paths,
@@ -76,7 +76,7 @@ def delivered(bench):
 
 
 def settle(receivers, expected, seconds=20):
-    """What the devices received, once that is everything that was sent."""
+    """Waits until the devices have received everything that was sent. Returns their report."""
     total, deadline = None, time.monotonic() + seconds
     while time.monotonic() < deadline:
         report = receivers.report()

@@ -5,7 +5,7 @@ import subprocess
 
 
 class Trust:
-    """Whom a client of the load trusts, and who it is."""
+    """The authority that a client trusts, and its own certificates."""
 
     def __init__(self, authority, chains=None, key=None):
         self.options = ["-ca", authority] + (["-chains", chains, "-key", key] if chains else [])
@@ -28,7 +28,7 @@ class Fleet:
         return json.loads(line)
 
     def report(self):
-        """What came since the last report: how many, and how long they were under way."""
+        """The number of notifications since the last report, and their latencies."""
         self.process.stdin.write("report\n")
         self.process.stdin.flush()
         return self.read()
@@ -42,7 +42,7 @@ class Fleet:
 
 
 def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
-    """Sends to devices in turn; how many seconds it took until all were answered."""
+    """Sends to one device after the other. Returns the seconds until all were answered."""
     command = [
         program, "push", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count), "-paths", paths,
         "-connections", str(connections), "-window", str(window), "-rate", str(rate), "-token", token,

@@ -71,7 +71,7 @@ class Connection:
         self.socket.sendall(frame(HEADERS, flags, self.stream, block) + data)
 
     def frames(self):
-        """What comes for the newest request; settings and pings are answered by the way."""
+        """Yields the frames of the newest request. Answers SETTINGS and PING frames."""
         while True:
             kind, flags, stream, payload = self.read_frame()
             if kind == SETTINGS and not flags & ACKNOWLEDGE:

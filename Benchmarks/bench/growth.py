@@ -1,4 +1,5 @@
-"""How cost grows: memory and CPU against devices, mailboxes and apps, with a plot and what a machine could hold."""
+"""Measures how memory and CPU grow with devices, mailboxes and apps. Draws a plot, and computes what a machine
+can hold."""
 
 import json
 import time
@@ -23,7 +24,7 @@ class Series:
 
     @property
     def slope(self):
-        """Bytes for each, by least squares."""
+        """The bytes of memory for each of the things, by least squares."""
         counts = [point["count"] for point in self.points]
         memory = [point["memory"] for point in self.points]
         count_mean, memory_mean = sum(counts) / len(counts), sum(memory) / len(memory)

@@ -1,4 +1,4 @@
-"""The load of the provider rows: h2load, with headers as they arrive in life."""
+"""The load of the provider rows: h2load, with the headers that real providers send."""
 
 import os
 import re
@@ -14,8 +14,8 @@ class Load:
     Each connection is an h2load of its own, with a share of the paths of its own: the connections of one h2load all
     begin at the first path and would send to the same few devices at the same time.
 
-    `indexed` leaves HPACK's table on, as h2load comes and as the clients of Go and Java do: after the first request of a
-    connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
+    `indexed` leaves HPACK's table on, as h2load and the clients of Go and Java do by default: after the first request
+    of a connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
     headers whole, as if each connection came from another client.
     """
 
@@ -25,7 +25,7 @@ class Load:
         self.options = [] if indexed else ["--encoder-header-table-size=0"]
 
     def run(self, work, port, paths, token, expiration):
-        """Runs it; the mean time of a request in seconds.
+        """Runs the load. Returns the mean time of a request in seconds.
 
         `paths` is a file of paths, or one path.
         """
@@ -54,7 +54,7 @@ class Load:
 
 
 def shares(paths, count):
-    """The file of paths in as many files, made once."""
+    """Divides the file of paths into `count` files, unless they exist. Returns their names."""
     files = [f"{paths}.{count}.{number}" for number in range(count)]
     if not os.path.exists(files[-1]):
         with open(paths) as file:

@@ -1,4 +1,4 @@
-"""Whether a ratio is so far off that noise cannot be the reason: what the short form fails for."""
+"""Decides whether a ratio is so high that noise cannot be the reason. The short form then fails."""
 
 # How often a row is measured at most while it looks far off. A busy machine makes a ratio wrong for half a minute; a
 # fault in the code makes it wrong each time.
@@ -6,12 +6,12 @@ ATTEMPTS = 3
 
 
 def far_off(results):
-    """The results whose ratio is above the bound that its row has for this. Not all have one."""
+    """The results whose ratio is above `far_off`, which not all of them have."""
     return [result for result in results if result.far_off is not None and result.ratio > result.far_off]
 
 
 def measured(row, bench):
-    """What a row measures. While a ratio is far off the row is measured again, and the best of each counts."""
+    """Measures a row, and again while a ratio is far off. Returns the best of each result."""
     best = row(bench)
     for _ in range(ATTEMPTS - 1):
         off = far_off(best)
@@ -23,7 +23,7 @@ def measured(row, bench):
 
 
 def verdict(results):
-    """What to say of those that are far off, a line for each; empty where none is."""
+    """A line for each result that is far off; empty if none is."""
     return "\n".join(
         f"bench: {result.work}: {result.ratio:.2f} times {result.against}, far off above {result.far_off:g}"
         for result in far_off(results)

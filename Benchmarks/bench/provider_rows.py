@@ -77,13 +77,13 @@ def stored(bench):
 
 
 def transactions(path):
-    """How many there were, from what was synced: see bare/syncs.c."""
+    """The number of transactions, computed from the counted syncs: see bare/syncs.c."""
     if not os.path.exists(path):
         return 0
     with open(path) as file:
         log, database = map(int, file.read().split())
-    # A commit syncs the log. Copying the log into the database syncs the log before, the database, and then the header
-    # of the log that begins anew.
+    # A commit syncs the log once. Copying the log into the database syncs the database once and the log twice: before
+    # the copy, and its header after it.
     return log - 2 * database
 
 

@@ -63,7 +63,7 @@ class Folder:
         raise SystemExit(f"carillon does not start; see {path}")
 
     def deliveries(self, server):
-        """Milliseconds from connecting until what is stored has come, device by device."""
+        """For each device, the milliseconds from connecting until its stored notification has come."""
         authority, key = os.path.join(self.data, "ca.pem"), os.path.join(self.folder, "device.key")
         block = fields("GET", "/1/notifications")
         times = []

@@ -1,14 +1,14 @@
-"""What was measured, as a table and as JSON."""
+"""The results, as a table and as JSON."""
 
 import json
 import statistics
 
 
 class Result:
-    """One row: samples of ours and of theirs, taken in turn.
+    """One row: samples of ours and of theirs, taken alternately.
 
-    `limit` is what the ratio is to be at most. `far_off` is what it is above only where something is broken: at least
-    twice what it usually is, because on a busy machine even a ratio can be off by half.
+    `limit` is the highest ratio that is good. A ratio above `far_off` shows a fault: it is at least twice the usual
+    ratio, because on a busy machine even a ratio can be off by half.
     """
 
     def __init__(self, work, against, unit, limit=None, far_off=None):
@@ -21,7 +21,7 @@ class Result:
 
     @property
     def ratio(self):
-        """Of the medians."""
+        """The ratio of the medians."""
         theirs = statistics.median(self.theirs)
         return statistics.median(self.ours) / theirs if theirs else float("inf")
 

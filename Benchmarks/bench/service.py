@@ -1,4 +1,4 @@
-"""The service under measurement, with every limit and promise as it comes."""
+"""The service under measurement, with its default settings."""
 
 import base64
 import json
@@ -63,7 +63,7 @@ class Service:
         raise SystemExit(f"bench: carillon does not start; see {ready}")
 
     def some_paths(self, name, part):
-        """A file of those paths that a slice leaves."""
+        """Writes the paths in the slice `part` to a file. Returns its name."""
         target = self.paths.replace(".txt", f".{name}.txt")
         with open(self.paths) as source, open(target, "w") as file:
             file.writelines(source.readlines()[part])

@@ -1,4 +1,5 @@
-"""Endurance: a fleet that comes and goes, pushes all the while, restarts; memory, files and threads flat at the end."""
+"""Endurance: a fleet connects, gets pushes and disconnects, again and again, with a restart. Memory, files and threads
+must not grow."""
 
 import statistics
 import time
@@ -17,7 +18,7 @@ FILES, THREADS = 5, 6
 
 
 class Reading:
-    """What a server holds while nobody is connected."""
+    """The memory, open files and threads of a server to which nobody is connected."""
 
     def __init__(self, server):
         self.memory, self.files, self.threads = server.resident(), server.open_files(), server.threads()
@@ -27,7 +28,7 @@ class Reading:
 
 
 def round_of_life(sides, server):
-    """Devices come, are sent to, vanish while they are sent to, and come again for what they missed."""
+    """Devices connect, get pushes, vanish before more pushes, and connect again for those that they missed."""
     with sides.fleet("carillon", server, FLEET) as fleet:
         sides.push("carillon", server, PUSHES)
         device_rows.settle(fleet, PUSHES)
@@ -43,7 +44,7 @@ def round_of_life(sides, server):
 
 
 def soak(bench, minutes):
-    """Two halves, with a restart between them. The complaints, if any."""
+    """Runs two halves, with a restart between them. Returns the complaints."""
     service = Service(bench.tools, bench.work, "soak", FLEET, certificates=True)
     sides = device_rows.Sides(bench, service)
     end = time.monotonic() + minutes * 60
@@ -61,7 +62,7 @@ def soak(bench, minutes):
 
 
 def growth(readings):
-    """What grew from the first third of the readings to the last."""
+    """A complaint for each value that grew from the first third of the readings to the last."""
     third = max(1, len(readings) // 3)
 
     def medians(what):

@@ -1,7 +1,7 @@
-"""What a test suite waits for: a service in memory that starts, fixtures, rehearsals, `wait`, virtual devices, lists of
-devices. script/bench testing runs this.
+"""Measures what a test suite waits for: a service in memory that starts, fixtures, rehearsals, `wait`, virtual devices,
+lists of devices. script/bench testing runs this.
 
-CARILLON names another binary than the release build."""
+The variable CARILLON names a binary to use in place of the release build."""
 
 import http.client
 import json
@@ -28,14 +28,14 @@ LISTED_DEVICES = 50_000
 
 
 class Memory(Service):
-    """A service in memory. Its folder is there for the key of its development team only."""
+    """A service in memory. Its folder has only the key of its development team."""
 
     def __init__(self, tools, work, name):
         self.tools, self.data = tools, os.path.join(work, name)
         self.out = os.path.join(work, name + ".ready")
 
     def start(self, *options):
-        """Starts it; how many milliseconds pass until its ready line."""
+        """Starts the service. Returns the milliseconds until its ready line."""
         open(self.out, "w").close()
         command = [self.tools.carillon, "serve", "--data", self.data, "--ports", "ephemeral", "--json", *options]
         began = time.monotonic()
@@ -87,7 +87,7 @@ class Management:
 
 
 def report(work, samples, unit, limit=None, at_least=False):
-    """Prints a row; whether it is met."""
+    """Prints a row. Returns whether the limit is met."""
     median = statistics.median(samples)
     met = limit is None or (median >= limit if at_least else median <= limit)
     bound = "" if limit is None else f"  {'at least' if at_least else 'at most'} {limit:g}: {'yes' if met else 'NO'}"
@@ -117,7 +117,7 @@ def fixture(management):
 
 
 def rehearsed(service, management, work):
-    """Requests a second that a rehearsal matches, with and without a fault."""
+    """Measures how many requests a second a rehearsal matches, with and without a fault."""
     with open(os.path.join(service.data, "development.json")) as file:
         development = json.load(file)["teamID"]
     path = os.path.join(work, "offline.txt")
@@ -143,7 +143,7 @@ def rehearsed(service, management, work):
 
 
 def waited(service, management, work):
-    """From the answer of the last push until `wait` has answered."""
+    """Measures the time from the answer of the last push until `wait` has answered."""
     with open(os.path.join(work, "offline.txt")) as file:
         path = file.readline().strip()
     block = fields(
@@ -173,7 +173,7 @@ def devices(service, management):
 
 
 def pages(management, what, count):
-    """A page of 100 devices, somewhere among all."""
+    """Measures the time for pages of 100 devices at several places of the list."""
     samples = []
     for number in range(ROUNDS):
         after = f"{number * 0xffff_ffff_ffff_ffff // ROUNDS:016x}"

@@ -1,4 +1,5 @@
-"""Runs provider clients in turn and prints what a notification costs each: medians of the rounds, and the ratios.
+"""Runs provider clients, one after the other in each round, and prints what a notification costs each:
+medians of the rounds, and the ratios.
 
 usage: compare.py COUNT ROUNDS LONG FILE
 
@@ -15,7 +16,7 @@ import sys
 
 
 def measure(command, count):
-    """What a client says of so many notifications, all of which have to be accepted."""
+    """Has a client send `count` notifications, all of which must be accepted. Returns its report."""
     words = [str(count) if word == "@" else word for word in command]
     said = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
     if said["failed"]:

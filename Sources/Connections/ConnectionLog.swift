@@ -14,7 +14,7 @@ final class ConnectionLog: Sendable {
     init(_ logger: Logger) { self.logger = logger }
 
     /// - Parameters:
-    ///   - message: one of a fixed number.
+    ///   - message: a constant text, because the rate of each message is limited and remembered.
     ///   - cause: computed only if the line is logged.
     func report(_ message: String, peer: SocketAddress?, cause: () -> String) {
         let suppressed = rates.withLock { $0.admit(message, at: NIODeadline.now().uptimeNanoseconds) }

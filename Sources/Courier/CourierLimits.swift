@@ -11,8 +11,8 @@ package struct CourierLimits: Sendable, Hashable {
     /// The time for a request's headers, and then for its body.
     package var requestTimeout = TimeAmount.seconds(10)
 
-    /// The silence after which an empty line is sent on a stream of notifications. Routers forget a silent
-    /// connection after about five minutes.
+    /// The silence after which an empty line is sent on a stream of notifications. Many routers forget
+    /// a silent connection after five minutes.
     package var keepAlive = TimeAmount.minutes(4)
 
     /// The time that a connection may have no open request. A device either listens or has finished.

@@ -82,15 +82,15 @@ package final class Delivery: OfferOutcomes {
         shards.reduce(0) { count, shard in count + shard.acceptances.withLock { $0.pendingStores } }
     }
 
-    /// How much waits for the store where the most does, as a share of what may: 0 to 1.
+    /// The load of the fullest queue for the store, as a share of its limit: 0 to 1.
     package var storeLoad: Double {
         let most = shards.reduce(0) { most, shard in max(most, shard.acceptances.withLock { $0.pendingStores }) }
         return min(1, Double(most) / Double(max(1, limits.pendingStoresPerShard)))
     }
 
-    /// Takes a connection's notifications, and accepts them in the order in which they came: one whose registration has to
-    /// be looked up is not overtaken by what the connection submits after it, in this call or a later one. Of different
-    /// connections' notifications none waits for another. Answers that need no waiting come before this returns.
+    /// Accepts a connection's notifications in the order in which they came. If the registration of one has to be
+    /// looked up, all later ones of the connection wait for it, also those of later calls. Notifications of different
+    /// connections do not wait for each other. Answers that need no waiting come before this returns.
     ///
     /// - Parameter answers: the connection; it calls this on one thread at a time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {

@@ -3,7 +3,7 @@ import Matching
 import Synchronization
 
 /// The requests that a busy stream shows to a person: some of those that come, and every change of a request that it has
-/// shown. What a provider sends costs one look at a dictionary here, however much is sent.
+/// shown. Each further request costs only one look-up in a dictionary.
 package final class JournalSample: Sendable {
     /// What a reader gets at a time.
     package struct Batch: Sendable {

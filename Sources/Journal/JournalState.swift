@@ -29,7 +29,7 @@ struct JournalState {
         let match: RequestMatch
         /// Called once for each entry, unless it sees changes; nil if only their number counts.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
-        /// Whether it sees those to come only, settled or not, and each of them again when it changes.
+        /// Whether it sees only new entries, settled or not, and each of them again when the entry changes.
         var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
@@ -85,13 +85,13 @@ struct JournalState {
         tellWatchers(of: entries[index])
     }
 
-    /// The same for the newest entry of a notification to a device.
+    /// Changes the newest entry of a notification to a device.
     mutating func update(_ subject: Subject, _ change: (inout JournalEntry) -> Bool) {
         guard let number = numbers[subject] else { return }
         update(number, change)
     }
 
-    /// - Returns: where the entry stands; nil if there is none with this number.
+    /// - Returns: the entry's index in `entries`; nil if there is none with this number.
     private func index(of number: UInt64) -> Int? {
         // It is nearly always one of the newest.
         var (low, high) = (0, entries.count)
@@ -194,7 +194,7 @@ extension JournalState {
     }
 
     private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
-        // Whoever sees changes sees the answer when it comes, and until then a request that has none.
+        // A watcher of changes sees the request first without an answer, and again when the answer comes.
         guard entry.isSettled || watcher.changes, watcher.match.matches(entry.facts) else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A provider's request as tests see it: its content, its sender, and the gateway's decision.
+/// A provider's request as the journal and rehearsals see it: its content, its sender, and the gateway's decision.
 package struct RequestFacts: Sendable {
     /// Counts the requests of the service from 1; 0 until it has one.
     package var number: UInt64 = 0
@@ -29,7 +29,7 @@ package struct RequestFacts: Sendable {
     package var priority: Priority?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
-    /// What was decided. 200 for what is handed over; the binary API's numbers are those of its error packet.
+    /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome

@@ -98,7 +98,7 @@ enum JSONText {
     }
 
     /// The characters of a string with escapes resolved; nil if it has an unpaired surrogate (RFC 8259, 8.2). The text
-    /// was checked before.
+    /// must be valid JSON.
     static func unescaped(_ text: Span<UInt8>, _ characters: Range<Int>) -> String? {
         let inside = text.extracting(characters)
         guard inside.firstIndex(of: UInt8(ascii: "\\")) != nil else { return inside.text }

@@ -14,7 +14,7 @@ extension JSONValue {
         self = value
     }
 
-    /// Reads a text that was checked before.
+    /// Reads a text that must be valid JSON.
     private struct Reader {
         let text: [UInt8]
         private var index = 0

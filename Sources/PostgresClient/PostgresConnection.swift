@@ -196,7 +196,7 @@ extension PostgresConnection {
             guard !isClosing else { return }
             let nanoseconds = Int(clamping: duration.attoseconds / 1_000_000_000)
             if wake.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut {
-                // Whoever signals after this signals for the next wait, which then looks again.
+                // A signal that comes after the timeout ends the next wait early. That wait's caller then checks again.
                 state.withLock { $0.isThreadWaiting = false }
             }
         }

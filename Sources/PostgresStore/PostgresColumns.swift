@@ -78,7 +78,7 @@ extension Destination {
     /// The parameters `device`, `environment` and `app`.
     var values: [PostgresValue] { deviceKey.values + [.integer(app.column)] }
 
-    /// The order in which rows are locked, by everybody, so that nobody waits for each other.
+    /// The order in which all transactions lock rows, so that no two wait for each other.
     static func isOrderedInTable(_ left: Destination, _ right: Destination) -> Bool {
         (left.device.column, left.environment.column, left.app.rawValue)
             < (right.device.column, right.environment.column, right.app.rawValue)

@@ -10,7 +10,7 @@ enum PostgresSchema {
     /// The oldest build, by its newest migration, that works with the tables after all migrations.
     static let oldest: Int64 = 1
 
-    /// What must be there before the first migration: its row is the lock.
+    /// The table that must exist before the first migration: its row is the lock.
     static let foundation: [StaticString] = [
         "CREATE SCHEMA IF NOT EXISTS carillon",
         """
@@ -110,8 +110,8 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX device_by_node ON carillon.device (node) WHERE node IS NOT NULL",
-        // What a node has to look at: a destination that another node has changed, or, with the app -1, a device that
-        // another node has taken in this epoch.
+        // Changes that a node has to read: a destination that another node has changed, or, with the app -1, a device
+        // that another node has taken in this epoch.
         """
         CREATE TABLE carillon.announcement (
             node bytea NOT NULL,
@@ -179,8 +179,8 @@ enum PostgresSchema {
     ]
 
     private static let attemptMark: [StaticString] = [
-        // One row, made by the first write: all delivery attempts have smaller numbers than the bound, which was chosen
-        // at this moment, in milliseconds since 1970.
+        // One row, inserted when the first bound is written. The numbers of all delivery attempts are smaller than
+        // `bound`. `moment` is when it was chosen, in milliseconds since 1970.
         """
         CREATE TABLE carillon.attempt_mark (
             is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),

@@ -79,7 +79,7 @@ extension PostgresStore: DeviceHolds {
     }
 
     package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
-        // What another transaction writes now is read the next time.
+        // Announcements that other transactions are writing now are read the next time.
         let answers = try await Self.execute(
             [
                 PostgresStatement(

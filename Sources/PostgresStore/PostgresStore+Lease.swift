@@ -29,7 +29,7 @@ extension PostgresStore {
         var term: UInt64 = 0
     }
 
-    /// Takes a lease. What the node held before is given up.
+    /// Takes a lease. Devices that the node held before are given up.
     /// - Returns: Whether it was taken; false if another node has the name.
     static func join(as node: PostgresNode, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await connection.transaction { transaction throws(PostgresError) in
@@ -74,7 +74,7 @@ extension PostgresStore {
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
             if rows.affected == 1 { return lease.withLock { $0.renewed = start } }
         }
-        // After the devices were given up, or perhaps: whoever has taken one before has to take it again.
+        // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
         let isNameTaken = try await !Self.join(as: configuration.node, on: writers[0])
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }

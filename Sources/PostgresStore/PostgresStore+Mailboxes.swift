@@ -21,8 +21,8 @@ extension PostgresStore: Mailboxes {
         }
     }
 
-    /// Waits for whoever is storing: who has looked for the device's node before this node took the device holds the
-    /// rows' locks until the commit.
+    /// Waits for transactions that are storing: one that has read the device's node before this node took the device
+    /// holds the rows' locks until its commit.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(
             """

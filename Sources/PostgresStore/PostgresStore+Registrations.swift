@@ -161,7 +161,7 @@ extension PostgresStore: Registrations {
         at moment: Timestamp,
     ) -> [PostgresStatement] {
         [
-            // Whoever registers an app waits, and the next statement sees all apps.
+            // Registering an app waits for this lock, so the next statement sees all apps.
             PostgresStatement(
                 "SELECT 1 FROM carillon.device WHERE device = $1 AND environment = $2 FOR UPDATE", device.values),
             PostgresStatement(
@@ -216,8 +216,8 @@ extension PostgresStore: Registrations {
         return removed.count
     }
 
-    /// Changes registrations. What is remembered of them is forgotten before, and again if it is unknown whether they
-    /// were changed.
+    /// Changes registrations. Removes them from `known` before, and again after an error, because they may have been
+    /// read and changed meanwhile.
     private func change<Value: Sendable>(
         _ destinations: [Destination],
         _ body: () async throws(StoreError) -> Value,

@@ -230,7 +230,7 @@ final class ProviderConnection: HTTP2Connection {
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
-        // What the service ended for another reason says nothing of the client.
+        // A connection that the service ended for another reason says nothing about the client.
         if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }
     }
 

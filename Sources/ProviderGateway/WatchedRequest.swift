@@ -42,7 +42,7 @@ final class WatchedRequest {
 }
 
 extension ProviderRequest {
-    /// Returns the request in the form that tests see.
+    /// Returns the request as the journal and rehearsals see it.
     /// - Parameters:
     ///   - submission: the submission that is handed over; nil if the request is rejected.
     ///   - rejection: the reason why it is rejected.

@@ -101,10 +101,10 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The same without waiting. The submissions of one caller are written in their order.
+    /// Submits a write without waiting. The submissions of one caller are written in their order.
     /// - Parameters:
-    ///   - pages: an estimate of the most pages it writes.
-    ///   - answer: called once.
+    ///   - pages: an estimate of the most pages that the write changes.
+    ///   - answer: called once, with the result.
     func hand<Written: Sendable, Answer: Sendable>(
         items: Int,
         pages: Int,

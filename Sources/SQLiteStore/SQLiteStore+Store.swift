@@ -21,9 +21,9 @@ extension SQLiteStore: Store {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // Copy the log into the database. If this fails, the next start does it. Closing does not copy the log
-                // if the last connection to close is a reader's, because readers cannot write. The log keeps its size:
-                // GRDB writes to an empty one when it opens the database, for which a full disk has no room.
+                // Copy the log into the database, because closing does not copy it if the last connection to close is
+                // a reader's: readers cannot write. If the copy fails, the next start makes it. Do not truncate the
+                // log: GRDB writes to an empty log when it opens the database, and that fails on a full disk.
                 try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
                 try? pool.close()
                 continuation.resume()

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
 ///
-/// What was answered has been written to the disk with an fsync. Accounts and registrations are held in memory as
+/// A write is answered after it is on the disk, with an fsync. Accounts and registrations are held in memory as
 /// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
 package final class SQLiteStore: Sendable {
     /// The database's file in the folder.
@@ -35,20 +35,20 @@ package final class SQLiteStore: Sendable {
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
-    /// What was lost before it was opened, and accepted as lost; nil if nothing was.
+    /// The loss that was found and accepted when the database was opened; nil if there was none.
     package let loss: String?
     let openReads = OpenReads()
 
-    /// Opens the store in a folder, which is created with everything in it where it is not there.
+    /// Opens the store in a folder. Creates the folder and its files if they do not exist.
     ///
     /// - Parameters:
-    ///   - path: the folder's.
-    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
-    ///   - acceptsDamage: whether to open a database of whose write-ahead log something is lost: see ``loss``.
+    ///   - path: the folder's path.
+    ///   - log: records the notifications that leave the mailboxes without a requested removal.
+    ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged: see ``loss``.
     ///   - clock: tells the time, in milliseconds since 1970.
-    /// - Throws: ``StoreError/Code/unreadable`` where there is something that is not a database of ours, one of a newer
-    ///   version or a damaged one, ``StoreError/Code/unavailable`` where the folder cannot be used or another process
-    ///   uses it. Nothing is overwritten then.
+    /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of ours, is of a newer version or is
+    ///   damaged, ``StoreError/Code/unavailable`` if the folder cannot be used or another process uses it. Nothing is
+    ///   overwritten then.
     package static func open(
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),

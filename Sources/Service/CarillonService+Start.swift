@@ -268,7 +268,7 @@ private struct ServiceBuilder {
         let state = ServiceState(store: store)
         let history = MetricsHistory()
         let readMetrics = metricsReader(local, delivery)
-        // What comes after is counted from here.
+        // The first reading: later readings are compared with it.
         history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,

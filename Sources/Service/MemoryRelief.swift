@@ -9,8 +9,8 @@ struct MemoryRelief {
     /// The number of connections that must have ended: about 25 MB, worth the few milliseconds of returning them.
     static let connections = 500
 
-    /// The number that must have ended if connections neither begin nor end any more: the rest of a wave, for which the
-    /// check above came too early.
+    /// The number of connections that must have ended if the number of open ones no longer changes: the rest, if fewer
+    /// than ``connections`` have ended since memory was returned.
     static let remainder = 50
 
     /// The time between two checks.
@@ -19,8 +19,8 @@ struct MemoryRelief {
     private var most = 0
     private var last = 0
 
-    /// Whether to return memory now: most connections since the last time have ended, or some have and no others begin
-    /// or end.
+    /// Whether to return memory now: most connections have ended since the last time, or some have ended and their
+    /// number no longer changes.
     mutating func isDue(openConnections open: Int) -> Bool {
         most = max(most, open)
         let isQuiet = open == last

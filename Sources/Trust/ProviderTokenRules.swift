@@ -179,8 +179,8 @@ extension ProviderTokenRules {
             return (team, issuedAt / 1000)
         }
 
-        /// 64 bytes, r and s (RFC 7518, 3.4). The Guide's Listing 8-2 has a signature in DER, as Java's
-        /// `SHA256withECDSA` makes them, and Apple's service accepts it.
+        /// Checks a signature of 64 bytes, r and s (RFC 7518, 3.4), or in DER. The Guide's Listing 8-2 has one in DER,
+        /// as Java's `SHA256withECDSA` makes them, and Apple's service accepts it.
         func checkSignature(_ key: P256.Signing.PublicKey, _ conformance: Conformance) throws(Rejection) {
             if signature.count == 64, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
                 key.isValidSignature(parsed, for: signed)

@@ -17,8 +17,8 @@ struct BadBatchLine: Error {
         id = Self.value(of: "id", in: text)
     }
 
-    /// The text value that the outermost dictionary has for a key, if it has no escapes. What follows it may be
-    /// invalid.
+    /// The text value that the outermost dictionary has for a key, if it has no escapes. The rest of the
+    /// line may be invalid.
     private static func value(of key: String, in text: ArraySlice<UInt8>) -> String? {
         var depth = 0
         var rest = text

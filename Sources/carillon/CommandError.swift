@@ -11,7 +11,7 @@ struct CommandError: Error, CustomStringConvertible {
         self.pointer = pointer
     }
 
-    /// The same with the place in a person's file.
+    /// Returns this error with the place of the fault in a person's file.
     func inFile(_ file: String) -> CommandError {
         guard let pointer, !pointer.isEmpty else { return self }
         let name = file == "-" ? "The document" : file

@@ -288,7 +288,7 @@ private final class Greeting: ChannelInboundHandler {
     }
 }
 
-/// What answers on the courier's port is no courier at all.
+/// A program that is not a courier answers on the courier's port.
 @Suite(.timeLimit(.minutes(2))) struct StrangeCourierTests {
     /// Accepts connections, counts them, and greets each with these bytes.
     private static func listening(

@@ -28,9 +28,9 @@ struct OpenSSLClient {
 
     func removeFiles() { try? FileManager.default.removeItem(at: folder) }
 
-    /// Sends one request without a body, or none if there is no method.
-    /// - Parameter isEnough: ends the connection; otherwise the service ends it.
-    /// - Returns: What came, with what openssl says itself.
+    /// Connects, and sends one request without a body unless `method` is empty.
+    /// - Parameter isEnough: gets the output so far. If it returns true, the connection is closed.
+    /// - Returns: The output: the service's bytes and openssl's own messages.
     func request(
         _ method: String,
         _ path: String,
@@ -46,7 +46,7 @@ struct OpenSSLClient {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // It stays open until the end, because openssl would end the connection with it.
+        // The input stays open until the end, because openssl ends the connection when its input ends.
         try input.fileHandleForWriting.write(contentsOf: Self.bytes(method, path))
         let text = await Self.read(output.fileHandleForReading, until: isEnough)
         // Not SIGTERM: a program inherits the signal mask of the thread that starts it, and a test's may block SIGTERM.

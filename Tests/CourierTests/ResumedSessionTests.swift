@@ -5,8 +5,8 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What a revoked device gets that resumes a TLS session from before (RFC 8446, 2.2): its certificate is not checked in
-/// the handshake, so it has to hear of it afterwards, and must not try for ever.
+/// A revoked device resumes an earlier TLS session (RFC 8446, 2.2). The handshake does not check its certificate, so
+/// the service has to say afterwards that it is revoked. Otherwise the device would try for ever.
 @Suite(.timeLimit(.minutes(2)))
 struct ResumedSessionTests {
     /// Makes a device, has it keep a TLS session, and revokes the device.

@@ -219,7 +219,7 @@ extension DeliverySimulation {
         droppedUpTo[destination] = UInt64(records.count)
         guard let held = mailboxes.removeValue(forKey: destination) else { return }
         let number = held.entry.notification.number
-        // What a line or a message has already may still arrive, and other notifications may be answered soon.
+        // A notification that a line or a message already has may still arrive, and others may be answered soon.
         records[Int(number) - 1].isWithdrawn = records[Int(number) - 1].isAnswered && !isInHands(number)
     }
 

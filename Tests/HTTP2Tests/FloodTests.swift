@@ -143,7 +143,7 @@ import Testing
         #expect(try peer.received(WireFrame.ping).count == 1)
     }
 
-    /// What a client opened before it knew that the connection ends is passed over, however much it is.
+    /// Streams that a client opened before it knew that the connection ends are ignored, however many there are.
     @Test func whatIsIgnoredWhileTheSessionDrainsIsNoFlood() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 1000, perSecond: 1) }
         try peer.send(.request(1))

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `carillon device fleet`: many devices in one process.
-/// Each test has a service of its own: the devices of a data folder are the same for every fleet.
+/// Each test has its own service, because all fleets of one data folder use the same devices.
 @Suite(.timeLimit(.minutes(3))) struct FleetCommandTests {
     private let bundleID = "com.example.app"
 

@@ -82,9 +82,9 @@ import Testing
 
     @Test(arguments: [
         ("nonsense", ""), ("[]", ""), (#"{"topic":"a"}"#, ""),
-        // What can be read of it, is told.
+        // The token is reported if it can be read.
         (#"{"topic":"a","token":"0a","payload":{"aps":"#, "0a"), (#"{"token":"0a"} and more"#, "0a"),
-        // Not what is another's, or not whole.
+        // No token: it belongs to another dictionary or is incomplete.
         (#"{"payload":{"token":"0a"},"#, ""), (#"{"topic":"token","id":5"#, ""), (#"{"token":"0a"#, ""),
         (#"{"token":"\u0030a","#, ""), (#"["token","0a"]"#, ""),
     ]) func aLineThatIsNoneIsToldAndPassedOver(_ bad: String, tokenInIt: String) async throws {

@@ -152,7 +152,7 @@ import Testing
             let arguments = ["serve", "--ports", "ephemeral", "--data", folder + "/data"]
             try await ChildProcess.with(BuiltCommand.path, arguments) { service in
                 await service.output.wait(for: "/3/device/$TOKEN\n")
-                // What is indented under a heading that ends with a colon is to be typed.
+                // The commands to type are indented under a heading that ends with a colon.
                 let lines = service.output.text.split(separator: "\n").drop { !$0.hasSuffix(":") }
                 let commands = lines.filter { $0.hasPrefix("  ") && !$0.contains(" device listen ") }
                 try #require(commands.contains { $0.contains(" send ") } && commands.contains { $0.contains("curl ") })

@@ -5,7 +5,7 @@ import Testing
 /// Starts the service on data folders that earlier releases have written. Folders/ has one for each release that changed
 /// the folder: its files, and its database as SQL.
 struct UpgradeTests {
-    /// What stands in a kept folder.
+    /// The contents of a kept folder.
     struct Kept: Sendable, CustomTestStringConvertible {
         let release: String
         let token: String

@@ -103,7 +103,7 @@ struct NodesTests {
                     let begun = try await client.begin(second.push(token, id: id))
                     group.addTask { try await begun.finish().status }
                 }
-                // What is refused for itself need not wait.
+                // A notification that is invalid in itself does not wait for the key.
                 #expect(try await client.send(second.push("xyz")).reason == "BadDeviceToken")
                 second.secrets.release()
                 return try await group.reduce(into: [Int]()) { $0.append($1) }

@@ -114,7 +114,7 @@
                     let device = try await here.connectCourier(certificate)
                     let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
                     async let sent = push("round \(round)", token, keyOf: one, at: there)
-                    // What an earlier stream has not acknowledged may come first.
+                    // A notification that was not acknowledged on an earlier stream may come first.
                     var line = try required(try await stream.nextLine())
                     while !line.contains("round \(round)") { line = try required(try await stream.nextLine()) }
                     #expect(try await sent == 200)

@@ -38,7 +38,7 @@ struct TokenFixture {
         try value(claims: #"{"iss":"DEF123GHIJ","iat":\#(Int(issuedAt))}"#)
     }
 
-    /// The reason of the rejection; nil where there is none.
+    /// The reason of the rejection; nil if there is none.
     func reason(
         _ value: String,
         conformance: Conformance = .apple,

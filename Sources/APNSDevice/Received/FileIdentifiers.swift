@@ -56,12 +56,12 @@ public final class FileIdentifiers: ReceivedIdentifiers {
         return file
     }
 
-    /// Whether a notification with this identifier was taken before.
+    /// Whether a notification with this identifier was received before.
     public func contains(_ identifier: String) -> Bool {
         state.withLock { $0.recent.contains(identifier) }
     }
 
-    /// Records that a notification was taken.
+    /// Records that a notification was received.
     /// - Throws: An error if the file cannot be written.
     public func insert(_ identifier: String) throws {
         guard let identifier = NotificationID(identifier) else { return }

@@ -5,8 +5,8 @@ public final class InMemoryProviderTokenStore: ProviderTokenStore {
     /// The store that all clients of this process share, with one token for each signing key.
     public static let shared = InMemoryProviderTokenStore()
 
-    /// The largest number of keys. Signing keys change rarely, and the token of a removed key is worthless after an
-    /// hour.
+    /// The largest number of keys. A further key replaces the oldest token. In practice it belongs to a removed key,
+    /// and has expired.
     static let maximumKeys = 1_000
 
     private let tokens = Mutex<[String: StoredProviderToken]>([:])

@@ -333,7 +333,7 @@ struct Acceptances: ~Copyable {
         return (storing.map(\.entry), actions)
     }
 
-    /// - Parameter place: the index of its order, if it is known: looking it up again costs a wait for memory.
+    /// - Parameter place: the index of the acceptance's order if known, which saves a look-up in memory.
     private mutating func finish(
         _ acceptance: Acceptance,
         _ outcome: Outcome,

@@ -19,7 +19,7 @@ final class BroadcastLine {
         let policy: MessageStoragePolicy
         /// The newest stored broadcast that the device has acknowledged, as the store knows it.
         var recorded: BroadcastVersion?
-        /// The same, as this line knows it.
+        /// The newest stored broadcast that the device has acknowledged, as this line knows it.
         var seen: BroadcastVersion?
         /// The newest stored broadcast that was sent on this stream.
         var sent: BroadcastVersion?
@@ -66,7 +66,7 @@ final class BroadcastLine {
             }
         }
         guard hasRoom else {
-            // What the channel does not keep is lost.
+            // The broadcast is lost if the channel does not keep it.
             state.hasMissed = state.hasMissed || message.version != nil
             channels[message.channel] = state
             return .noRoom
@@ -101,7 +101,7 @@ final class BroadcastLine {
         return hasCaughtUp && channels.values.contains { $0.hasMissed }
     }
 
-    /// What the store does not know yet of what the device has acknowledged.
+    /// Returns the device's acknowledgements that the store does not know yet, and counts them as recorded.
     func takeMarks() -> [SeenBroadcast] {
         var marks: [SeenBroadcast] = []
         for (key, state) in channels {

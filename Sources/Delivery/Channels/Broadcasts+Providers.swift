@@ -63,7 +63,7 @@ extension Broadcasts {
     }
 
     /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
-    /// and this one has not expired, it returns when it is stored; otherwise when it is under way.
+    /// and this one has not expired, returns when it is stored; otherwise when it is under way.
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
         let now = clock.moment
         let channel = try await channel(key)

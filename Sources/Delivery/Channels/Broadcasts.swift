@@ -235,8 +235,8 @@ extension Broadcasts {
         }
     }
 
-    /// What the store may not know yet of what a device has acknowledged on an earlier stream. Ask before the store is
-    /// asked: what is not pending then is in the store.
+    /// A device's acknowledgements on an earlier stream that the store may not know yet. Call this before reading the
+    /// store: then each acknowledgement is here or in the store.
     private func pendingMarks(of device: DeviceKey) -> [ChannelKey: BroadcastVersion] {
         marks.withLock { $0.pending[device] ?? [:] }
     }

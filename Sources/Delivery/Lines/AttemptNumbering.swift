@@ -12,7 +12,7 @@ package final class AttemptNumbering: Sendable {
     static let reservation: UInt64 = 10 * 60 * 1000 * DeviceLine.numbersPerMillisecond
 
     private let store: any AttemptNumbers
-    /// What the store had at the start.
+    /// The store's mark at the start.
     private let origin: AttemptMark?
     /// The bound that the store has.
     private let kept: Atomic<UInt64>
@@ -26,7 +26,7 @@ package final class AttemptNumbering: Sendable {
         kept = Atomic(origin?.bound ?? 0)
     }
 
-    /// Reads what earlier starts have left.
+    /// Reads the mark that earlier starts have left.
     package static func load(from store: any AttemptNumbers) async throws(StoreError) -> AttemptNumbering {
         AttemptNumbering(store, try await store.attemptMark())
     }
@@ -56,7 +56,7 @@ package final class AttemptNumbering: Sendable {
     /// Reserves numbers from this one on, unless enough are reserved. Returns when the store has the bound, or cannot
     /// keep it.
     func reserve(from number: UInt64, at now: Timestamp) async {
-        // After a start many lines begin at the same time. What is kept, or fails, for one of them does so for all.
+        // After a start many lines begin at the same time. They share one call of the store and its result.
         while needsReservation(for: number) {
             let task = keeping.withLock { keeping in
                 if let keeping { return keeping }

@@ -95,7 +95,7 @@ extension DeviceLine {
     /// Sends all waiting notifications in their order. There is room, because ``hasRoom`` counts them.
     ///
     /// A notification that has expired is not sent, nor is one that exceeds the app's rate of silent notifications. If
-    /// it is not known to be in its mailbox, it is about to be stored there, and comes back when it was.
+    /// it has no version, it is being stored in its mailbox, and the line gets it again afterwards.
     mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []

@@ -3,8 +3,8 @@ import Notifications
 /// The identifiers of the last notifications on a stream. If a provider gives several requests the same identifier,
 /// they count as one notification (Guide, Table 8-2), and the device shows only the first.
 struct RecentIdentifiers {
-    /// Providers that send a request again do so soon. A larger number would cost time for each attempt and memory for
-    /// each device.
+    /// The number of identifiers to keep. It is small, because providers that repeat a request do so soon, and each
+    /// identifier costs time for each attempt and memory for each device.
     static let capacity = 16
 
     private struct Entry: Equatable {

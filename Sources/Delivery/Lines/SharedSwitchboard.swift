@@ -20,7 +20,7 @@ package final class SharedSwitchboard: Switchboard {
     private struct State {
         /// Streams whose device is being taken.
         var waiting: [DeviceKey: Waiting] = [:]
-        /// Those of them that nobody has asked the store for.
+        /// The devices in `waiting` that the store was not yet asked for.
         var toTake: [DeviceKey] = []
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
@@ -210,7 +210,7 @@ package final class SharedSwitchboard: Switchboard {
         for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
     }
 
-    /// Reads what others have changed. If that fails, the device has to connect again, since nobody tells of it again.
+    /// Reads the changes of other nodes. If that fails, ends the stream, because no announcement comes again.
     private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
         do throws(StoreError) {
             for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {

@@ -104,7 +104,7 @@ package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     case oneAttempt
     /// The app was removed from the device or deleted from the accounts, or the device's tokens were renewed.
     case unregistered
-    /// What its mailbox holds is damaged and cannot be sent.
+    /// The stored notification is damaged and cannot be sent.
     case damaged
 }
 

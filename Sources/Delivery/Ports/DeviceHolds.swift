@@ -3,9 +3,9 @@ package import Notifications
 /// Says which node holds a device's stream, and tells a node what others have changed for its devices. A store that
 /// several nodes use has it.
 ///
-/// A node takes a device before it reads the device's mailboxes. Whoever changes a destination of a device that another
-/// node holds leaves an announcement for that node, in the same transaction. So of a node that attaches a stream and a
-/// node that stores a notification, one sees the other.
+/// A node takes a device before it reads the device's mailboxes. A node that changes a destination of a device that
+/// another node holds leaves an announcement for that node, in the same transaction. So of a node that attaches a
+/// stream and a node that stores a notification, one sees the other.
 package protocol DeviceHolds: Sendable {
     /// Makes this node the holder of the devices. The former holder gets an announcement.
     /// - Returns: A hold for each device, in the same order.
@@ -18,7 +18,7 @@ package protocol DeviceHolds: Sendable {
     /// - Parameter limit: the largest number; less are returned if there are no more.
     func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 
-    /// Grows each time when this node could not renew its right to hold devices: it has none of them any more.
+    /// Grows each time when this node could not renew its right to hold devices. It then holds none any more.
     var holdTerm: UInt64 { get }
 }
 

@@ -12,8 +12,8 @@ package protocol Mailboxes: Sendable {
     /// Stores each notification in place of the mailbox's contents. Returns when it would survive a crash.
     ///
     /// For each item, one step checks that the registration is active and replaces the contents. So a mailbox never
-    /// holds anything for an app that is not on its device, whoever ends the registration at the same time: an
-    /// earlier item is removed with the mailbox, a later one fails with ``StoreError/Code/ended(at:)``.
+    /// holds anything for an app that is not on its device. If the registration ends at the same time, an item stored
+    /// before is removed with the mailbox, and a later one fails with ``StoreError/Code/ended(at:)``.
     ///
     /// Storing the same notification again does no harm. Do so after ``StoreError/Code/unknown``.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]

@@ -4,9 +4,9 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-/// The console's page, its style and its modules, as they lie in `Files`: they are in the binary.
+/// The console's page, style and modules: the files in `Files`, embedded in the binary.
 ///
-/// They are the same for everybody and hold no secret, so a browser may have them before it has signed in.
+/// They are the same for everybody and contain no secret, so a browser gets them without signing in.
 struct ConsolePages: Sendable {
     static let path = "/console"
     static let signInPath = "/console/sign-in"
@@ -134,8 +134,8 @@ struct ConsoleFile: Sendable {
         return response
     }
 
-    /// Only what the service itself serves, no script in a page, no frame around it; and text that would become markup is
-    /// refused by the browser (Trusted Types), whoever forgets that payloads come from strangers.
+    /// Allows only files of the service itself, no script in a page and no frame around it. The browser refuses to turn
+    /// text into markup (Trusted Types), even if the code tries: payloads come from strangers.
     private static let contentPolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

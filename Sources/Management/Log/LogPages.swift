@@ -18,7 +18,7 @@ final class LogPages: Sendable {
     private let reader: Mutex<DeliveryLogReader>
     private let admits: @Sendable (NotificationID) -> Bool
 
-    /// - Parameter admits: whether anybody is shown what happened to a notification. What nobody sees costs little.
+    /// - Parameter admits: whether to return a notification's entries. The others are skipped, which costs little.
     init(
         _ source: DeliveryLogSource,
         after position: LogPosition?,

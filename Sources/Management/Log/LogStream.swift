@@ -65,7 +65,7 @@ struct LogStream: Sendable {
                     try await writer.write(ByteBuffer(string: Self.line(leftOut: leftOut, form)))
                 }
                 sample.begin()
-                // What happens meanwhile is looked at together.
+                // The entries of this time are read together.
                 try await Task.sleep(for: ManagementLimits.samplePace)
             }
             guard isFollowing, left > 0 else { break }

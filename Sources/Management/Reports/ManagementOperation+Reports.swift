@@ -5,7 +5,7 @@ import Notifications
 import Rehearsals
 import Reports
 
-// What clients did, judged.
+// The report about providers' clients.
 extension ManagementOperation {
     static let reports = [
         ManagementOperation(
@@ -29,7 +29,7 @@ extension ManagementAPI {
         }
         var match = RequestMatch()
         match.team = team.flatMap(TeamID.init)
-        // What the management API sends says nothing of a client.
+        // Notifications sent by the management API say nothing about a client.
         let requests = testing.journal.requests(match, limit: JournalLimits.requests)
             .filter { $0.facts.interface != .management }
             .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }

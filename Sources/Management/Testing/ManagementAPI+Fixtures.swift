@@ -27,7 +27,7 @@ extension ManagementAPI {
                 document.service = testing.service()
                 return document
             } catch {
-                // What could not be removed is still there for who looks: the first error is the one to tell.
+                // Removing may fail too. Report the first error, because it is the cause.
                 for team in begun { try? await remove(team) }
                 throw error
             }

@@ -4,7 +4,7 @@ package import Matching
 package import Notifications
 package import VirtualDevices
 
-/// What there is for tests, in the development environment only.
+/// The parts for tests, in the development environment only.
 package struct ManagementTesting: Sendable {
     /// Sends a notification by the gateway's rules.
     package typealias Send =
@@ -35,7 +35,7 @@ package struct ManagementTesting: Sendable {
     package let send: Send
     /// Checks a notification and sends nothing; nil if the gateway is gone.
     package let check: @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?
-    /// The addresses of the service and its authority, as the line that says it is ready has them.
+    /// The service's addresses and authority, in the form of the ready line.
     package let service: @Sendable () -> JSONValue
 
     package init(

@@ -8,7 +8,7 @@ struct SampledRequestStream: Sendable {
     let journal: RequestJournal
     let match: RequestMatch
     let form: LogStream.Form
-    /// Calls what it is given when nobody reads any more.
+    /// Registers a closure to call when the reader has gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {

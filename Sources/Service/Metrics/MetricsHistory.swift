@@ -3,7 +3,7 @@ import Notifications
 import PrometheusMetrics
 import Synchronization
 
-/// What the metrics were in the last hour, for whoever looks at the service without a monitor: the console.
+/// The metrics of the last hour, which the console shows to people without a monitoring system.
 final class MetricsHistory: Sendable {
     /// The time between two samples. A graph of an hour has 360 points, about as many as a screen shows.
     static let interval = Duration.seconds(10)

@@ -29,19 +29,19 @@ package struct Settings: Sendable {
     /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
     /// memory for ``JournalLimits/requestsInMemory``.
     package var journal: Int?
-    /// The address to listen on. Loopback unless somebody asks for more.
+    /// The address to listen on; by default only this machine can connect.
     package var host = "127.0.0.1"
     /// More names for the server's certificate.
     package var hostnames: [String] = []
     /// The addresses of load balancers that begin connections with a PROXY header.
     package var proxies: [AddressRange] = []
-    /// Which environments it serves; naming one twice means no more than once.
+    /// The environments that the service serves, each once.
     package var environments: [Environment] = Environment.allCases {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
     package var clock = ClockChoice.system
-    /// How the reason for a key of the other environment is spelt.
+    /// The spelling of the reason that rejects a key of the other environment.
     package var environmentKeyReason = EnvironmentKeyReason.documented
     /// Whether the provider API's answers in development have the key `detail`.
     package var answerDetail = true
@@ -49,14 +49,14 @@ package struct Settings: Sendable {
     package var deviceTokenBytes = DeviceToken.byteCount
     package var ports = PortPlan.standard
     package var logFormat = LogFormat.text
-    /// What is less important than this is not logged.
+    /// Messages less important than this are not logged.
     package var logLevel = Logger.Level.info
     /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
-    /// option of the command sets it: nobody should have it set for every start.
+    /// option of the command sets it, so that it holds for one start only.
     package var acceptsDamagedLog = false
     /// Where the management API's Unix socket is; nil for the data folder.
     package var socketPath: String?
-    /// The listeners' certificate, where somebody brings one; nil for one of the service's own authority.
+    /// The operator's certificate for the listeners; nil for one of the service's own authority.
     package var serverCertificate: ServerCertificateFiles?
     /// The root to make a new folder's authority under; nil to make one.
     package var authority: AuthorityFiles?
@@ -66,7 +66,7 @@ package struct Settings: Sendable {
     package var managementTLS: ListenAddress?
     /// How many threads serve connections; nil for one a core.
     package var eventLoops: Int?
-    /// How long a clean shutdown may take before what is still open is closed.
+    /// How long a clean shutdown may take before open connections are closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
     package var channels = ChannelLimits()
@@ -79,8 +79,8 @@ package struct Settings: Sendable {
     package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
     /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
-    /// Counted over the management API's TCP and TLS listeners together. How many are open is bounded for all addresses
-    /// together.
+    /// Counted over the management API's TCP and TLS listeners together. `open` is 0, because one limit of open
+    /// connections holds for all addresses together.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
 
     package init() {}

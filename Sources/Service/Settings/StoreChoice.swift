@@ -73,7 +73,7 @@ package enum StoreChoice: Sendable, Hashable {
 
     /// Opens the store.
     /// - Parameters:
-    ///   - log: told what leaves the mailboxes otherwise than by a removal that was asked for.
+    ///   - log: records the notifications that leave the mailboxes without a requested removal.
     func open(
         in folder: DataFolder,
         _ settings: Settings,

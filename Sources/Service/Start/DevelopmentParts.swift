@@ -53,7 +53,7 @@ final class DevelopmentParts: Sendable {
     func announce(_ description: ServiceDescription) {
         let encoder = JSONEncoder()
         var members: [String: JSONValue] = ["ca": .string(description.ca)]
-        // What is only text can always be encoded and read.
+        // Encoding does not fail, because the values contain only text.
         func add(_ name: String, _ value: (some Encodable)?) {
             guard let value, let data = try? encoder.encode(value) else { return }
             members[name] = try? JSONDecoder().decode(JSONValue.self, from: data)
