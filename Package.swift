@@ -339,7 +339,10 @@ let package = Package(
         .testTarget(
             name: "ManagementTests",
             dependencies: [
-                "Notifications", "Trust", "Management", nioCore, nioEmbedded,
+                "Notifications", "Trust", "Delivery", "Management", "Service", "ServiceTesting", "APNSProvider",
+                nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
+                httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 httpTypes,
                 nioHTTPTypes,
             ],
@@ -435,7 +438,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
-                "APNSDevice",
+                "APNSDevice", "ServiceTesting",
                 "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging, grdb,
             ] + postgresTesting,

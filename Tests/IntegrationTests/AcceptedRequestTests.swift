@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Requests that the provider API accepts, and its answers, with curl.
 @Suite(.gateway, .timeLimit(.minutes(3))) struct AcceptedRequestTests {
     @Test func inDevelopmentTheAnswerHasNoBodyAndAUniqueIdentifier() async throws {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ServiceTesting
+
 /// The documented behaviour of `carillon team`, `app` and `key`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct AccountCommandTests {
     private func newTeam() async throws -> String {

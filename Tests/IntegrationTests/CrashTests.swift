@@ -2,6 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import ServiceTesting
+
 /// Kills the service with `kill -9` at random moments under load, and checks every 200 (Guide, 2.1.3). `script/crash
 /// --times N` does this more often.
 @Suite(.timeLimit(.minutes(240))) struct CrashTests {
@@ -137,7 +139,7 @@ import Testing
     /// Receives and acknowledges notifications until the service is gone.
     private func listen(_ device: Device, _ service: CarillonProcess) async {
         guard let connection = try? await WireDevice(service, identity: device.identity) else { return }
-        for await text in connection.lines {
+        while let text = try? await connection.nextLine() {
             guard let line = try? JSONValue(text), let number = number(line) else { break }
             device.take(number)
             // Without an answer, the acknowledgement may have been received or not.
@@ -156,8 +158,8 @@ import Testing
                 guard account.accepted > account.taken else { continue }
                 group.addTask {
                     let connection = try await WireDevice(service, identity: device.identity)
-                    var lines = connection.lines.makeAsyncIterator()
-                    let line = try JSONValue(try await lines.next().orThrow("the stream ended in round \(round)"))
+                    let line = try JSONValue(
+                        try await connection.nextLine().orThrow("the stream ended in round \(round)"))
                     let number = try number(line).orThrow("no number: \(line)")
                     #expect(number >= account.accepted, "round \(round)")
                     #expect(number <= account.sent, "round \(round)")

@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Every rejection of the provider API, with curl, in both environments.
 @Suite(.gateway, .timeLimit(.minutes(5))) struct RejectionTests {
     @Test(arguments: RejectionTable.rows, Environment.allCases)
