@@ -414,8 +414,8 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "Service", "ServiceTesting",
-                "APNSDevice", nioCore, crypto,
+                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles", "Service",
+                "ServiceTesting", "APNSDevice", nioCore, crypto,
             ],
             swiftSettings: settings,
         ),
@@ -423,8 +423,10 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service",
-                "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting",
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore",
+                "VirtualDevices",
+                "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting",
+                "DeliveryTesting",
                 nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
                 configuration,
                 httpClient,

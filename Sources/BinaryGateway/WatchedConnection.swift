@@ -113,27 +113,7 @@ extension RequestAnswer {
     fileprivate init(_ status: BinaryStatus) {
         switch status {
         case .noErrors: self.init(status: 200)
-        default: self.init(status: Int(status.rawValue), reason: status.name)
-        }
-    }
-}
-
-extension BinaryStatus {
-    /// The status in the journal's form.
-    fileprivate var name: String {
-        switch self {
-        case .noErrors: "NoErrors"
-        case .processingError: "ProcessingError"
-        case .missingDeviceToken: "MissingDeviceToken"
-        case .missingTopic: "MissingTopic"
-        case .missingPayload: "MissingPayload"
-        case .invalidTokenSize: "InvalidTokenSize"
-        case .invalidTopicSize: "InvalidTopicSize"
-        case .invalidPayloadSize: "InvalidPayloadSize"
-        case .invalidToken: "InvalidToken"
-        case .shutdown: "Shutdown"
-        case .protocolError: "ProtocolError"
-        case .unknown: "Unknown"
+        default: self.init(status: Int(status.rawValue), reason: PacketStatus(rawValue: status.rawValue)?.reason)
         }
     }
 }

@@ -10,7 +10,7 @@ extension DeviceConnection {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
-        if action == .listen, isRevoked { return refuseToListen(stream) }
+        if action == .listen, isEnded { return refuseToListen(stream) }
         let device = try authorizedDevice()
         switch action {
         case .activate, .revocations: break

@@ -217,7 +217,8 @@ extension DeviceConnection {
         courier.broadcasts?.attach(line, of: device)
     }
 
-    /// Answers a revoked device that asks for its notifications as if it had been listening when it was revoked.
+    /// Answers a device that was revoked, or whose certificate has expired, and that asks for its notifications, as if
+    /// it had been listening when that happened.
     func refuseToListen(_ stream: StreamID) {
         guard let session, let index = requests.index(of: stream) else { return }
         requests[index].isAnswered = true

@@ -37,11 +37,17 @@ extension RequestMatch {
         apnsID = try reader.text(.apnsID, "a UUID") { NotificationID($0) }
         collapseID = try reader.text(.collapseID)
         status = try reader.integer(.status, 0...599).map(Int.init)
-        reason = try reader.text(.reason)
+        reason = try reader.text(.reason, "a reason of docs/provider-api.md or docs/binary-api.md") {
+            Self.reasons.contains($0) ? $0 : nil
+        }
         outcome = try reader.choice(.outcome)
         after = try reader.integer(.after, 0...Int64.max).map(UInt64.init)
         payload = try reader.object(.payload)
     }
+
+    /// All reasons that an answer may have.
+    private static let reasons = Set(
+        Rejection.Reason.allCases.map(\.rawValue) + PacketStatus.allCases.map(\.reason))
 
     /// The key escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {

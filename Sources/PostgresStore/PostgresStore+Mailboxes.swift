@@ -276,25 +276,36 @@ extension PostgresRow {
         return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
     }
 
-    /// Nil if this store does not write such a row.
+    /// Nil if not even its destination can be read.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = integer(0).flatMap(AppID.init(column:)),
-            let version = integer(1).flatMap(UInt64.init(exactly:)), let expires = moment(2),
-            let id = bytes(3).flatMap(NotificationID.init(column:)),
+            let version = integer(1).flatMap(UInt64.init(exactly:)).map(MailboxVersion.init(rawValue:)),
+            let expires = moment(2)
+        else { return nil }
+        let destination = Destination(environment: device.environment, device: device.device, app: app)
+        guard let notification else {
+            return .damaged(
+                destination, version, id: bytes(3).flatMap(NotificationID.init(column:)), topic: text(8) ?? "",
+                expires: expires)
+        }
+        return StoredMailboxEntry(
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: version)
+    }
+
+    /// Nil if this store did not write the columns.
+    private var notification: Notification? {
+        guard let id = bytes(3).flatMap(NotificationID.init(column:)),
             let priority = integer(4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
             let contents = integer(6).flatMap(UInt8.init(exactly:)), let topic = text(8), let payload = bytes(10)
         else { return nil }
         let pushType = text(7).flatMap(PushType.init(stored:))
         let collapseID = text(9).flatMap(CollapseIdentifier.init(rawValue:))
         guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
-        let notification = Notification(
+        return Notification(
             id: id, topic: topic, pushType: pushType, priority: priority,
             expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
             collapseID: collapseID,
             payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
-        let destination = Destination(environment: device.environment, device: device.device, app: app)
-        return StoredMailboxEntry(
-            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
-            version: MailboxVersion(rawValue: version))
     }
 }

@@ -34,7 +34,7 @@ extension ProviderConnection {
         let watched = requests[index].watched
         session?.respond(stream, headers, body: body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
-        if rehearsed != nil { countAnswer() }
+        if rehearsed != nil { countAnswer(of: stream) }
     }
 
     private func answer(_ stream: StreamID, _ outcome: Outcome) {
@@ -52,7 +52,7 @@ extension ProviderConnection {
             let watched = requests[index].watched
             session?.respond(stream, response.accepted(id), body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
-            if rehearsed != nil { countAnswer() }
+            if rehearsed != nil { countAnswer(of: stream) }
         case .rejected(var rejection):
             if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
             // The provider does not know that the clock was advanced.

@@ -12,7 +12,7 @@ extension ProviderConnection {
         if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
         switch fault.kind {
         case .goAway, .settings:
-            change(by: fault.kind)
+            change(by: fault.kind, stream)
             batch.append(submission)
         case .duplicate(let count):
             // The copies have the same ticket, and the first answer is used.
@@ -28,7 +28,7 @@ extension ProviderConnection {
         begin()
         switch fault.kind {
         case .goAway, .settings:
-            change(by: fault.kind)
+            change(by: fault.kind, stream)
             refuse(stream, rejection)
         case .delay(let delay):
             settle(stream)
@@ -54,8 +54,13 @@ extension ProviderConnection {
     }
 
     /// Counts a request that was answered, and sends a GOAWAY if it is now due.
-    func countAnswer() {
-        if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
+    func countAnswer(of stream: StreamID) {
+        if let reason = rehearsed?.countAnswer(of: stream) { sayGoodbye(reason) }
+    }
+
+    /// Forgets a stream that has ended, and sends a GOAWAY if it is now due.
+    func forgetFaults(of stream: StreamID) {
+        if let reason = rehearsed?.forget(stream) { sayGoodbye(reason) }
     }
 
     /// Ends requests that a rehearsal keeps open.
@@ -73,12 +78,10 @@ extension ProviderConnection {
         if rehearsed == nil { rehearsed = RehearsedConnection() }
     }
 
-    private func change(by kind: RequestFault.Kind) {
+    private func change(by kind: RequestFault.Kind, _ stream: StreamID) {
         switch kind {
         case .goAway(let reason, let left):
-            // The request itself is answered first and is not counted.
-            rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
-            if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
+            rehearsed?.plan(reason, after: left, causedBy: stream)
         case .settings(let streams):
             rehearsed?.concurrentStreams = streams
             session?.announce(concurrentStreams: streams)
@@ -87,8 +90,15 @@ extension ProviderConnection {
     }
 
     /// Sends GOAWAY, so that the client knows that later streams are not processed (RFC 9113, 6.8).
+    ///
+    /// What was answered is written first, and frames may not be written while others are read.
     private func sayGoodbye(_ reason: Rejection.Reason) {
-        session?.goAway(.noError, debugData: goAwayData(reason))
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute {
+            let session = connection.value.session
+            session?.flush()
+            session?.goAway(.noError, debugData: connection.value.goAwayData(reason))
+        }
     }
 
     private func misbehave(_ fault: RequestFault, on stream: StreamID) {

@@ -200,7 +200,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        rehearsed?.forget(stream)
+        if rehearsed != nil { forgetFaults(of: stream) }
         if let index = requests.index(of: stream), let number = requests[index].watched?.number,
             !requests[index].isAnswered
         {

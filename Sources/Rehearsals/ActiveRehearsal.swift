@@ -33,7 +33,7 @@ package struct ActiveRehearsal: Sendable {
     package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
         var firing: Firing?
         for (index, rule) in rehearsal.rules.enumerated() {
-            guard rule.fault != .refuse, rule.applies(to: facts.interface), rule.match.matches(facts) else { continue }
+            guard rule.fault != .refuse, rule.applies(to: facts), rule.match.matches(facts) else { continue }
             guard let number = count(index, age: age, mayFire: !isDecided && firing == nil) else { continue }
             firing = Firing(rule: rule.name, fault: fault(rule.fault, index, number))
         }

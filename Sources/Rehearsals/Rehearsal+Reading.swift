@@ -60,6 +60,7 @@ extension Rehearsal.Rule {
             let allowed = fault.interfaces.map(\.rawValue).joined(separator: ", ")
             throw MatchError(place + "/protocol", "The fault is for \(allowed).")
         }
+        try checkReach(place)
     }
 }
 

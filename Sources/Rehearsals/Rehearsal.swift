@@ -31,6 +31,12 @@ package struct Rehearsal: Sendable {
 
         /// Whether the rule is about requests on an interface: a GOAWAY is none of the binary API's.
         func applies(to interface: ProviderInterface) -> Bool { fault.interfaces.contains(interface) }
+
+        /// Whether the rule is about a request. A binary connection ends with a notification that is refused, so no
+        /// fault comes after it.
+        func applies(to facts: RequestFacts) -> Bool {
+            applies(to: facts.interface) && (facts.interface != .binary || facts.outcome != .rejected)
+        }
     }
 
     /// Which of the requests that a rule matches it fires for. Requests are counted from 1.

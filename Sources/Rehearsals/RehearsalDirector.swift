@@ -67,9 +67,11 @@ package final class RehearsalDirector: RequestObserver {
 
     package func decided(_ facts: RequestFacts) -> RequestDecision {
         let decision = next.decided(facts)
+        var numbered = facts
+        numbered.number = decision.number
         let (firing, isActive) = stage.withLock { stage in
             let now = now()
-            return (stage.decide(facts, now: now), stage.isActive(now: now))
+            return (stage.decide(numbered, now: now), stage.isActive(now: now))
         }
         // The time of the last active rehearsal is over.
         if !isActive { setWatching() }

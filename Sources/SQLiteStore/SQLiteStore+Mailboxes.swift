@@ -134,7 +134,8 @@ extension SQLiteStore {
         for reference in references {
             let removed = try database.run(
                 "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
-                reference.destination.arguments + [Int64(clamping: reference.version.rawValue)],
+                // A damaged version is negative, and is removed as what it is.
+                reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
             )
             results.append(.success(removed > 0 ? .removed : .superseded))
         }
@@ -196,26 +197,42 @@ extension SQLiteStore {
 extension Row {
     /// A row with the columns environment, device, app, id and topic.
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
-        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
-            let id = NotificationID(column: blob(3))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid") }
+        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)) else {
+            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid")
+        }
+        // A damaged identifier must not stop the removal of other notifications.
+        let id = NotificationID(column: blob(3)) ?? NotificationID(high: 0, low: 0)
         let destination = Destination(
             environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app))
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Nil if this store did not write the row.
+    /// Nil if not even its destination can be read.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
-            let id = NotificationID(column: blob(3)),
+        guard let app = UInt32(exactly: integer(0)) else { return nil }
+        let destination = Destination(
+            environment: device.environment, device: device.device, app: AppID(rawValue: app))
+        let version = MailboxVersion(rawValue: UInt64(bitPattern: integer(1)))
+        let expires = Timestamp(column: integer(2))
+        guard let notification else {
+            return .damaged(
+                destination, version, id: NotificationID(column: blob(3)), topic: text(8), expires: expires)
+        }
+        return StoredMailboxEntry(
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: version)
+    }
+
+    /// Nil if this store did not write the columns.
+    private var notification: Notification? {
+        guard integer(1) >= 0, let id = NotificationID(column: blob(3)),
             let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
             let contents = UInt8(exactly: integer(6))
         else { return nil }
         let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
         let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
         guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
-
-        let notification = Notification(
+        return Notification(
             id: id,
             topic: text(8),
             pushType: pushType,
@@ -223,19 +240,6 @@ extension Row {
             expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
             collapseID: collapseID,
             payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
-        )
-        let destination = Destination(
-            environment: device.environment,
-            device: device.device,
-            app: AppID(rawValue: app),
-        )
-        return StoredMailboxEntry(
-            entry: MailboxEntry(
-                destination: destination,
-                notification: notification,
-                expires: Timestamp(column: integer(2)),
-            ),
-            version: MailboxVersion(rawValue: version),
         )
     }
 }

@@ -20,10 +20,12 @@ extension CertificateAuthority {
     ///   - chain: in DER, the leaf first, as the TLS library returns it.
     ///   - role: the role that the listener requires.
     ///   - now: seconds since 1970.
+    ///   - mayHaveExpired: whether the leaf may have expired. The caller then looks at the identity's `validUntil`.
     package func verifyPeer(
         chain: [[UInt8]],
         as role: PeerRole,
         now: Double,
+        mayHaveExpired: Bool = false,
     ) throws(TrustError) -> PeerIdentity {
         guard chain.count <= Self.maximumChainLength, chain.allSatisfy({ $0.count <= Self.maximumCertificateBytes })
         else { throw TrustError(.tooLarge, "The certificate chain is too long or one of its certificates too large.") }
@@ -38,7 +40,8 @@ extension CertificateAuthority {
             throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
         }
         try AcceptedPublicKey.check(leaf.publicKey)
-        for certificate in [leaf, issuer.certificate, root.certificate] {
+        try Self.checkDates(of: leaf, now: mayHaveExpired ? min(now, leaf.notValidAfter.timeIntervalSince1970) : now)
+        for certificate in [issuer.certificate, root.certificate] {
             try Self.checkDates(of: certificate, now: now)
         }
         try Self.checkUsage(of: leaf)

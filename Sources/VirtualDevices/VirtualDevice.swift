@@ -12,6 +12,10 @@ package struct VirtualDevice: Sendable {
     /// When it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
+
+    var destinations: [Destination] {
+        apps.map { Destination(environment: key.environment, device: key.device, app: $0.app.id) }
+    }
 }
 
 /// One app of a virtual device.

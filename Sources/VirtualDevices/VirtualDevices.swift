@@ -101,7 +101,7 @@ extension VirtualDevices {
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }
-            return try await change(key.device, to: behaviour) ?? made
+            return try await settle(made, as: behaviour) ?? made
         } catch {
             entries.withLock { $0[key] = Entry(device: device) }
             await remove(key.device)
@@ -129,26 +129,32 @@ extension VirtualDevices {
     /// Gives a device another behaviour.
     /// - Returns: the device; nil if there is none.
     package func change(_ id: DeviceID, to behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
-        let key = DeviceKey(environment: .development, device: id)
         guard let device = self[id] else { return nil }
-        let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
-        let now = clock.time
+        // Only an active registration can end. One that is to stay may have been ended by its token's renewal.
+        if !device.behaviour.hasApps || behaviour.hasApps {
+            for destination in device.destinations { try await register(destination, at: clock.time) }
+        }
+        return try await settle(device, as: behaviour)
+    }
+
+    /// Gives a device whose apps are registered a behaviour.
+    /// - Returns: the device; nil if it was removed meanwhile.
+    private func settle(_ device: VirtualDevice, as behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
+        let (key, now) = (device.key, clock.time)
         // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
-        for destination in destinations {
+        for destination in device.destinations {
             switch behaviour {
             case .removed(let since):
-                // Only an active registration can end, and it ends at the time that the behaviour names.
-                if !device.behaviour.hasApps { try await register(destination, at: now) }
+                // It ends at the time that the behaviour names.
                 _ = try await registrations.end(
                     destination, at: since.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? now)
             case .expired:
-                if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = expired.withLock { $0.insert(destination) }
                 _ = try await registrations.end(destination, at: now)
                 continue
             case .online, .slow, .offline, .silent:
-                try await register(destination, at: now)
+                break
             }
             _ = expired.withLock { $0.remove(destination) }
         }

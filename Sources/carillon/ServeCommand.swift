@@ -115,10 +115,23 @@ struct ServeCommand: AsyncParsableCommand {
         try await ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: announced)],
-                gracefulShutdownSignals: [.sigterm, .sigint],
+                gracefulShutdownSignals: [.sigterm, .sigint] + (Self.ignoresHangup ? [] : [.sighup]),
                 logger: quiet(logger),
             )
         ).run()
+    }
+
+    /// Whether the service was started by `nohup`: it stays when its terminal is closed. Otherwise it ends then, and
+    /// removes its temporary folder.
+    private static var ignoresHangup: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+            let handler = action.__sigaction_u.__sa_handler
+        #else
+            let handler = action.__sigaction_handler.sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Shows only warnings and errors of the life cycle's own messages.

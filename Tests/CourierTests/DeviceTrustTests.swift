@@ -191,6 +191,31 @@ struct DeviceTrustTests {
         }
     }
 
+    @Test func `After a reset the device does not get what waited for its power`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier(test.makeDeviceCertificate())
+            let old = try await register(client)
+            let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
+            #expect(try await client.send(headers("POST", "/1/state"), body: #"{"power":"low"}"#).status == 204)
+            let (waiting, urgent) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            let provider = try await test.connectProvider()
+            let push = ProviderHeaders(old, token: try test.providerToken()).adding("apns-priority", "5")
+                .adding("apns-id", waiting)
+            #expect(try await provider.send(push.fields).status == 200)
+            #expect(try await client.send(headers("POST", "/1/reset"), body: "").status == 204)
+            let again = ProviderHeaders(try await register(client), token: try test.providerToken())
+                .adding("apns-id", urgent)
+            async let answer = provider.send(again.fields)
+            // An urgent notification takes along all that waits.
+            var line = ""
+            while line.isEmpty { line = try required(try await stream.nextLine()) }
+            #expect(line.contains(urgent) && !line.contains(waiting), "\(line)")
+            #expect(try await answer.status == 200)
+            await provider.close()
+            await client.close()
+        }
+    }
+
     @Test func `A new token key seals new tokens, and those given out stay good, across a restart too`() async throws {
         try await TestService.runTwice { test in
             let device = try await test.makeDeviceCertificate()

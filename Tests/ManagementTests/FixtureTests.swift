@@ -6,6 +6,7 @@ import Notifications
 import Service
 import Synchronization
 import Testing
+import VirtualDevices
 
 @testable import ServiceTesting
 
@@ -189,6 +190,38 @@ struct FixtureTests {
             #expect(answer.status == status, "\(answer.text)")
             #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
             #expect(try await test.ask("GET", "/v1/teams").text == before)
+        }
+    }
+
+    @Test func `The numbers of virtual devices and of their apps are limited`() async throws {
+        let (devices, apps) = (VirtualDeviceLimits.devices, VirtualDeviceLimits.apps)
+        func list(_ element: String, _ count: Int) -> String {
+            "[" + Array(repeating: element, count: count).joined(separator: ",") + "]"
+        }
+        let offline = #"{"behaviour":{"kind":"offline"}}"#
+        let bundleIDs = "[" + (0...apps).map { "\"app\($0)\"" }.joined(separator: ",") + "]"
+        try await Self.run { test in
+            for (document, status, pointer) in [
+                (#"{"teams":[{"devices":\#(list("{}", devices + 1))}]}"#, 400, "/teams/0/devices"),
+                (#"{"teams":\#(list(#"{"devices":\#(list("{}", devices / 2 + 1))}"#, 2))}"#, 409, "/teams"),
+                (#"{"teams":[{"apps":\#(bundleIDs),"devices":[{}]}]}"#, 400, "/teams/0/devices/0/apps"),
+                (
+                    #"{"teams":[{"apps":\#(bundleIDs),"devices":[{"apps":\#(bundleIDs)}]}]}"#, 400,
+                    "/teams/0/devices/0/apps"
+                ),
+                (
+                    #"{"teams":[{"devices":[{"behaviour":{"kind":"slow","delay":"PT3601S"}}]}]}"#, 400,
+                    "/teams/0/devices/0/behaviour/delay"
+                ),
+            ] {
+                let answer = try await test.ask("POST", "/v1/fixtures", body: document)
+                #expect(answer.status == status && answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
+            }
+            let full = #"{"teams":[{"teamID":"ABCDE12345","devices":\#(list(offline, devices))}]}"#
+            #expect(try await test.ask("POST", "/v1/fixtures", body: full).status == 200)
+            let more = try await test.ask("POST", "/v1/devices", body: #"{"team":"ABCDE12345"}"#)
+            #expect(more.status == 409, "\(more.text)")
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
         }
     }
 

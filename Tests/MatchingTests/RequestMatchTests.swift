@@ -68,6 +68,7 @@ struct RequestMatchTests {
         (#"{"device":"12"}"#, "/device"), (#"{"environment":"test"}"#, "/environment"),
         (#"{"protocol":"http3"}"#, "/protocol"), (#"{"apnsID":"1"}"#, "/apnsID"), (#"{"status":"200"}"#, "/status"),
         (#"{"status":600}"#, "/status"), (#"{"status":200.5}"#, "/status"), (#"{"reason":null}"#, "/reason"),
+        (#"{"reason":"Unregisterd"}"#, "/reason"),
         (#"{"payload":[]}"#, "/payload"), (#"{"outcome":"gone"}"#, "/outcome"), (#"{"after":-1}"#, "/after"),
         (#"{"topic":["x"]}"#, "/topic"),
     ])

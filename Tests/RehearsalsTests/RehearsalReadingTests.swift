@@ -127,6 +127,47 @@ struct RehearsalReadingTests {
         (#"{"rules":[{"match":{"protocol":"h2"},"fault":{"errorPacket":{"status":10}}}]}"#, "/rules/0/match/protocol"),
     ]
 
+    /// Matches that no request has when a rehearsal sees it, with the place of the fault.
+    private static let unreachable: [(String, String)] = [
+        (#"{"outcome":"delivered"}"#, "outcome"), (#"{"outcome":"stored"}"#, "outcome"),
+        (#"{"outcome":"lost"}"#, "outcome"), (#"{"status":410}"#, "status"), (#"{"status":429}"#, "status"),
+        (#"{"status":500}"#, "status"), (#"{"status":299}"#, "status"), (#"{"status":8}"#, "status"),
+        (#"{"reason":"Unregistered"}"#, "reason"), (#"{"reason":"TooManyRequests"}"#, "reason"),
+        (#"{"reason":"ChannelNotRegistered"}"#, "reason"), (#"{"reason":"InvalidToken"}"#, "reason"),
+        (#"{"status":200,"reason":"BadTopic"}"#, "status"), (#"{"status":403,"reason":"BadTopic"}"#, "status"),
+        (#"{"outcome":"pending","reason":"BadTopic"}"#, "outcome"),
+        (#"{"outcome":"pending","status":400}"#, "outcome"), (#"{"outcome":"rejected","status":200}"#, "outcome"),
+        (#"{"protocol":"management"}"#, "protocol"), (#"{"protocol":"binary","pushType":"alert"}"#, "pushType"),
+        (#"{"protocol":"binary","collapseID":"a"}"#, "collapseID"),
+        (#"{"protocol":"binary","apnsID":"00000000-0000-4000-8000-000000000001"}"#, "apnsID"),
+        (#"{"protocol":"binary","reason":"InvalidToken"}"#, "reason"),
+        (#"{"protocol":"binary","outcome":"rejected"}"#, "outcome"), (#"{"protocol":"binary","status":8}"#, "status"),
+    ]
+
+    @Test(arguments: unreachable)
+    func `A match that could never fire is refused`(_ match: String, _ key: String) throws {
+        let document = try Self.document(#"{"rules":[{"match":\#(match),"fault":{"hang":true}}]}"#)
+        let error = #expect(throws: MatchError.self) { try Rehearsal(document) }
+        #expect(error?.pointer == "/rules/0/match/" + key)
+    }
+
+    @Test func `A fault of the binary API has the binary API's matches`() throws {
+        let document = try Self.document(
+            #"{"rules":[{"match":{"pushType":"alert"},"fault":{"errorPacket":{"status":8}}}]}"#)
+        let error = #expect(throws: MatchError.self) { try Rehearsal(document) }
+        #expect(error?.pointer == "/rules/0/match/pushType")
+    }
+
+    @Test(arguments: [
+        #"{"outcome":"pending"}"#, #"{"outcome":"rejected"}"#, #"{"outcome":"pending","status":200}"#,
+        #"{"outcome":"rejected","status":400,"reason":"BadTopic"}"#, #"{"reason":"ExpiredProviderToken"}"#,
+        #"{"status":503}"#, #"{"status":413}"#, #"{"after":7}"#, #"{"protocol":"binary","outcome":"pending"}"#,
+        #"{"protocol":"binary","status":200,"topic":"a","token":"00","payload":{}}"#,
+    ])
+    func `A match that can fire is read`(_ match: String) throws {
+        _ = try Rehearsal(Self.document(#"{"rules":[{"match":\#(match),"fault":{"hang":true}}]}"#))
+    }
+
     @Test(arguments: bad)
     func `A document that cannot be is refused at the place of its fault`(_ text: String, _ pointer: String) throws {
         let document = try Self.document(text)

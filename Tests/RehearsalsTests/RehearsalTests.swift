@@ -82,6 +82,26 @@ struct RehearsalTests {
         #expect(active.counts.map(\.matched) == [1, 1])
     }
 
+    @Test func `A binary notification that is refused meets no rule, because its connection ends anyway`() throws {
+        var active = ActiveRehearsal(Rehearsal(rules: [Self.rule()]))
+        var facts = try Self.facts(interface: .binary)
+        facts.outcome = .rejected
+        #expect(active.decide(facts, age: .zero) == nil)
+        #expect(active.counts.map(\.matched) == [0])
+    }
+
+    @Test func `A match may name the number after which requests count`() throws {
+        let director = RehearsalDirector(next: RequestCounter()) { .zero }
+        var rule = Self.rule()
+        rule.match.after = 1
+        _ = director.begin(Rehearsal(rules: [rule]))
+        let facts = try Self.facts()
+        let fired = (1...3).map { _ in
+            if case .misbehave = director.decided(facts) { true } else { false }
+        }
+        #expect(fired == [false, true, true])
+    }
+
     @Test func `Connections are refused by a rule of their own`() throws {
         var match = RequestMatch()
         match.interface = .binary

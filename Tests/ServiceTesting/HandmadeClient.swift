@@ -4,7 +4,11 @@ import Service
 final class HandmadeClient {
     private enum Kind {
         static let (data, headers, priority, reset, settings) = (UInt8(0), UInt8(1), UInt8(2), UInt8(3), UInt8(4))
-        static let (ping, windowUpdate) = (UInt8(6), UInt8(8))
+        static let (ping, goAway, windowUpdate) = (UInt8(6), UInt8(7), UInt8(8))
+    }
+
+    private enum Flag {
+        static let (endStream, endHeaders) = (UInt8(0x1), UInt8(0x4))
     }
 
     /// How a header is written.
@@ -34,16 +38,33 @@ final class HandmadeClient {
         body: String = #"{"aps":{"alert":"Hello"}}"#,
     ) async throws -> Bool {
         lastStream = lastStream == 0 ? 1 : lastStream + 2
+        try await request(headers, form, body)
+        let answer = try await read { $0.kind == Kind.headers && $0.stream == self.lastStream }
+        // The table's field for the status 200 (RFC 7541, A).
+        return answer.payload.first == 0x88
+    }
+
+    private func request(_ headers: [(String, String)], _ form: Form, _ body: String) async throws {
         let block = headers.flatMap { name, value in
             let isSpecial = name == ":path" || name == "authorization"
             return [isSpecial ? form.rawValue : Form.withoutIndexing.rawValue] + Self.text(name) + Self.text(value)
         }
         try await bytes.write(
-            Self.frame(Kind.headers, flags: 0x4, stream: lastStream, block)
-                + Self.frame(Kind.data, flags: 0x1, stream: lastStream, Array(body.utf8)))
-        let answer = try await read { $0.kind == Kind.headers && $0.stream == self.lastStream }
-        // The table's field for the status 200 (RFC 7541, A).
-        return answer.payload.first == 0x88
+            Self.frame(Kind.headers, flags: Flag.endHeaders, stream: lastStream, block)
+                + Self.frame(Kind.data, flags: Flag.endStream, stream: lastStream, Array(body.utf8)))
+    }
+
+    /// Sends a request and reads until GOAWAY.
+    /// - Returns: whether the whole answer came before it.
+    func isAnsweredBeforeGoAway(_ headers: [(String, String)]) async throws -> Bool {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        try await request(headers, .withoutIndexing, #"{"aps":{"alert":"Hello"}}"#)
+        let last = try await read {
+            $0.kind == Kind.goAway || $0.stream == self.lastStream && $0.flags & Flag.endStream != 0
+        }
+        guard last.kind != Kind.goAway else { return false }
+        _ = try await read { $0.kind == Kind.goAway }
+        return true
     }
 
     func sendPriority(of stream: UInt32) async throws {

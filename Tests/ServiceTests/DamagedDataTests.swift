@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import InMemoryLogging
 import Logging
+import Management
 import Notifications
 import Service
 import Testing
@@ -20,9 +21,11 @@ import Testing
         return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
     }
 
-    private func push(_ alert: String, _ token: String, id: String, _ test: TestService) async throws -> Int {
+    private func push(
+        _ alert: String, _ token: String, id: String, topic: String = "com.example.app", _ test: TestService,
+    ) async throws -> Int {
         let client = try await test.connectProvider()
-        let fields = ProviderHeaders(token, token: try test.providerToken()).adding("apns-id", id).fields
+        let fields = ProviderHeaders(token, topic: topic, token: try test.providerToken()).adding("apns-id", id).fields
         let answer = try await client.send(fields, body: #"{"aps":{"alert":"\#(alert)"}}"#)
         await client.close()
         return answer.status
@@ -34,6 +37,51 @@ import Testing
             if !line.isEmpty { return line }
         }
         return nil
+    }
+
+    /// Columns other than the payload.
+    @Test(arguments: [
+        "push_type = 'nonsense'", "push_type = CAST(x'ff' AS TEXT)", "priority = 77", "contents = 4096",
+        "contents = -1",
+        "collapse_id = hex(zeroblob(33))", "id = x'00'", "topic = CAST(x'ff00' AS TEXT)", "version = -1",
+    ])
+    func `A damaged row is dropped and logged, and the device gets what other apps have in their mailboxes`(
+        _ damage: String
+    ) async throws {
+        let (bad, good) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        try await TestService.runTwice { test in
+            let _: ManagementMessages.AppMade = try await test.administer(
+                "POST", "/v1/apps",
+                ManagementMessages.NewApp(
+                    team: try required(test.description.key).teamID, bundleID: "com.example.other"))
+            let certificate = try await test.makeDeviceCertificate()
+            let client = try await test.connectCourier(certificate)
+            let tokens = [
+                try await register("com.example.app", client), try await register("com.example.other", client),
+            ]
+            await client.close()
+            #expect(try await push("torn", tokens[0], id: bad, test) == 200)
+            #expect(try await push("whole", tokens[1], id: good, topic: "com.example.other", test) == 200)
+            return certificate
+        } between: { folder in
+            let database = try DatabaseQueue(path: folder + "/carillon.sqlite")
+            try database.write {
+                try $0.execute(sql: "UPDATE mailbox SET \(damage) WHERE topic = 'com.example.app'")
+                #expect($0.changesCount == 1)
+            }
+            try database.close()
+        } _: { test, certificate in
+            let client = try await test.connectCourier(certificate)
+            let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
+            let line = try required(try await nextLine(stream))
+            #expect(line.contains(good), "\(line)")
+            var log = ""
+            while !log.contains(#""reason":"damaged""#) {
+                try await Task.sleep(for: .milliseconds(1))
+                log = try await test.ask("GET", "/v1/log").text
+            }
+            await client.close()
+        }
     }
 
     @Test(arguments: [

@@ -63,6 +63,23 @@ package struct StoredMailboxEntry: Sendable, Hashable {
         self.entry = entry
         self.version = version
     }
+
+    /// What a damaged disk has left of a notification. It is not sound (``Notification/isSound``), so the line of its
+    /// device drops it, and sends what is in the device's other mailboxes.
+    package static func damaged(
+        _ destination: Destination,
+        _ version: MailboxVersion,
+        id: NotificationID?,
+        topic: String,
+        expires: Timestamp,
+    ) -> StoredMailboxEntry {
+        let notification = Notification(
+            id: id ?? NotificationID(high: 0, low: 0), topic: topic, pushType: nil, priority: .immediate,
+            expiration: .unspecified, collapseID: nil, payload: Payload(stored: [], contents: []))
+        return StoredMailboxEntry(
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: version)
+    }
 }
 
 /// One version of one mailbox.

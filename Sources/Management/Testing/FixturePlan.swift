@@ -195,6 +195,11 @@ extension FixturePlan {
         guard Set(apps).count == apps.count else {
             throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
         }
+        guard apps.count <= VirtualDeviceLimits.apps else {
+            throw Problem.invalid(
+                pointer + "/apps",
+                "A device may have \(VirtualDeviceLimits.apps) apps, and it gets all of its team's without this list.")
+        }
         var named: [BundleID: [UInt8]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
             let place = "\(pointer)/tokens/\(Schema.escaped(name))"

@@ -42,16 +42,14 @@ extension ManagementAPI {
     ) async throws -> [ManagementMessages.FixtureDevice]? {
         guard var written else { return nil }
         let apps = accounts.current.apps
-        // Together: a store that writes to disk takes them in one go.
-        try await withThrowingTaskGroup(of: (Int, VirtualDevice).self) { group in
-            for (index, device) in planned.enumerated() {
-                group.addTask { (index, try await Self.create(device, of: team, apps, testing)) }
-            }
-            for try await (index, device) in group {
-                written[index].deviceID = device.key.device.description
-                written[index].tokens = Dictionary(
-                    uniqueKeysWithValues: device.apps.map { ($0.app.bundleID.rawValue, $0.token) })
-            }
+        // Some together, because a store that writes to disk takes them in one go.
+        let made = try await planned.mapInTasks(atMost: ManagementLimits.devicesAtOnce) { device in
+            try await Self.create(device, of: team, apps, testing)
+        }
+        for (index, device) in made.enumerated() {
+            written[index].deviceID = device.key.device.description
+            written[index].tokens = Dictionary(
+                uniqueKeysWithValues: device.apps.map { ($0.app.bundleID.rawValue, $0.token) })
         }
         return written
     }

@@ -50,14 +50,21 @@ class Service:
         return [line for line in self.command("log") if line["event"] == event]
 
     def manage(self, method, path, body=None):
+        text = self.ask(method, path, body)
+        return json.loads(text) if text else None
+
+    def ask(self, method, path, body=None):
         request = urllib.request.Request(self.url + path, method=method)
         request.add_header("Authorization", "Bearer " + self.key)
         if body is not None:
             request.add_header("Content-Type", "application/json")
             request.data = json.dumps(body).encode()
         with urllib.request.urlopen(request) as answer:
-            text = answer.read()
-        return json.loads(text) if text else None
+            return answer.read()
+
+    def steps(self, apns_id):
+        """What the delivery log says of a notification, in its order."""
+        return [json.loads(line)["event"] for line in self.ask("GET", "/v1/log?id=" + apns_id).splitlines()]
 
 
 class Account:
