@@ -110,6 +110,7 @@ struct ConsoleFile: Sendable {
             "notifications.js": ConsoleFile(PackageResources.notifications_js, .module),
             "payload.js": ConsoleFile(PackageResources.payload_js, .module),
             "phone.js": ConsoleFile(PackageResources.phone_js, .module),
+            "rawjson.js": ConsoleFile(PackageResources.rawjson_js, .module),
             "rehearsals.js": ConsoleFile(PackageResources.rehearsals_js, .module),
             "send.js": ConsoleFile(PackageResources.send_js, .module),
             "service.js": ConsoleFile(PackageResources.service_js, .module),
