@@ -101,7 +101,10 @@ export class Notifications {
       class: "filter", role: "search", "aria-label": "Filter",
       onsubmit: (event) => event.preventDefault(),
       oninput: () => this.#read(),
-      onchange: () => announce(`${this.#count.textContent} notifications`),
+      onchange: () => {
+        this.#read();
+        announce(`Shown: ${this.#count.textContent}`);
+      },
     },
       element("div", { class: "fields" },
         field("text", "Search", this.#search(), "wide"),
