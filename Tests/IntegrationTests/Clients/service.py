@@ -63,21 +63,19 @@ class Service:
 class Account:
     """A team with an app, a phone, a key and a certificate, and the files in which clients want them."""
 
-    def __init__(self, service, folder, port=None, bundle_id=None, environment="development"):
+    def __init__(self, service, folder, port=None, bundle_id=None):
         self.service = service
         self.port = port or service.port()
         self.bundle_id = bundle_id or "com.example.shop" + secrets.token_hex(4)
-        # Virtual devices are for development.
-        devices = [{"name": "phone"}] if environment == "development" else []
         team = service.manage("POST", "/v1/fixtures", {"teams": [{
-            "name": "Shop", "apps": [self.bundle_id], "devices": devices,
-            "certificates": [{"bundleID": self.bundle_id, "environment": environment}],
+            "name": "Shop", "apps": [self.bundle_id], "devices": [{"name": "phone"}],
+            "certificates": [{"bundleID": self.bundle_id, "environment": "development"}],
         }]})["teams"][0]
         self.team_id = team["teamID"]
         self.key_id = team["keys"][0]["keyID"]
         self.private_key = team["keys"][0]["privateKey"]
-        self.device_id = devices and team["devices"][0]["deviceID"]
-        self.device_token = devices and team["devices"][0]["tokens"][self.bundle_id]
+        self.device_id = team["devices"][0]["deviceID"]
+        self.device_token = team["devices"][0]["tokens"][self.bundle_id]
         self.key_file = folder / "key.p8"
         self.key_file.write_text(self.private_key)
         self.certificate_file = folder / "certificate.pem"

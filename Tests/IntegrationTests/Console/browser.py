@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 from selenium import webdriver
@@ -57,9 +58,9 @@ def wait(driver, condition, message=""):
 class Provider:
     """Sends as a provider does: HTTP/2 with curl, and a token of its own key."""
 
-    def __init__(self, service, folder, bundle_id=None, environment="development"):
+    def __init__(self, service, folder, bundle_id=None):
         self.service = service
-        self.account = Account(service, folder, service.port(environment), bundle_id, environment)
+        self.account = Account(service, folder, bundle_id=bundle_id)
         self.token = self.account.device_token
 
     def authorization(self):
@@ -114,6 +115,21 @@ class Provider:
                 "--team-id", self.account.team_id, "--data", folder,
                 # Some are refused, because a device token takes only so many a second: they are rows too.
             ], input=lines, text=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class ProductionProvider(Provider):
+    """A provider of a service that serves production, where there are no fixtures and no virtual devices."""
+
+    def __init__(self, service, folder):
+        self.service = service
+        self.account = types.SimpleNamespace(
+            bundle_id="com.example.production", port=service.port("production"), key_file=folder / "key.p8",
+            authority_file=folder / "ca.pem", team_id=service.manage("POST", "/v1/teams", {"name": "Shop"})["teamID"])
+        service.manage("POST", "/v1/apps", {"team": self.account.team_id, "bundleID": self.account.bundle_id})
+        key = service.manage("POST", "/v1/keys", {"team": self.account.team_id})
+        self.account.key_id = key["keyID"]
+        self.account.key_file.write_text(key["privateKey"])
+        self.account.authority_file.write_text(service.ready["caPEM"])
 
 
 class Console:

@@ -10,7 +10,7 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, Console, ConsoleCase, Provider, Service, chromium
+from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium
 
 PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
 
@@ -393,7 +393,7 @@ class ProductionTests(unittest.TestCase):
             console.sign_in()
             console.wait_for_text("never a payload")
             with tempfile.TemporaryDirectory() as folder:
-                provider = Provider(service, pathlib.Path(folder), environment="production")
+                provider = ProductionProvider(service, pathlib.Path(folder))
                 self.assertEqual(provider.send({"aps": {"alert": "Between the two of us"}}, token="00" * 32), 400)
             console.wait_for_text("BadDeviceToken", ".list")
             driver.find_element("css selector", ".space .title a").click()

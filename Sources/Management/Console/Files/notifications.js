@@ -23,8 +23,8 @@ export class Notifications {
   #notice = element("div", { class: "notice", hidden: true });
   #empty = element("div", { class: "empty", hidden: true });
   #more;
-  #clear = element("button", { type: "button", hidden: true, onclick: () => this.#askToClear() }, "Clear");
-  #showLog = element("button", { type: "button", hidden: true, onclick: () => this.#feed.restart("log") }, "Delivery log");
+  #clear = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#askToClear() }, "Clear");
+  #showLog = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#feed.restart("log") }, "Delivery log");
 
   /** @param go called with the address of another filter */
   constructor(feed, reasons, go) {

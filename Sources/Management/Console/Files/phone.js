@@ -224,7 +224,7 @@ export class Phone {
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
       ...(shown.banners.length + shown.silent.length === 0 ? [this.#blank()] : []),
-      ...groups(this.#banners), ...this.#unknown(),
+      ...this.#unknown(), ...groups(this.#banners),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
         element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
   }
