@@ -107,6 +107,7 @@ struct ConsoleFile: Sendable {
             "list.js": ConsoleFile(PackageResources.list_js, .module),
             "main.js": ConsoleFile(PackageResources.main_js, .module),
             "model.js": ConsoleFile(PackageResources.model_js, .module),
+            "names.js": ConsoleFile(PackageResources.names_js, .module),
             "notifications.js": ConsoleFile(PackageResources.notifications_js, .module),
             "payload.js": ConsoleFile(PackageResources.payload_js, .module),
             "phone.js": ConsoleFile(PackageResources.phone_js, .module),

@@ -32,6 +32,7 @@ class ConsoleTests(ConsoleCase):
         self.console.wait_for_title("Your order is ready")
         row = self.console.one(".space .row")
         self.assertIn(self.provider.account.bundle_id, row.text)
+        self.console.wait(lambda: row.find_element("css selector", ".device").text == "phone")
         self.console.wait(lambda: self.console.one(".space .badge").text == "Delivered")
         # The time is local, and the exact one is there for whoever hovers.
         self.assertRegex(row.find_element("css selector", "time").get_attribute("title"), r"^[0-9-]{10}T[0-9:.]+Z$")
@@ -60,6 +61,7 @@ class ConsoleTests(ConsoleCase):
             ("outcome=rejected", ["Third"]), ("reason=BadDeviceToken", ["Third"]), ("status=400", ["Third"]),
             (f"app={self.provider.account.bundle_id}&outcome=delivered", ["Second parcel", "First order"]),
             (f"device={self.provider.account.device_id}", ["Second parcel", "First order"]),
+            ("device=phone", ["Second parcel", "First order"]),
             # All words, words that belong together, and words that must not be there.
             ("text=order+first", ["First order"]), ("text=%22order+first%22", []), ("text=%22first+order%22", ["First order"]),
             ("text=com.example+-parcel+-third", ["First order"]), ("connection=c1", []),

@@ -421,6 +421,10 @@ class EveryPageTests(ConsoleCase):
     def fill(self):
         device = {"team": self.provider.account.team_id, "name": INJECTIONS[1]}
         made = self.service.manage("POST", "/v1/devices", device)
+        self.provider.send("<b>no JSON</b>")
+        self.driver.execute_script("localStorage.setItem(arguments[0], arguments[1])", f"carillon-app-texts:{self.provider.account.bundle_id}", json.dumps({
+            "strings": {injection: injection for injection in INJECTIONS[1:]},
+            "categories": [{"id": injection, "actions": [{"id": injection, "title": injection}]} for injection in INJECTIONS[1:]]}))
         for injection in INJECTIONS:
             # More kinds than a person sends; what the service refuses is shown too.
             self.provider.send({"aps": {
@@ -432,6 +436,11 @@ class EveryPageTests(ConsoleCase):
 
     def pages(self, device):
         yield from (f"#/{name}" for name in PAGES)
+        # With all filters, a rejected notification, and one with everything in it.
+        yield "#/notifications?status=400"
+        requests = self.service.manage("GET", "/v1/requests")
+        yield f"#/notification/r{requests[0]['number']}"
+        yield "#/notification/r" + str(next(request["number"] for request in requests if request["status"] == 400))
         yield f"#/device/{self.provider.account.device_id}"
         yield f"#/device/{device}"
 

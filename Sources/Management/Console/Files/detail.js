@@ -17,6 +17,7 @@ export class Detail {
   element = element("article", { class: "page detail" });
   #feed;
   #reasons;
+  #names;
   #list = null;
   #key = null;
   /** What is drawn: a row of the feed, or one that the service still had. */
@@ -32,8 +33,9 @@ export class Detail {
   #timeline = element("ol", { class: "timeline" });
   #facts = element("dl");
 
-  constructor(feed, reasons) {
+  constructor(feed, reasons, names) {
     this.#feed = feed;
+    this.#names = names;
     this.#reasons = reasons;
     this.element.addEventListener("keydown", (event) => this.#move(event));
   }
@@ -133,13 +135,14 @@ export class Detail {
 
   /** Shows what has changed, and leaves the rest alone: somebody may be reading it, or have the focus there. */
   #update(row) {
-    const state = `${row.outcome} ${row.status} ${row.reason} ${row.request?.rule}`;
+    const name = this.#names.of(row.device);
+    const state = `${row.outcome} ${row.status} ${row.reason} ${row.request?.rule} ${name}`;
     if (state === this.#state) return;
     this.#state = state;
     this.#badge.dataset.outcome = row.outcome;
     this.#badge.textContent = outcomeOf(row);
     this.#reason.replaceChildren(...[reason(row, this.#reasons)].filter((part) => part !== null));
-    this.#facts.replaceChildren(...facts(row));
+    this.#facts.replaceChildren(...facts(row, name));
     this.#readTimeline(row);
   }
 
@@ -237,14 +240,14 @@ export function timeline(entries) {
 
 const interfaces = { h2: "HTTP/2", binary: "the binary API", management: "the console or the management API, without a provider" };
 
-function facts(row) {
+function facts(row, name) {
   const request = row.request ?? {};
   const link = (text, address) => (text ? element("a", { href: address }, text) : "");
   const filter = (name, value) => `#/notifications?${new URLSearchParams({ [name]: value })}`;
   const way = interfaces[request.protocol];
   const known = [
     ["Time", exactTime(row.time)], ["App", link(row.topic, filter("app", row.topic))],
-    ["Device", link(row.device, `#/device/${row.device}`)], ["Device token", row.token, true], ["Identifier", row.id, true],
+    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Identifier", row.id, true],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate], ["Came by", way],
     ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection))],

@@ -104,7 +104,7 @@ export class Feed {
         this.#onChange();
         break;
       case "rows":
-        this.model.add(message.rows);
+        this.model.add(message.rows, message.isOld);
         this.#onChange();
     }
   }
@@ -159,18 +159,23 @@ export class Feed {
 
   /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
   async #opened(stream, state) {
-    if (state.source === "journal") await this.#read(0, true);
+    if (state.source === "journal") await this.#read(0, false);
     if (stream !== this.#stream) return;
     this.#setState(state);
     this.#tellAll();
   }
 
-  /** Reads what the journal has from after a number. */
-  async #read(after, isOld) {
+  /**
+   * Reads what the journal has from after a number.
+   * @param isTold whether the other tabs are told of it; otherwise they are told of everything afterwards
+   */
+  async #read(after, isTold) {
     let page;
     do {
       page = await json("GET", `/v1/requests?limit=${PAGE}&after=${after}`);
-      this.model.add(page.map(rowOfRequest), isOld);
+      const rows = page.map(rowOfRequest);
+      this.model.add(rows, true);
+      if (isTold) this.#channel.postMessage({ kind: "rows", rows, isOld: true });
       after = page.at(-1)?.number ?? after;
       this.#lastNumber = Math.max(this.#lastNumber, after);
     } while (page.length === PAGE);
@@ -182,7 +187,6 @@ export class Feed {
     this.#complete = null;
     await this.#read(from, true);
     this.#setLeftOut(0);
-    this.#tellAll();
   }
 
   #setLeftOut(count) {

@@ -32,8 +32,11 @@ function words(text) {
     .map(([, minus, phrase, word]) => ({ isWanted: minus === "", word: phrase ?? word })).filter(({ word }) => word !== "");
 }
 
-/** @returns a function that says whether a row is wanted */
-export function matcher(filter) {
+/**
+ * @param devices tells their names
+ * @returns a function that says whether a row is wanted
+ */
+export function matcher(filter, devices) {
   const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
   const search = words(wanted.text);
   return (row) =>
@@ -41,7 +44,8 @@ export function matcher(filter) {
     && (wanted.reason === "" || (row.reason ?? "").toLowerCase() === wanted.reason)
     && (wanted.status === "" || String(row.status) === wanted.status)
     && (wanted.app === "" || row.topic.toLowerCase().includes(wanted.app))
-    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device))
+    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device)
+      || (devices.of(row.device) ?? "").toLowerCase().includes(wanted.device))
     && (wanted.id === "" || row.id.toLowerCase().includes(wanted.id))
     && (wanted.connection === "" || row.request?.connection === wanted.connection)
     && search.every(({ isWanted, word }) => searched(row).includes(word) === isWanted);

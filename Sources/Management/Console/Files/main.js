@@ -6,6 +6,7 @@ import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { element } from "./dom.js";
 import { CHANNEL, Feed } from "./feed.js";
+import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
 import { Phone } from "./phone.js";
 import { Rehearsals } from "./rehearsals.js";
@@ -35,9 +36,10 @@ async function start() {
     return;
   }
   feed = new Feed(change, fail);
+  const names = new DeviceNames(change);
   makers = {
-    notifications: () => new Notifications(feed, reasons, go),
-    notification: () => new Detail(feed, reasons),
+    notifications: () => new Notifications(feed, reasons, names, go),
+    notification: () => new Detail(feed, reasons, names),
     devices: () => new Devices(feed),
     device: () => new Phone(feed),
     send: () => new Send(feed),

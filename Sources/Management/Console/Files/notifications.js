@@ -14,6 +14,7 @@ export class Notifications {
   title = "Notifications";
   element;
   #feed;
+  #names;
   #filter = filters.read("");
   #fields = new Map();
   #go;
@@ -27,12 +28,13 @@ export class Notifications {
   #showLog = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#feed.restart("log") }, "Delivery log");
 
   /** @param go called with the address of another filter */
-  constructor(feed, reasons, go) {
+  constructor(feed, reasons, names, go) {
     this.#feed = feed;
+    this.#names = names;
     this.#go = go;
     this.#list = new List({
       label: "Notifications, newest first", heads: ["Time", "App", "Device", "Title", "Outcome"], className: "notifications",
-      href: (row) => `#/notification/${encodeURIComponent(row.key)}`, make, update: (shown, row) => update(shown, row, reasons),
+      href: (row) => `#/notification/${encodeURIComponent(row.key)}`, make, update: (shown, row) => update(shown, row, reasons, names),
     });
     this.element = element("section", { class: "page", "aria-labelledby": "list-title" },
       element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count, this.#sampled,
@@ -59,7 +61,7 @@ export class Notifications {
   /** The keys of the notifications above and below one in the list. */
   neighbours(key) {
     const { rows } = this.#feed.model;
-    const isWanted = filters.matcher(this.#filter);
+    const isWanted = filters.matcher(this.#filter, this.#names);
     const index = rows.findLastIndex((row) => row.key === key);
     if (index < 0) return { newer: undefined, older: undefined };
     return {
@@ -70,7 +72,7 @@ export class Notifications {
 
   change() {
     const rows = this.#feed.model.rows;
-    const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter));
+    const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter, this.#names));
     this.#list.show(shown.reverse());
     const all = rows.length.toLocaleString();
     this.#count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString()} of ${all}`;
@@ -92,7 +94,7 @@ export class Notifications {
       element("option", { value: "" }, "All"), ...options.map(([value, label]) => element("option", { value }, label)));
     this.#more = element("details", {}, element("summary", {}, "More filters"),
       element("div", { class: "fields" },
-        field("app", "App", input("com.example.shop")), field("device", "Device or token", input("hexadecimal digits")),
+        field("app", "App", input("com.example.shop")), field("device", "Device or token", input("name or digits")),
         field("id", "Identifier", input("apns-id")),
         field("connection", "Connection", input("c12")),
         field("status", "Status", select(["200", "400", "403", "404", "405", "410", "413", "429", "500", "503"].map((status) => [status, status])))),
@@ -204,10 +206,10 @@ function make(row) {
   ];
 }
 
-function update(shown, row, reasons) {
+function update(shown, row, reasons, names) {
   const device = row.device || row.token;
   setText(shown, ".app", row.topic || "—");
-  setText(shown, ".device", device === "" ? "—" : short(device), device);
+  setText(shown, ".device", device === "" ? "—" : names.of(row.device) ?? short(device), device);
   setText(shown, ".title a", row.title ?? row.id);
   const known = reasons.get(row.reason);
   setText(shown, ".badge", row.reason ?? outcomeOf(row), known === undefined ? "" : `${known.meaning} What to do: ${known.advice}.`);
