@@ -57,6 +57,7 @@ class ConsoleTests(ConsoleCase):
         self.assertTrue(self.driver.current_url.endswith("#/notifications?text=parcel"))
         self.driver.refresh()
         self.console.wait(lambda: self.console.titles() == ["Second parcel"])
+        connection = self.service.manage("GET", "/v1/requests")[0]["connection"]
         for query, titles in [
             ("outcome=rejected", ["Third"]), ("reason=BadDeviceToken", ["Third"]), ("status=400", ["Third"]),
             (f"app={self.provider.account.bundle_id}&outcome=delivered", ["Second parcel", "First order"]),
@@ -64,7 +65,8 @@ class ConsoleTests(ConsoleCase):
             ("device=phone", ["Second parcel", "First order"]),
             # All words, words that belong together, and words that must not be there.
             ("text=order+first", ["First order"]), ("text=%22order+first%22", []), ("text=%22first+order%22", ["First order"]),
-            ("text=com.example+-parcel+-third", ["First order"]), ("connection=c1", []),
+            ("text=com.example+-parcel+-third", ["First order"]),
+            (f"connection={connection}", ["First order"]),
         ]:
             self.console.show(f"#/notifications?{query}")
             self.console.wait(lambda: self.console.titles() == titles, query)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -10,7 +11,7 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium
+from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium, wait
 
 PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
 
@@ -413,6 +414,30 @@ class ProductionTests(unittest.TestCase):
         finally:
             driver.quit()
             service.stop()
+
+
+class WelcomeTests(unittest.TestCase):
+    def test_the_welcome_says_how_to_sign_in(self):
+        carillon = os.environ.get("CARILLON", "carillon")
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen(
+                    [carillon, "serve", "--ports", "ephemeral", "--data", folder], stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, text=True) as service:
+                driver = chromium()
+                try:
+                    line = next(line for line in service.stdout if line.startswith("  console "))
+                    address, command = re.fullmatch(r"  console +(http://127.0.0.1:[0-9]+/console)   sign in with: (.+)\n", line).groups()
+                    link = subprocess.run(command, shell=True, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+                    self.assertTrue(link.startswith(address))
+                    driver.get(link)
+                    wait(driver, lambda: driver.find_element("css selector", "#live").text == "Live")
+                    # What is on the disk has no journal until somebody wants it.
+                    wait(driver, lambda: "The journal is off" in driver.find_element("css selector", ".notice").text)
+                    self.assertEqual(driver.current_url, address)
+                finally:
+                    driver.quit()
+                    service.terminate()
+                    service.communicate()
 
 
 class EveryPageTests(ConsoleCase):
