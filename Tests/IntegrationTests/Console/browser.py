@@ -249,6 +249,9 @@ class ConsoleCase(unittest.TestCase):
                 self.assertLessEqual(
                     self.driver.execute_script("return document.documentElement.scrollWidth"), width,
                     f"{self.driver.title}, {scheme} at {width}")
+                self.assertLessEqual(self.driver.execute_script(
+                    "return document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth"), 0,
+                    f"{self.driver.title}, {scheme} at {width}")
                 # The page scrolls below the bar, and nothing else does.
                 self.assertLessEqual(self.driver.execute_script(
                     "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)

@@ -343,9 +343,19 @@ class ConsoleTests(ConsoleCase):
         self.assertEqual(result[1:], [0, True])
 
     def test_both_colour_schemes_and_a_narrow_screen_can_be_read(self):
+        self.console.wait_for_text("Nothing was sent yet")
+        self.check_readable()
         self.send("To be read")
         self.provider.send({"aps": {"alert": "Refused"}}, token="00" * 32)
         self.console.wait_for_title("Refused")
+        self.check_readable()
+        for fragment, text in [("#/notifications?text=nowhere", "No notification matches"), ("#/notification/r9999", "not there any more")]:
+            self.console.show(fragment)
+            self.console.wait_for_text(text)
+            self.check_readable()
+        self.driver.delete_all_cookies()
+        self.driver.refresh()
+        self.console.wait_for_text("carillon console")
         self.check_readable()
 
     def test_no_violation_of_the_content_policy_is_logged(self):
