@@ -11,6 +11,12 @@ export const outcomes = {
   lost: "Lost by a rehearsal",
 };
 
+/** What became of a notification, or that nobody knows yet. */
+export function outcomeOf(row) {
+  if (row.outcome === "pending" && row.request !== null && row.status === null) return "No answer yet";
+  return outcomes[row.outcome] ?? row.outcome;
+}
+
 /** The steps of the delivery log. */
 export const steps = {
   accepted: "Accepted",
