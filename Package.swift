@@ -43,6 +43,8 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
+let hummingbirdHTTP2: Target.Dependency = .product(
+    name: "HummingbirdHTTP2", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
@@ -174,6 +176,18 @@ let package = Package(
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
                 logging, metrics, coreMetrics, tracing, lifecycle,
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
+            name: "ProviderStore", dependencies: ["Notifications", "Delivery", "PrivateFiles", grdb],
+            swiftSettings: settings),
+        .target(
+            name: "ProviderServer",
+            dependencies: [
+                "Rates", "Notifications", "Delivery", "Connections", "PrivateFiles", "ProviderStore", "APNSProvider",
+                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, httpTypes, hummingbird, hummingbirdCore,
+                hummingbirdHTTP2,
             ],
             swiftSettings: settings,
         ),

@@ -1,0 +1,155 @@
+import Delivery
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+package import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import PrivateFiles
+import ProviderStore
+package import ServiceLifecycle
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The provider server: its store, its API and the sending of its messages.
+package final class ProviderServer: Service {
+    /// What a start needs.
+    package struct Settings: Sendable {
+        /// The folder with everything that the server keeps.
+        package var folder: String
+        package var host: String
+        /// 0 lets the system choose.
+        package var port: Int
+        /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
+        package var tls: (certificate: String, key: String)?
+        package var clock: ProviderClock
+
+        package init(folder: String, host: String = "127.0.0.1", port: Int = 0) {
+            self.folder = folder
+            self.host = host
+            self.port = port
+            clock = .system
+        }
+    }
+
+    /// The administrator's key, in the folder.
+    package static let administratorKeyFile = "provider.key"
+
+    private let settings: Settings
+    private let store: any ProviderStore
+    private let desk: CampaignDesk
+    private let clients: ProviderClients
+    private let api: ProviderAPI
+    private let logger: Logger
+    private let listening: @Sendable (_ url: String) async -> Void
+
+    /// Opens the store.
+    /// - Parameter listening: called with the server's address once it accepts connections.
+    package init(
+        _ settings: Settings,
+        logger: Logger,
+        listening: @escaping @Sendable (_ url: String) async -> Void,
+    ) async throws {
+        guard settings.tls != nil || Self.isLoopback(settings.host) else {
+            throw StoreError(
+                .unavailable,
+                "Keys must not cross a network in the clear: give --certificate and --key, or listen on 127.0.0.1.")
+        }
+        self.settings = settings
+        self.logger = logger
+        self.listening = listening
+        try Files.makeFolder(settings.folder)
+        let store = try SQLiteProviderStore(folder: settings.folder, now: settings.clock.now)
+        self.store = store
+        let vault = try CredentialVault(folder: settings.folder)
+        let apps = try await AppDirectory(store)
+        clients = ProviderClients(vault, logger: logger)
+        desk = CampaignDesk(
+            store, apps, clients, clock: settings.clock, events: ProviderEvents(logger: logger), logger: logger)
+        let key = try Self.administratorKey(in: settings.folder)
+        api = ProviderAPI(
+            store: store, apps: apps, vault: vault, desk: desk,
+            access: ProviderAccess(administratorKeyDigest: AccessKey.digest(key), apps: apps), clock: settings.clock,
+            changes: ChangeRates(ProviderServerLimits.installationChanges), logger: logger)
+    }
+
+    /// Reads the administrator's key, or makes one at the first start.
+    private static func administratorKey(in folder: String) throws -> String {
+        let path = folder + "/" + administratorKeyFile
+        if try !Files.exists(path) {
+            _ = try Files.make(path, Array((AccessKey(prefix: AccessKey.administratorPrefix).text + "\n").utf8), replacing: false)
+        }
+        let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: 1024, of: path)
+        let key = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard key.utf8.count >= 16 else {
+            throw StoreError(.unreadable, "\(path) has no key: delete it, and the next start makes a new one.")
+        }
+        return key
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    /// Serves until the graceful shutdown. Then requests under way are answered, and notifications too.
+    package func run() async throws {
+        let scheme = settings.tls == nil ? "http" : "https"
+        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let application = Application(
+            router: api.router(),
+            server: try server(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(settings.host, port: settings.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(ProviderServerLimits.openConnections)),
+            onServerRunning: { [listening, desk] channel in
+                await desk.look()
+                await listening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
+            },
+            logger: quiet)
+        do {
+            try await application.run()
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+    }
+
+    private func close() async {
+        await desk.shutDown()
+        await clients.shutDown()
+        await store.close()
+    }
+
+    /// Hummingbird's own messages are about its life cycle.
+    private var quiet: Logger {
+        var logger = logger
+        logger.logLevel = max(.warning, logger.logLevel)
+        return logger
+    }
+
+    private func server() throws -> HTTPServerBuilder {
+        let http = HTTP1Channel.Configuration(
+            idleTimeout: ProviderServerLimits.idleTimeout,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: ProviderServerLimits.headerBytes,
+                maxHeaderListSize: ProviderServerLimits.headerBytes,
+                maxHeaderFieldCount: ProviderServerLimits.headerFields))
+        guard let files = settings.tls else { return .http1(configuration: http) }
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
+        tls.minimumTLSVersion = .tlsv12
+        let idle = Duration.nanoseconds(ProviderServerLimits.idleTimeout.nanoseconds)
+        return try .http2Upgrade(
+            tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http))
+    }
+}
