@@ -234,7 +234,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
                 "Management",
-                "Service",
+                "Service", "ProviderServer",
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -419,6 +419,17 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Matching", "HTTP2", "ProviderGateway", "Management", "Service",
                 "ServiceTesting", "CFaultyDisk", nioCore,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ProviderServerTests",
+            dependencies: [
+                "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
+                "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, logging, lifecycle,
+                httpClient,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,
         ),

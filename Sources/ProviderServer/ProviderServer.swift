@@ -49,14 +49,14 @@ package final class ProviderServer: Service {
     private let clients: ProviderClients
     private let api: ProviderAPI
     private let logger: Logger
-    private let listening: @Sendable (_ url: String) async -> Void
+    private let listening: @Sendable (_ description: Description) async -> Void
 
     /// Opens the store.
-    /// - Parameter listening: called with the server's address once it accepts connections.
+    /// - Parameter listening: called with where the server is once it accepts connections.
     package init(
         _ settings: Settings,
         logger: Logger,
-        listening: @escaping @Sendable (_ url: String) async -> Void,
+        listening: @escaping @Sendable (_ description: Description) async -> Void,
     ) async throws {
         guard settings.tls != nil || Self.isLoopback(settings.host) else {
             throw StoreError(
@@ -109,9 +109,18 @@ package final class ProviderServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(ProviderServerLimits.openConnections)),
-            onServerRunning: { [listening, desk] channel in
+            onServerRunning: { [listening, desk, settings, logger] channel in
                 await desk.look()
-                await listening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
+                let description = Description(
+                    url: "\(scheme)://\(host):\(channel.localAddress?.port ?? 0)",
+                    keyFile: settings.folder + "/" + Self.administratorKeyFile, certificate: settings.tls?.certificate)
+                do {
+                    try description.write(folder: settings.folder)
+                } catch {
+                    // Commands on this machine do not find it then. Requests do.
+                    logger.warning("The server's address cannot be written", metadata: ["cause": "\(error)"])
+                }
+                await listening(description)
             },
             logger: quiet)
         do {
@@ -124,6 +133,7 @@ package final class ProviderServer: Service {
     }
 
     private func close() async {
+        Description.remove(folder: settings.folder)
         await desk.shutDown()
         await clients.shutDown()
         await store.close()

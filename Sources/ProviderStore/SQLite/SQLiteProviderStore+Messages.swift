@@ -1,7 +1,7 @@
 package import Delivery
 import Foundation
 import GRDB
-package import Notifications
+import Notifications
 
 extension SQLiteProviderStore {
     private static let columns = """

@@ -1,7 +1,7 @@
 package import Delivery
 import Foundation
 import GRDB
-package import Notifications
+import Notifications
 
 extension SQLiteProviderStore {
     package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {
