@@ -84,7 +84,7 @@ package struct MessageRecord: Sendable, Hashable {
 }
 
 /// What came of one notification of a message.
-package struct Outcome: Sendable, Hashable {
+package struct SendOutcome: Sendable, Hashable {
     /// The number of the installation.
     package var installation: Int64
     /// The HTTP status of the service's answer; 0 if nothing was sent.

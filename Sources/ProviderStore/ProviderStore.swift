@@ -26,6 +26,8 @@ package protocol ProviderStore: Sendable {
         app: Int64,
         _ change: @escaping @Sendable (StoredInstallation?) throws -> InstallationChange,
     ) async throws -> StoredInstallation?
+    /// Adds installations, or replaces what is known of them, all in one step. Their secrets stay.
+    func importInstallations(_ installations: [Installation], app: Int64) async throws(StoreError)
     /// A page of installations in the order in which they came.
     /// - Parameter after: the number of the last installation of the page before; 0 for the first page.
     func installations(app: Int64, after: Int64, limit: Int) async throws(StoreError) -> [Recipient]
@@ -66,7 +68,7 @@ package protocol ProviderStore: Sendable {
     /// whose device token ended after it was registered.
     /// - Returns: The identifiers of the installations that ended.
     func record(
-        _ outcomes: [Outcome],
+        _ outcomes: [SendOutcome],
         of message: Int64,
         position: MessageRecord.Position,
     ) async throws(StoreError) -> [String]
@@ -129,11 +131,11 @@ package struct RecipientQuery: Sendable, Hashable {
 
 /// An outcome with the installation that it belongs to.
 package struct KeptOutcome: Sendable, Hashable {
-    package var outcome: Outcome
+    package var outcome: SendOutcome
     /// Nil if the installation was deleted since.
     package var installation: String?
 
-    package init(_ outcome: Outcome, installation: String?) {
+    package init(_ outcome: SendOutcome, installation: String?) {
         self.outcome = outcome
         self.installation = installation
     }

@@ -147,6 +147,7 @@ extension ProviderAPI {
 
     private func listInstallations(_ request: Request) async throws -> Response {
         let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
+        if let form = ListForm(request.headers[.accept]) { return exportInstallations(form, of: app) }
         let (limit, after) = try Self.page(request)
         let page = try await store.installations(app: app.number, after: after ?? 0, limit: limit)
         return Self.list(

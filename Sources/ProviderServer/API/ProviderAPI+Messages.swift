@@ -1,3 +1,4 @@
+import APNSProvider
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -157,9 +158,11 @@ extension ProviderAPI {
 
     private func listOutcomes(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let (message, _) = try await message(request, context)
+        let reason = Self.query("reason", request)
+        if let form = ListForm(request.headers[.accept]) { return exportOutcomes(form, of: message, reason: reason) }
         let (limit, after) = try Self.page(request)
         let page = try await store.outcomes(
-            of: message.number, reason: Self.query("reason", request), after: after ?? 0, limit: limit)
+            of: message.number, reason: reason, after: after ?? 0, limit: limit)
         return Self.list(
             page.map { MessageView.show($0, of: message.id) },
             next: page.count == limit ? page.last?.outcome.installation : nil)

@@ -27,6 +27,7 @@ struct ProviderAPI: Sendable {
         addService(to: router)
         addApps(to: router)
         addInstallations(to: router)
+        addTransfer(to: router)
         addMessages(to: router)
         return router
     }

@@ -2,6 +2,7 @@ import APNSProvider
 import Connections
 import Delivery
 import Foundation
+import NIOCore
 import Notifications
 import ProviderStore
 

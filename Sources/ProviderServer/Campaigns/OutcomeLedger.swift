@@ -12,7 +12,7 @@ final class OutcomeLedger: Sendable {
     private struct State {
         /// By `apns-id`.
         var underWay: [UUID: Recipient] = [:]
-        var outcomes: [Outcome] = []
+        var outcomes: [SendOutcome] = []
         /// The last recipient that was taken.
         var last: Int64
         /// The first recipient that has to be tried again.
@@ -99,7 +99,7 @@ final class OutcomeLedger: Sendable {
 
     /// Takes a recipient for whom no notification can be made.
     func failed(_ recipient: Recipient, _ reason: String) {
-        let outcome = Outcome(installation: recipient.number, status: 0, reason: reason, at: clock.now())
+        let outcome = SendOutcome(installation: recipient.number, status: 0, reason: reason, at: clock.now())
         state.withLock { state in
             state.outcomes.append(outcome)
             state.last = recipient.number
@@ -117,7 +117,7 @@ final class OutcomeLedger: Sendable {
                 state.failuresInARow = 0
                 state.answered += 1
                 state.outcomes.append(
-                    Outcome(
+                    SendOutcome(
                         installation: recipient.number, status: status, reason: reason, at: now,
                         endedAt: status == 410 ? endedAt ?? now : nil))
             case .again(let cause):

@@ -77,7 +77,7 @@ struct PayloadTemplate: Sendable {
         func value(_ name: String) -> JSONValue? { own[name] ?? installation.values[name] ?? defaults[name] }
         let json = try Self.render(root) { name in
             // A text of the message may name values; a value is never read as a template.
-            if let text = texts[name] { try text.render(value) } else { value(name) }
+            if let text = texts[name] { try text.render { value($0) } } else { value(name) }
         }
         return try PushPayload(json: Array(json.text.utf8))
     }

@@ -67,6 +67,17 @@ extension SQLiteProviderStore {
         }
     }
 
+    package func importInstallations(_ installations: [Installation], app: Int64) async throws(StoreError) {
+        guard !installations.isEmpty else { return }
+        try await write { [now] database in
+            for installation in installations {
+                let known = try Self.stored(installation.id, app, database)
+                let stored = StoredInstallation(installation, secretDigest: known?.1.secretDigest)
+                try Self.put(stored, number: known?.number, app: app, database, now: now())
+            }
+        }
+    }
+
     private static func put(
         _ stored: StoredInstallation,
         number: Int64?,

@@ -22,7 +22,7 @@ extension SQLiteProviderStore {
     }
 
     package func record(
-        _ outcomes: [Outcome],
+        _ outcomes: [SendOutcome],
         of message: Int64,
         position: MessageRecord.Position,
     ) async throws(StoreError) -> [String] {
@@ -64,7 +64,7 @@ extension SQLiteProviderStore {
     /// (Guide, Table 8-5).
     /// - Returns: its identifier, if it ended now.
     private static func end(
-        _ outcome: Outcome,
+        _ outcome: SendOutcome,
         _ endedAt: Timestamp,
         now: Timestamp,
         _ database: Database,
@@ -99,7 +99,7 @@ extension SQLiteProviderStore {
                 arguments: [message, after, reason, limit])
             return rows.map { row in
                 KeptOutcome(
-                    Outcome(
+                    SendOutcome(
                         installation: row.integer(0), status: Int(clamping: row.integer(1)),
                         reason: row.optionalText(2), at: Timestamp(column: row.integer(3))),
                     installation: row.optionalText(4))

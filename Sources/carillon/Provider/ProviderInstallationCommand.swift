@@ -5,7 +5,7 @@ import Notifications
 struct ProviderInstallationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "installation", abstract: "The installations of apps: one for each app on each device.",
-        subcommands: [List.self, Show.self, Put.self, Delete.self])
+        subcommands: [List.self, Show.self, Put.self, Delete.self, Import.self, Export.self])
 
     private static func line(_ item: JSONValue) -> String {
         var parts = [item["id"] ?? "", item["environment"] ?? ""]
@@ -93,6 +93,46 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             let item = try await options.client().ask(
                 .PUT, "/v1/installations/\(escaped(id))" + place.query, Array(JSONValue.object(members).text.utf8))
             options.output.print(item, ProviderInstallationCommand.line(item))
+        }
+    }
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register the installations in a file: CSV with a header, or a JSON object on each line.",
+            discussion: "A bad line is reported and left out; then the exit status is 1.")
+
+        @OptionGroup var options: ProviderOptions
+        @OptionGroup var place: Place
+
+        @Argument(help: "The file; its name ends in .csv for CSV.")
+        var file: String
+
+        func run() async throws {
+            let type = file.hasSuffix(".csv") ? "text/csv" : "application/x-ndjson"
+            let report = try await options.client().upload(
+                "/v1/installations/import" + place.query, file: file, contentType: type)
+            var lines = ["Imported \(report.number("imported")), \(report.number("bad")) bad lines."]
+            if case .object(let members) = report, case .array(let bad)? = members["badLines"] {
+                lines += bad.map { "\(file):\($0.number("line")): \($0["detail"] ?? "") \($0["pointer"] ?? "")" }
+            }
+            options.output.print(report, lines.joined(separator: "\n"))
+            if report.number("bad") != "0" { throw ExitCode.failure }
+        }
+    }
+
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write all installations of an app to standard output.")
+
+        @OptionGroup var options: ProviderOptions
+        @OptionGroup var place: Place
+
+        @Flag(help: "CSV instead of a JSON object on each line.")
+        var csv = false
+
+        func run() async throws {
+            try await options.client().download(
+                "/v1/installations" + place.query, accept: csv ? "text/csv" : "application/x-ndjson")
         }
     }
 

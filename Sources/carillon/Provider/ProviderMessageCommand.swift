@@ -117,7 +117,14 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         @Option(help: "Only those that failed for this reason.")
         var reason: String?
 
+        @Flag(help: "All of them as CSV.")
+        var csv = false
+
         func run() async throws {
+            guard !csv else {
+                let path = "/v1/messages/\(escaped(id))/outcomes" + (reason.map { "?reason=\(escaped($0))" } ?? "")
+                return try await options.client().download(path, accept: "text/csv")
+            }
             let query = reason.map { "?reason=\(escaped($0))" } ?? ""
             try await options.client().list("/v1/messages/\(escaped(id))/outcomes" + query) { item in
                 options.output.print(

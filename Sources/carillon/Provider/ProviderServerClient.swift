@@ -6,6 +6,7 @@ import NIOHTTP1
 import NIOSSL
 import Notifications
 import ProviderServer
+import Synchronization
 
 /// Sends requests to a provider server, with the administrator's key in its folder or the one in the environment.
 struct ProviderServerClient: Sendable {
@@ -51,10 +52,63 @@ struct ProviderServerClient: Sendable {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(body)
         }
+        return try await exchange(request) { try await value(of: $0) }
+    }
+
+    /// Sends a file as it is, in parts, and shows how far it is.
+    func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
+        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError("\(file) cannot be read.") }
+        let bar = ProgressBar()
+        let sent = Mutex(0)
+        let parts = AsyncStream<ByteBuffer>(unfolding: {
+            guard let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty else { return nil }
+            let done = sent.withLock { sent in
+                sent += part.count
+                return sent
+            }
+            bar.show(file, done, of: size)
+            return ByteBuffer(bytes: part)
+        })
+        var request = HTTPClientRequest(url: url + path)
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "content-type", value: contentType)
+        request.body = .stream(parts, length: .known(Int64(size)))
+        defer { bar.end() }
+        return try await exchange(request) { try await value(of: $0) }
+    }
+
+    /// Writes an answer to standard output as it arrives.
+    func download(_ path: String, accept: String) async throws {
+        var request = HTTPClientRequest(url: url + path)
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "accept", value: accept)
+        try await exchange(request) { response in
+            guard response.status == .ok else {
+                _ = try await value(of: response)
+                return
+            }
+            for try await part in response.body {
+                try FileHandle.standardOutput.write(contentsOf: Data(part.readableBytesView))
+            }
+        }
+    }
+
+    private func exchange<Value>(
+        _ request: HTTPClientRequest,
+        _ read: (HTTPClientResponse) async throws -> Value,
+    ) async throws -> Value {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        let result: Result<JSONValue, any Error>
+        let result: Result<Value, any Error>
         do {
-            result = .success(try await exchange(request, client))
+            let response: HTTPClientResponse
+            do {
+                response = try await client.execute(request, deadline: .distantFuture)
+            } catch {
+                throw CommandError("No provider server answers at \(url): \(error)")
+            }
+            result = .success(try await read(response))
         } catch {
             result = .failure(error)
         }
@@ -62,13 +116,7 @@ struct ProviderServerClient: Sendable {
         return try result.get()
     }
 
-    private func exchange(_ request: HTTPClientRequest, _ client: HTTPClient) async throws -> JSONValue {
-        let response: HTTPClientResponse
-        do {
-            response = try await client.execute(request, deadline: .distantFuture)
-        } catch {
-            throw CommandError("No provider server answers at \(url): \(error)")
-        }
+    private func value(of response: HTTPClientResponse) async throws -> JSONValue {
         let bytes = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
         let value = bytes.isEmpty ? JSONValue.object([:]) : try JSONDecoder().decode(JSONValue.self, from: bytes)
         guard (200..<300).contains(response.status.code) else {

@@ -111,6 +111,16 @@ struct TestProvider: Sendable {
         return Answer(status: Int(response.status.code), headers: response.headers, body: value)
     }
 
+    /// The text of an answer that is not JSON.
+    func text(_ path: String, key: String, accept: String) async throws -> String {
+        var request = HTTPClientRequest(url: url + path)
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "accept", value: accept)
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        #expect(response.headers.first(name: "content-type")?.hasPrefix(accept) == true)
+        return String(buffer: try await response.body.collect(upTo: 1 << 24))
+    }
+
     /// Asks for a message until it is in one of these states.
     func message(_ id: String, until isDone: (Answer) -> Bool) async throws -> Answer {
         while true {
