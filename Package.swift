@@ -186,8 +186,9 @@ let package = Package(
             name: "ProviderServer",
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Connections", "PrivateFiles", "ProviderStore", "APNSProvider",
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, httpTypes, hummingbird, hummingbirdCore,
-                hummingbirdHTTP2,
+                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, coreMetrics, httpTypes, httpClient, hummingbird,
+                hummingbirdCore, hummingbirdHTTP2,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,
         ),
@@ -234,7 +235,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
                 "Management",
-                "Service", "ProviderServer",
+                "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -426,8 +427,8 @@ let package = Package(
             name: "ProviderServerTests",
             dependencies: [
                 "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, logging, lifecycle,
-                httpClient,
+                "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, crypto, logging, lifecycle,
+                httpTypes, httpClient, hummingbird, grdb,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],

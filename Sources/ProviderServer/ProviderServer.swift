@@ -31,6 +31,8 @@ package final class ProviderServer: Service {
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
+        /// Makes the page of `GET /metrics`; nil for none.
+        package var metrics: (@Sendable () -> String)?
 
         package init(folder: String, host: String = "127.0.0.1", port: Int = 0) {
             self.folder = folder
@@ -46,6 +48,7 @@ package final class ProviderServer: Service {
     private let settings: Settings
     private let store: any ProviderStore
     private let desk: CampaignDesk
+    private let hooks: HookDesk
     private let clients: ProviderClients
     private let api: ProviderAPI
     private let logger: Logger
@@ -72,12 +75,14 @@ package final class ProviderServer: Service {
         let vault = try CredentialVault(folder: settings.folder)
         let apps = try await AppDirectory(store)
         clients = ProviderClients(vault, logger: logger)
-        desk = CampaignDesk(
-            store, apps, clients, clock: settings.clock, events: ProviderEvents(logger: logger), logger: logger)
+        let hooks = HookDesk(store, vault, clock: settings.clock, logger: logger)
+        self.hooks = hooks
+        desk = CampaignDesk(store, apps, clients, clock: settings.clock, logger: logger) { Task { await hooks.look() } }
         let key = try Self.administratorKey(in: settings.folder)
         api = ProviderAPI(
             store: store, apps: apps, vault: vault, desk: desk,
             access: ProviderAccess(administratorKeyDigest: AccessKey.digest(key), apps: apps), clock: settings.clock,
+            metrics: settings.metrics,
             changes: ChangeRates(ProviderServerLimits.installationChanges), logger: logger)
     }
 
@@ -85,7 +90,8 @@ package final class ProviderServer: Service {
     private static func administratorKey(in folder: String) throws -> String {
         let path = folder + "/" + administratorKeyFile
         if try !Files.exists(path) {
-            _ = try Files.make(path, Array((AccessKey(prefix: AccessKey.administratorPrefix).text + "\n").utf8), replacing: false)
+            _ = try Files.make(
+                path, Array((AccessKey(prefix: AccessKey.administratorPrefix).text + "\n").utf8), replacing: false)
         }
         let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: 1024, of: path)
         let key = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -109,8 +115,9 @@ package final class ProviderServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(ProviderServerLimits.openConnections)),
-            onServerRunning: { [listening, desk, settings, logger] channel in
+            onServerRunning: { [listening, desk, hooks, settings, logger] channel in
                 await desk.look()
+                await hooks.look()
                 let description = Description(
                     url: "\(scheme)://\(host):\(channel.localAddress?.port ?? 0)",
                     keyFile: settings.folder + "/" + Self.administratorKeyFile, certificate: settings.tls?.certificate)
@@ -136,6 +143,7 @@ package final class ProviderServer: Service {
         Description.remove(folder: settings.folder)
         await desk.shutDown()
         await clients.shutDown()
+        await hooks.shutDown()
         await store.close()
     }
 

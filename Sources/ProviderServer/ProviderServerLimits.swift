@@ -77,6 +77,18 @@ package enum ProviderServerLimits {
     /// The delay before sending goes on after a failure.
     static let firstDelay = TimeAmount.seconds(1)
     static let longestDelay = TimeAmount.seconds(60)
-    /// How long a shutdown waits for the answers that are under way.
-    static let shutdown = TimeAmount.seconds(10)
+    // MARK: Hooks
+
+    /// The most hooks of an app: a few systems of the organisation.
+    static let hooks = 10
+    /// The longest address of a hook, in bytes.
+    static let hookURLBytes = 1_000
+    /// How many events are sent at the same time.
+    static let hooksAtOnce = 16
+    /// How long a receiver may take to answer.
+    static let hookTimeout = TimeAmount.seconds(10)
+    /// How often an event is sent, and the delay before it is sent again: with twelve attempts some six hours.
+    static let hookAttempts: Int64 = 12
+    static let firstHookDelay = TimeAmount.seconds(5)
+    static let longestHookDelay = TimeAmount.hours(1)
 }

@@ -41,10 +41,11 @@ package protocol ProviderStore: Sendable {
     func add(_ message: MessageRecord, idempotency: IdempotencyKey?) async throws(StoreError) -> MessageRecord
     func message(_ id: String) async throws(StoreError) -> MessageRecord?
     /// Changes a message's state, rate, position or cause.
+    /// - Parameter change: returns an event, which is kept for the app's hooks with the change.
     /// - Returns: The changed message; nil if there is none.
     func changeMessage(
         _ id: String,
-        _ change: @escaping @Sendable (inout MessageRecord) throws -> Void,
+        _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord?
     /// A page of an app's messages, the newest first.
     /// - Parameters:
@@ -66,12 +67,14 @@ package protocol ProviderStore: Sendable {
     func count(_ query: RecipientQuery) async throws(StoreError) -> Int64
     /// Keeps outcomes with the message's new position. An outcome that is kept already stays. Ends the installations
     /// whose device token ended after it was registered.
-    /// - Returns: The identifiers of the installations that ended.
+    /// - Parameter event: makes an event of the installations that ended, which is kept with them.
+    /// - Returns: How many installations ended.
     func record(
         _ outcomes: [SendOutcome],
-        of message: Int64,
+        of message: MessageRecord,
         position: MessageRecord.Position,
-    ) async throws(StoreError) -> [String]
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int
     /// A page of outcomes in the order of the installations.
     func outcomes(
         of message: Int64,
@@ -79,6 +82,20 @@ package protocol ProviderStore: Sendable {
         after: Int64,
         limit: Int,
     ) async throws(StoreError) -> [KeptOutcome]
+
+    // MARK: Hooks
+
+    func hooks(app: Int64) async throws(StoreError) -> [Hook]
+    /// - Throws: ``StoreError/Code/conflict`` if the app has this many already.
+    func add(_ hook: Hook, limit: Int) async throws(StoreError)
+    /// - Returns: Whether there was one.
+    func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool
+    /// The deliveries that have not ended, the one that is due first before the others.
+    func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery]
+    /// Keeps what came of an attempt.
+    func record(_ delivery: HookDelivery) async throws(StoreError)
+    /// A page of a hook's deliveries, the newest first.
+    func deliveries(hook: String, app: Int64, before: Int64?, limit: Int) async throws(StoreError) -> [HookDelivery]
 
     /// Returns why the store cannot be used; nil if it can.
     func trouble() async -> StoreError?

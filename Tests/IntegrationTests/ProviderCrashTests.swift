@@ -21,7 +21,8 @@ import Testing
     }
 
     /// Runs a subcommand, and returns the objects that it prints.
-    private static func provider(_ data: String, _ arguments: String..., input: String = "") async throws -> [JSONValue] {
+    private static func provider(_ data: String, _ arguments: String..., input: String = "") async throws -> [JSONValue]
+    {
         let finished = try await BuiltCommand.run(
             ["provider"] + arguments + ["--json", "--data", data], input: Array(input.utf8))
         guard finished.status == 0 else { throw UnexpectedOutput(description: finished.errors) }
@@ -126,7 +127,9 @@ import Testing
         #expect(report.last?["imported"]?.number == Double(tokens.count))
         let sent = try await provider(
             data, "message", "send", "-",
-            input: #"{"bundleID":"\#(bundleID)","audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":200}"#)
+            input:
+                #"{"bundleID":"\#(bundleID)","audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":200}"#
+        )
         return try sent.first?["id"]?.text.orThrow("no identifier") ?? ""
     }
 

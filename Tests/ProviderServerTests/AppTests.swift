@@ -11,7 +11,8 @@ import Testing
         try await TestProvider.withFolder { folder in
             var secrets: [String] = []
             try await TestShop.run(devices: [], folder: folder) { shop in
-                let fixture = try String(contentsOfFile: try #require(shop.carillon.description.key).path, encoding: .utf8)
+                let fixture = try String(
+                    contentsOfFile: try #require(shop.carillon.description.key).path, encoding: .utf8)
                 let document = try await TestShop.makeOther(shop.carillon)
                 let made = try await shop.provider.ask(.PUT, "/v1/apps/com.example.other", document)
                 #expect(made.status == 201)
@@ -110,7 +111,10 @@ import Testing
     @Test func `Without TLS it listens on loopback only`() async throws {
         try await TestProvider.withFolder { folder in
             await #expect(throws: (any Error).self) {
-                try await TestProvider.run(folder: folder) { $0.host = "0.0.0.0" } _: { _ in }
+                try await TestProvider.run(folder: folder) {
+                    $0.host = "0.0.0.0"
+                } _: { _ in
+                }
             }
         }
     }

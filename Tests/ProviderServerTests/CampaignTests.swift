@@ -120,8 +120,11 @@ import Testing
             }
             // Noon the day after tomorrow.
             let day = Date(timeIntervalSince1970: Double(time.now.milliseconds) / 1000 + 2 * 86_400)
-            let text = day.formatted(Date.VerbatimFormatStyle(
-                format: "\(year: .defaultDigits)-\(month: .twoDigits)-\(day: .twoDigits)", timeZone: .gmt, calendar: .init(identifier: .gregorian))) + "T12:00"
+            let text =
+                day.formatted(
+                    Date.VerbatimFormatStyle(
+                        format: "\(year: .defaultDigits)-\(month: .twoDigits)-\(day: .twoDigits)", timeZone: .gmt,
+                        calendar: .init(identifier: .gregorian))) + "T12:00"
             let local = try #require(LocalTime(text))
             let id = try await shop.send(#","localTime":"\#(text)""#)
             for (count, zone) in zip(1..., ["Asia/Tokyo", "GMT", "America/New_York"]) {

@@ -18,9 +18,11 @@ import Testing
                 try await shop.provider.ask(method.http, path, body, key: shop.clientKey, headers: [Self.secret])
             }
             let put = try await ask(
-                .put, #"{\#(Self.token),"languages":["sv-SE","en"],"timeZone":"Europe/Stockholm","tags":["b","a","b"]}"#)
+                .put, #"{\#(Self.token),"languages":["sv-SE","en"],"timeZone":"Europe/Stockholm","tags":["b","a","b"]}"#
+            )
             #expect(put.status == 200)
-            #expect(put["deviceToken"] == "00fc13" && put["tags"] == ["a", "b"] && put["bundleID"] == "com.example.shop")
+            #expect(
+                put["deviceToken"] == "00fc13" && put["tags"] == ["a", "b"] && put["bundleID"] == "com.example.shop")
             // The same again is the same.
             #expect(try await ask(.put, #"{\#(Self.token),"tags":["a"]}"#)["languages"] == .array([]))
             let patched = try await ask(.patch, #"{"tags":["c"],"appVersion":"2","values":{"name":"Anna"}}"#)
@@ -39,7 +41,8 @@ import Testing
     @Test func `Nobody reads or changes an installation without its secret`() async throws {
         try await TestShop.run(devices: []) { shop in
             let (provider, path, body) = (shop.provider, "/v1/installations/i1", "{\(Self.token)}")
-            func status(_ method: HTTPMethodName, _ headers: [(String, String)], key: String? = nil) async throws -> Int {
+            func status(_ method: HTTPMethodName, _ headers: [(String, String)], key: String? = nil) async throws -> Int
+            {
                 try await provider.ask(
                     method.http, path, method == .put || method == .patch ? body : nil, key: key ?? shop.clientKey,
                     headers: headers

@@ -73,7 +73,9 @@ import Testing
                 let page = try await shop.provider.ask(.GET, "/v1/messages/\(id)/outcomes")
                 guard case .array(let items)? = page["items"] else { return [] }
                 return items.compactMap { item in
-                    guard case .object(let members) = item, case .string(let id)? = members["installation"] else { return nil }
+                    guard case .object(let members) = item, case .string(let id)? = members["installation"] else {
+                        return nil
+                    }
                     return Int(id.dropFirst())
                 }
             }
@@ -111,7 +113,8 @@ import Testing
             func payload(_ index: Int) -> JSONValue? { received.first { $0.token == shop.tokens[index] }?.payload }
             #expect(payload(0) == ["aps": ["alert": "Hej Anna", "badge": 3], "shop": ["greeting": "Anna!"]])
             // A value is not a template.
-            #expect(payload(1) == ["aps": ["alert": "Hello {{secret}}", "badge": 1], "shop": ["greeting": "{{secret}}!"]])
+            #expect(
+                payload(1) == ["aps": ["alert": "Hello {{secret}}", "badge": 1], "shop": ["greeting": "{{secret}}!"]])
             #expect(payload(2) == ["aps": ["alert": "Hello you", "badge": 2], "shop": ["greeting": "you!"]])
             #expect(payload(3) == nil)
             let named = try await shop.send(
@@ -167,8 +170,14 @@ import Testing
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"{{a"}}}"#, "/payload/aps/alert"),
         (#"{"audience":{"everybody":true},"payload":{"a/b":["{{a b}}"]}}"#, "/payload/a~1b/0"),
         (#"{"audience":{"everybody":true},"payload":[]}"#, "/payload"),
-        (#"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"{{"}},"fallbackLanguage":"en"}"#, "/texts/en/a"),
-        (#"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"b"}},"fallbackLanguage":"sv"}"#, "/fallbackLanguage"),
+        (
+            #"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"{{"}},"fallbackLanguage":"en"}"#,
+            "/texts/en/a"
+        ),
+        (
+            #"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"b"}},"fallbackLanguage":"sv"}"#,
+            "/fallbackLanguage"
+        ),
         (#"{"audience":{"everybody":true},"payload":{},"sendAt":"tomorrow"}"#, "/sendAt"),
         (#"{"audience":{"everybody":true},"payload":{},"sendAt":"2999-01-01T00:00:00Z"}"#, "/sendAt"),
         (#"{"audience":{"everybody":true},"payload":{},"localTime":"2027-02-31T09:00"}"#, "/localTime"),

@@ -12,7 +12,8 @@ struct PaceTests {
         while now < 1_005_000 {
             if let wait = pace.wait(rate, now: Timestamp(milliseconds: now)) {
                 #expect(wait > .zero && wait <= .seconds(1))
-                now += UInt64(max(1, wait.components.attoseconds / 1_000_000_000_000_000 + wait.components.seconds * 1000))
+                now += UInt64(
+                    max(1, wait.components.attoseconds / 1_000_000_000_000_000 + wait.components.seconds * 1000))
             } else {
                 counts[(now - 1_000_000) / 1000, default: 0] += 1
             }

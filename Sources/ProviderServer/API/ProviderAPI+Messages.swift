@@ -102,7 +102,9 @@ extension ProviderAPI {
     ) async throws -> (MessageRecord, ProviderApp) {
         let caller = try access.caller(of: request)
         let id = try Self.parameter("id", context)
-        if case .client = caller { throw APIProblem(403, "The key of an app on devices may only register installations.") }
+        if case .client = caller {
+            throw APIProblem(403, "The key of an app on devices may only register installations.")
+        }
         guard let message = try await store.message(id), let app = apps.app(number: message.app) else {
             throw APIProblem.notFound("There is no message \(id).")
         }
@@ -118,7 +120,10 @@ extension ProviderAPI {
         _ context: BasicRequestContext,
     ) async throws -> Response {
         let (message, app) = try await message(request, context)
-        _ = try await store.changeMessage(message.id) { try change.apply(to: &$0) }
+        _ = try await store.changeMessage(message.id) { message in
+            try change.apply(to: &message)
+            return nil
+        }
         if change == .resume {
             await desk.look()
         } else {
@@ -137,7 +142,10 @@ extension ProviderAPI {
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["rate"])
         let rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
-        let changed = try await store.changeMessage(message.id) { $0.rate = rate }
+        let changed = try await store.changeMessage(message.id) { message in
+            message.rate = rate
+            return nil
+        }
         await desk.setRate(rate, of: message.id)
         return MessageView.show(changed ?? message, bundleID: app.bundleID).response()
     }

@@ -35,7 +35,9 @@ extension ProviderAPI {
         return reader.report.response()
     }
 
-    private func store(_ installations: [Installation], _ app: ProviderApp, _ reader: inout InstallationImport) async throws {
+    private func store(
+        _ installations: [Installation], _ app: ProviderApp, _ reader: inout InstallationImport
+    ) async throws {
         try await store.importInstallations(installations, app: app.number)
         reader.stored(installations.count)
     }
@@ -69,7 +71,7 @@ extension ProviderAPI {
     }
 
     func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
-        Self.export(form, columns: InstallationImport.columns + ["registeredAt", "endedAt", "endReason"]) { after in
+        Self.export(form, columns: InstallationImport.columns + InstallationImport.exportedColumns) { after in
             let page = try await store.installations(
                 app: app.number, after: after, limit: ProviderServerLimits.listItems)
             return page.map { ($0.number, $0.installation) }

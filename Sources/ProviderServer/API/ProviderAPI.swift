@@ -18,6 +18,7 @@ struct ProviderAPI: Sendable {
     let desk: CampaignDesk
     let access: ProviderAccess
     let clock: ProviderClock
+    let metrics: (@Sendable () -> String)?
     let changes: ChangeRates
     let logger: Logger
 
@@ -25,10 +26,12 @@ struct ProviderAPI: Sendable {
         let router = Router()
         router.add(middleware: Problems(logger: logger))
         addService(to: router)
+        addMetrics(to: router)
         addApps(to: router)
         addInstallations(to: router)
         addTransfer(to: router)
         addMessages(to: router)
+        addHooks(to: router)
         return router
     }
 
@@ -38,6 +41,16 @@ struct ProviderAPI: Sendable {
         router.get("/ready") { _, _ in
             if let trouble = await store.trouble() { throw APIProblem(503, trouble.cause) }
             return (["status": "ready"] as JSONValue).response()
+        }
+    }
+
+    private func addMetrics(to router: Router<BasicRequestContext>) {
+        guard let metrics else { return }
+        router.get("/metrics") { request, _ in
+            try access.administrator(request)
+            return Response(
+                status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics())))
         }
     }
 

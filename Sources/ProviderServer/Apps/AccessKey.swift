@@ -9,7 +9,9 @@ struct AccessKey: Sendable, Hashable {
     /// - Parameter prefix: says to a person, and to a search for leaked keys, what the key is for.
     init(prefix: String) {
         let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        text = prefix + bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        text =
+            prefix
+            + bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
     var digest: [UInt8] { Self.digest(text) }

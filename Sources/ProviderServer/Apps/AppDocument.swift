@@ -60,7 +60,7 @@ struct AppDocument {
             guard let credentials else { return Place(url: url, authority: authority, credentials: nil) }
             let client = try ProviderClient(
                 credentials: try credentials.provider(),
-                environment: .custom(url: url, authority: authority.map { .pem($0) } ?? .system))
+                environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
             withExtendedLifetime(client) {}
         } catch {
             throw .invalid(reader.pointer, error.cause)

@@ -43,19 +43,23 @@ struct CredentialVault: Sendable {
         case key(teamID: String, keyID: String, privateKey: String)
         /// PEM with the certificate, its chain and its key.
         case certificate(String)
+        /// The key of a hook's signatures.
+        case hookSecret(String)
 
         func provider() throws(ProviderError) -> ProviderCredentials {
             switch self {
             case .key(let teamID, let keyID, let privateKey):
                 try ProviderCredentials(key: privateKey, keyID: keyID, teamID: teamID)
             case .certificate(let pem): try ProviderCredentials(certificate: pem)
+            // It is sealed under a hook's name, so it never opens here.
+            case .hookSecret: try ProviderCredentials(certificate: "")
             }
         }
 
         var summary: ProviderApp.CredentialsSummary {
             switch self {
             case .key(_, let keyID, _): .key(keyID: keyID)
-            case .certificate: .certificate
+            case .certificate, .hookSecret: .certificate
             }
         }
     }
@@ -70,13 +74,16 @@ struct CredentialVault: Sendable {
 
     func open(_ sealed: [UInt8], name: String) throws(StoreError) -> Credentials {
         do {
-            let text = try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key, authenticating: Data(name.utf8))
+            let text = try AES.GCM.open(
+                AES.GCM.SealedBox(combined: sealed), using: key, authenticating: Data(name.utf8))
             return try JSONDecoder().decode(Credentials.self, from: text)
         } catch {
             throw StoreError(
                 .unreadable, "The credentials of \(name) do not open: restore \(Self.fileName), or set them again.")
         }
     }
+
+    static func hookName(_ id: String) -> String { "hook \(id)" }
 
     static func name(_ bundleID: String, _ environment: Environment) -> String { "\(bundleID) \(environment.rawValue)" }
 }

@@ -16,7 +16,8 @@ actor CampaignDesk {
     private let clients: ProviderClients
     private let clock: ProviderClock
     private let logger: Logger
-    private let events: ProviderEvents
+    /// Called when hooks have to hear of something.
+    private let noted: @Sendable () -> Void
     private var running: [String: Running] = [:]
     private var alarm: Task<Void, Never>?
     private var isClosed = false
@@ -28,14 +29,14 @@ actor CampaignDesk {
         _ apps: AppDirectory,
         _ clients: ProviderClients,
         clock: ProviderClock,
-        events: ProviderEvents,
         logger: Logger,
+        noted: @escaping @Sendable () -> Void,
     ) {
         self.store = store
         self.apps = apps
         self.clients = clients
         self.clock = clock
-        self.events = events
+        self.noted = noted
         self.logger = logger
     }
 
@@ -74,7 +75,8 @@ actor CampaignDesk {
     private func wake(at moment: Timestamp?) {
         alarm?.cancel()
         guard let moment, !isClosed else { return }
-        let wait = Duration.milliseconds(Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds)))
+        let wait = Duration.milliseconds(
+            Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds)))
         alarm = Task { [clock] in
             await clock.sleep(max(.zero, wait))
             guard !Task.isCancelled else { return }
@@ -93,6 +95,7 @@ actor CampaignDesk {
                 message.cause = nil
                 // Who registers later is not a recipient.
                 if message.position.last == nil { message.position.last = last }
+                return nil
             }
             guard let begun, running[begun.id] == nil, !isClosed else { return }
             let document = try MessageDocument(stored: begun.document)
@@ -111,22 +114,24 @@ actor CampaignDesk {
         let control = RunControl(rate: message.rate, clock: clock)
         let run = MessageRun(
             message: message, document: document, store: store, apps: apps, clients: clients, control: control,
-            clock: clock,
-            ended: { [events] app, ids in events.installationsEnded(ids, app: app, message: message.id) })
+            clock: clock, noted: noted)
         logger.info("A message is being sent", metadata: ["message": "\(message.id)"])
         let task = Task {
             let end = await run.run()
             await ended(message, end)
         }
         running[message.id] = Running(app: message.app, control: control, task: task)
+        ProviderServerMetrics.setRunning(running.count)
     }
 
     private func ended(_ message: MessageRecord, _ end: MessageRun.End) async {
         running[message.id] = nil
+        ProviderServerMetrics.setRunning(running.count)
         do {
             let now = clock.now()
-            let changed = try await store.changeMessage(message.id) { message in
-                guard message.state == .running else { return }
+            let bundleID = apps.app(number: message.app)?.bundleID ?? ""
+            _ = try await store.changeMessage(message.id) { message in
+                guard message.state == .running else { return nil }
                 switch end {
                 case .finished:
                     message.state = .finished
@@ -134,11 +139,12 @@ actor CampaignDesk {
                 case .refused(let cause):
                     message.state = .paused
                     message.cause = cause
-                case .stopped: break
+                case .stopped: return nil
                 }
+                return ProviderEvents.messageEnded(message, bundleID: bundleID)
             }
             logger.info("A message has ended", metadata: ["message": "\(message.id)", "how": "\(end)"])
-            if let changed, end != .stopped { events.messageEnded(changed, app: apps.app(number: changed.app)?.bundleID) }
+            if end != .stopped { noted() }
         } catch {
             // The next start works it through again, and finds nobody without an outcome.
             logger.error("A message's end cannot be kept", metadata: ["message": "\(message.id)", "cause": "\(error)"])

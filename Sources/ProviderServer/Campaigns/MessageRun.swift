@@ -19,7 +19,8 @@ struct MessageRun: Sendable {
     let clients: ProviderClients
     let control: RunControl
     let clock: ProviderClock
-    let ended: @Sendable (_ app: String, _ installations: [String]) -> Void
+    /// Called when hooks have to hear of something.
+    let noted: @Sendable () -> Void
 
     /// How sending ended.
     enum End: Sendable, Hashable {
@@ -31,7 +32,8 @@ struct MessageRun: Sendable {
         case refused(cause: String)
     }
 
-    func run() async -> End {
+    /// Runs apart from the actor that starts it.
+    @concurrent func run() async -> End {
         var position = message.position
         while let part = await next(from: position) {
             guard !control.isStopped else { return .stopped }
@@ -99,7 +101,9 @@ struct MessageRun: Sendable {
                 await wait(for: cause, failures)
             }
             // What has an outcome is left out by the store.
-            if let kept = try? await store.message(message.id) { position.after = max(start.after, kept.position.after) }
+            if let kept = try? await store.message(message.id) {
+                position.after = max(start.after, kept.position.after)
+            }
         }
     }
 
@@ -117,7 +121,7 @@ struct MessageRun: Sendable {
     ) async -> PassEnd {
         let ledger = OutcomeLedger(
             message, from: position, isLastPass: isLast, store, clock: clock,
-            ended: { [ended] in ended(app.bundleID, $0) })
+            bundleID: app.bundleID, ended: noted)
         let client: ProviderClient
         do {
             guard let known = try await clients.client(app, position.environment) else { return .done }
@@ -162,7 +166,10 @@ struct MessageRun: Sendable {
 
     private func note(_ cause: String?) async {
         // If the store is away, its own trouble is seen in the server's health.
-        _ = try? await store.changeMessage(message.id) { $0.cause = $0.state == .running ? cause : $0.cause }
+        _ = try? await store.changeMessage(message.id) { message in
+            if message.state == .running { message.cause = cause }
+            return nil
+        }
     }
 }
 

@@ -32,8 +32,9 @@ final class OutcomeLedger: Sendable {
     private let clock: ProviderClock
     /// Whether a notification that the service failed to answer counts as failed now.
     private let isLastPass: Bool
-    /// Called with installations that ended.
-    private let ended: @Sendable ([String]) -> Void
+    private let bundleID: String
+    /// Called when hooks have to hear of installations that ended.
+    private let ended: @Sendable () -> Void
 
     init(
         _ message: MessageRecord,
@@ -41,8 +42,10 @@ final class OutcomeLedger: Sendable {
         isLastPass: Bool,
         _ store: any ProviderStore,
         clock: ProviderClock,
-        ended: @escaping @Sendable ([String]) -> Void,
+        bundleID: String,
+        ended: @escaping @Sendable () -> Void,
     ) {
+        self.bundleID = bundleID
         self.message = message
         self.start = start
         self.isLastPass = isLastPass
@@ -149,8 +152,12 @@ final class OutcomeLedger: Sendable {
         }
         guard !outcomes.isEmpty else { return }
         do throws(StoreError) {
-            let ids = try await store.record(outcomes, of: message.number, position: position)
-            if !ids.isEmpty { ended(ids) }
+            let (bundleID, id) = (bundleID, message.id)
+            let count = try await store.record(outcomes, of: message, position: position) {
+                ProviderEvents.installationsEnded($0, bundleID: bundleID, message: id)
+            }
+            ProviderServerMetrics.count(outcomes, bundleID: bundleID)
+            if count > 0 { ended() }
         } catch {
             // They are sent again with the same apns-id.
             state.withLock { $0.failure = error }
@@ -158,7 +165,7 @@ final class OutcomeLedger: Sendable {
     }
 
     /// Everybody before it has an outcome, on the disk or in the batch that is about to be written.
-    private func position(_ state: borrowing State) -> MessageRecord.Position {
+    private func position(_ state: State) -> MessageRecord.Position {
         var position = start
         let open = state.underWay.values.lazy.map(\.number).min() ?? .max
         let first = min(open, state.again ?? .max)
@@ -196,7 +203,9 @@ enum SendVerdict: Hashable {
 
     private init(_ rejection: PushRejection, isLastPass: Bool) {
         let reason = rejection.reason.description
-        let ended = rejection.timestamp.map { Timestamp(milliseconds: UInt64(max(0, $0.timeIntervalSince1970 * 1000).rounded())) }
+        let ended = rejection.timestamp.map {
+            Timestamp(milliseconds: UInt64(max(0, $0.timeIntervalSince1970 * 1000).rounded()))
+        }
         switch rejection.advice {
         case .fixCredentials: self = .refused(cause: rejection.description)
         // Too many to this device token: the client has waited as long as it may.

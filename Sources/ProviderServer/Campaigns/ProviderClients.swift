@@ -36,7 +36,8 @@ actor ProviderClients {
         configuration.maximumInFlight = ProviderServerLimits.inFlight
         let client = try ProviderClient(
             credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),
-            environment: .custom(url: endpoint.url, authority: endpoint.authority.map { .pem($0) } ?? .system),
+            environment: .custom(
+                url: endpoint.url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system),
             configuration: configuration, logger: logger)
         clients[key] = (endpoint, client)
         return client

@@ -9,7 +9,9 @@ enum AudienceReader {
     static func read(_ value: JSONValue) throws(APIProblem) -> (Audience, [String: [String: JSONValue]]) {
         let reader = try DocumentReader(value, at: "/audience", keys: keys)
         // Everybody is asked for by name: a forgotten key must not reach a million people.
-        guard !reader.members.isEmpty else { throw .invalid("/audience", "The audience takes \(keys.joined(separator: ", ")).") }
+        guard !reader.members.isEmpty else {
+            throw .invalid("/audience", "The audience takes \(keys.joined(separator: ", ")).")
+        }
         if let everybody = try reader.boolean("everybody"), !everybody { throw reader.fault("everybody", "true") }
         var audience = Audience()
         var own: [String: [String: JSONValue]] = [:]

@@ -14,7 +14,8 @@ struct MessageHeaders: Sendable {
         topic = try reader.line("topic", maximum: 255)
         pushType = try reader.text("pushType", maximum: 40).map { (text) throws(APIProblem) in
             guard let type = PushNotification.PushType(rawValue: text) else {
-                throw reader.fault("pushType", "one of " + PushNotification.PushType.allCases.map(\.rawValue).joined(separator: ", "))
+                throw reader.fault(
+                    "pushType", "one of " + PushNotification.PushType.allCases.map(\.rawValue).joined(separator: ", "))
             }
             return type
         }

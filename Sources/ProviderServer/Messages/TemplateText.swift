@@ -26,12 +26,14 @@ struct TemplateText: Sendable, Hashable {
             guard let end = rest.firstRange(of: "}}") else {
                 throw Fault(cause: "The text has {{ without }} after it.")
             }
-            let name = rest[..<end.lowerBound].trimmingPrefix { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-            guard Self.isName(String(name)) else {
+            let words = rest[..<end.lowerBound].split(separator: " ")
+            guard words.count == 1, let name = words.first.map(String.init), Self.isName(name) else {
                 throw Fault(
-                    cause: "Between {{ and }} there has to be a name: 1 to \(Self.maximumNameBytes) letters, digits and _ - .")
+                    cause:
+                        "Between {{ and }} there has to be a name: 1 to \(Self.maximumNameBytes) letters, digits and _ - ."
+                )
             }
-            parts.append(.value(String(name)))
+            parts.append(.value(name))
             rest = rest[end.upperBound...]
         }
         if !rest.isEmpty { parts.append(.text(String(rest))) }

@@ -15,7 +15,8 @@ enum TemplateValues {
         for (name, value) in reader.members.sorted(by: { $0.key < $1.key }) {
             guard TemplateText.isName(name) else {
                 throw .invalid(
-                    reader.place(name), "The name has to be 1 to \(TemplateText.maximumNameBytes) letters, digits and _ - .")
+                    reader.place(name),
+                    "The name has to be 1 to \(TemplateText.maximumNameBytes) letters, digits and _ - .")
             }
             switch value {
             case .bool, .integer, .number: continue

@@ -15,6 +15,9 @@ struct InstallationImport {
         "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
     ]
 
+    /// What an export has besides, and an import ignores.
+    static let exportedColumns = ["registeredAt", "endedAt", "endReason"]
+
     private let app: ProviderApp
     private let form: RowReader.Form
     private let now: Timestamp
@@ -75,10 +78,15 @@ struct InstallationImport {
             }
             return value
         }
-        guard let fields = CSVRow.fields(text) else { throw .invalid("", "The quotation marks of the line do not fit.") }
+        guard let fields = CSVRow.fields(text) else {
+            throw .invalid("", "The quotation marks of the line do not fit.")
+        }
         guard let header else {
-            for name in fields where !Self.columns.contains(name) {
-                throw .invalid("", "The column \(name.debugDescription) is unknown; there may be \(Self.columns.joined(separator: ", ")).")
+            for name in fields where !(Self.columns + Self.exportedColumns).contains(name) {
+                throw .invalid(
+                    "",
+                    "The column \(name.debugDescription) is unknown; there may be \(Self.columns.joined(separator: ", "))."
+                )
             }
             header = fields
             return nil
@@ -87,7 +95,7 @@ struct InstallationImport {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
         var members: [String: JSONValue] = [:]
-        for (name, field) in zip(header, fields) where !field.isEmpty {
+        for (name, field) in zip(header, fields) where !field.isEmpty && Self.columns.contains(name) {
             let isList = name == "languages" || name == "tags"
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }

@@ -92,5 +92,31 @@ enum ProviderSchema {
             count INTEGER NOT NULL,
             PRIMARY KEY (message, reason)
         ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE hook (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            app INTEGER NOT NULL REFERENCES app (number) ON DELETE CASCADE,
+            url TEXT NOT NULL,
+            -- Sealed.
+            secret BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX hook_by_app ON hook (app);
+
+        -- next: when to try again, NULL if it arrived or was given up. cause: NULL if it arrived.
+        CREATE TABLE hook_delivery (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL,
+            hook INTEGER NOT NULL REFERENCES hook (number) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            body BLOB NOT NULL,
+            created INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            next INTEGER,
+            status INTEGER,
+            cause TEXT
+        ) STRICT;
+        CREATE INDEX hook_delivery_by_hook ON hook_delivery (hook);
+        CREATE INDEX open_hook_delivery ON hook_delivery (next) WHERE next IS NOT NULL;
         """
 }

@@ -92,11 +92,11 @@ extension SQLiteProviderStore {
 
     package func changeMessage(
         _ id: String,
-        _ change: @escaping @Sendable (inout MessageRecord) throws -> Void,
+        _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord? {
-        try await writes.write { database in
+        try await writes.write { [now] database in
             guard var message = try Self.messages("WHERE id = ?", [id], database).first else { return nil }
-            try change(&message)
+            let event = try change(&message)
             try database.execute(
                 sql: """
                     UPDATE message SET state = ?, finished = ?, rate = ?, cause = ?, last = ?, due = ?, environment = ?,
@@ -108,6 +108,7 @@ extension SQLiteProviderStore {
                     message.position.last, message.position.due.column, message.position.environment.column,
                     message.position.after, message.number,
                 ])
+            if let event { try Self.add(event, app: message.app, at: now(), database) }
             return message
         }
     }

@@ -23,23 +23,26 @@ extension SQLiteProviderStore {
 
     package func record(
         _ outcomes: [SendOutcome],
-        of message: Int64,
+        of message: MessageRecord,
         position: MessageRecord.Position,
-    ) async throws(StoreError) -> [String] {
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int {
         try await write { [now] database in
             let insert = try database.cachedStatement(
                 sql: "INSERT OR IGNORE INTO outcome (message, installation, at, status, reason) VALUES (?, ?, ?, ?, ?)")
             var (accepted, failed): (Int64, [String: Int64]) = (0, [:])
-            var ended: [String] = []
+            var ended: [EndedInstallation] = []
             for outcome in outcomes {
                 try insert.execute(arguments: [
-                    message, outcome.installation, outcome.at.column, outcome.status, outcome.reason,
+                    message.number, outcome.installation, outcome.at.column, outcome.status, outcome.reason,
                 ])
                 // It was kept before: count it once.
                 guard database.changesCount > 0 else { continue }
                 if let reason = outcome.reason { failed[reason, default: 0] += 1 } else { accepted += 1 }
                 guard let endedAt = outcome.endedAt else { continue }
-                if let id = try Self.end(outcome, endedAt, now: now(), database) { ended.append(id) }
+                if let id = try Self.end(outcome, endedAt, now: now(), database) {
+                    ended.append(EndedInstallation(id: id, reason: outcome.reason ?? "", at: endedAt))
+                }
             }
             for (reason, count) in failed {
                 try database.cachedStatement(
@@ -47,16 +50,17 @@ extension SQLiteProviderStore {
                         INSERT INTO tally (message, reason, count) VALUES (?, ?, ?)
                         ON CONFLICT (message, reason) DO UPDATE SET count = count + excluded.count
                         """
-                ).execute(arguments: [message, reason, count])
+                ).execute(arguments: [message.number, reason, count])
             }
             try database.cachedStatement(
                 sql: """
                     UPDATE message SET accepted = accepted + ?, due = ?, environment = ?, after = ? WHERE number = ?
                     """
             ).execute(arguments: [
-                accepted, position.due.column, position.environment.column, position.after, message,
+                accepted, position.due.column, position.environment.column, position.after, message.number,
             ])
-            return ended
+            if !ended.isEmpty { try Self.add(event(ended), app: message.app, at: now(), database) }
+            return ended.count
         }
     }
 
@@ -143,7 +147,9 @@ private struct RecipientSearch {
             conditions.append(condition)
             arguments.append(value)
         }
-        func add(_ condition: String, _ values: [String]) { add(condition, JSONValue.array(values.map(JSONValue.string)).text) }
+        func add(_ condition: String, _ values: [String]) {
+            add(condition, JSONValue.array(values.map(JSONValue.string)).text)
+        }
     }
 
     /// The parser has bounded the depth. A tag's bytes are never SQL.

@@ -8,6 +8,6 @@ struct ProviderCommand: AsyncParsableCommand {
         discussion: "Start with: carillon provider serve",
         subcommands: [
             ProviderServeCommand.self, ProviderAppCommand.self, ProviderInstallationCommand.self,
-            ProviderMessageCommand.self,
+            ProviderMessageCommand.self, ProviderHookCommand.self,
         ])
 }

@@ -11,7 +11,8 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var parts = [item["id"] ?? "", item["environment"] ?? ""]
         if let user = item["user"] { parts.append("user \(user)") }
         if case .object(let members) = item, case .array(let tags)? = members["tags"], !tags.isEmpty {
-            parts.append("tags " + tags.map { if case .string(let tag) = $0 { tag } else { "" } }.joined(separator: ", "))
+            parts.append(
+                "tags " + tags.map { if case .string(let tag) = $0 { tag } else { "" } }.joined(separator: ", "))
         }
         if case .object(let members) = item, let end = members["ended"] {
             parts.append("ended \(end["at"] ?? ""): \(end["reason"] ?? "")")

@@ -37,7 +37,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         var idempotencyKey: String?
 
         func run() async throws {
-            let data = file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : try InputFile.read(file, "message")
+            let data =
+                file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : try InputFile.read(file, "message")
             var document: JSONValue
             do {
                 document = try JSONDecoder().decode(JSONValue.self, from: data)
@@ -54,7 +55,10 @@ struct ProviderMessageCommand: AsyncParsableCommand {
                     headers: idempotencyKey.map { [("idempotency-key", $0)] } ?? [])
                 let isRun = answer["id"] != nil
                 options.output.print(
-                    answer, isRun ? ProviderMessageCommand.line(answer) : "\(answer.number("recipients")) would get it:\n\(answer.text)")
+                    answer,
+                    isRun
+                        ? ProviderMessageCommand.line(answer)
+                        : "\(answer.number("recipients")) would get it:\n\(answer.text)")
             } catch let error as CommandError {
                 throw error.inFile(file)
             }
@@ -128,7 +132,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             let query = reason.map { "?reason=\(escaped($0))" } ?? ""
             try await options.client().list("/v1/messages/\(escaped(id))/outcomes" + query) { item in
                 options.output.print(
-                    item, "\(item["installation"] ?? "(deleted)")  \(item["apnsID"] ?? "")  \(item["reason"] ?? "accepted")")
+                    item,
+                    "\(item["installation"] ?? "(deleted)")  \(item["apnsID"] ?? "")  \(item["reason"] ?? "accepted")")
             }
         }
     }

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CoreMetrics
 import Foundation
 import Logging
+import PrometheusMetrics
 import ProviderServer
 import Service
 import ServiceLifecycle
@@ -33,10 +35,14 @@ struct ProviderServeCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         LoggingSystem.bootstrap { [logFormat] in logFormat.handler(label: $0, environment: environment) }
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
+        settings.metrics = { metrics.text() }
         let server = try await ProviderServer(settings, logger: Logger(label: "carillon-provider")) { description in
             options.output.print(
                 Ready(url: description.url, keyFile: description.keyFile),
-                "The provider server listens on \(description.url)\nThe administrator's key is in \(description.keyFile)")
+                "The provider server listens on \(description.url)\nThe administrator's key is in \(description.keyFile)"
+            )
         }
         var logger = Logger(label: "carillon-provider")
         logger.logLevel = .warning

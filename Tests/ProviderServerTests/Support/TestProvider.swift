@@ -81,7 +81,9 @@ struct TestProvider: Sendable {
         func text(_ keys: String...) throws -> String {
             var value: JSONValue? = body
             for key in keys { if case .object(let members)? = value { value = members[key] } }
-            guard case .string(let text)? = value else { throw Missing(key: keys.joined(separator: "/"), body: body.text) }
+            guard case .string(let text)? = value else {
+                throw Missing(key: keys.joined(separator: "/"), body: body.text)
+            }
             return text
         }
 

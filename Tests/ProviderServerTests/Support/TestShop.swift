@@ -75,7 +75,9 @@ struct TestShop: Sendable {
         let document: JSONValue = [
             "teamID": "ABCDE12345",
             "environments": [
-                "development": ["url": "https://127.0.0.1:1", "key": ["keyID": "KEY7654321", "privateKey": .string(key)]]
+                "development": [
+                    "url": "https://127.0.0.1:1", "key": ["keyID": "KEY7654321", "privateKey": .string(key)],
+                ]
             ],
         ]
         return document.text
