@@ -426,7 +426,7 @@ let package = Package(
         .testTarget(
             name: "ProviderServerTests",
             dependencies: [
-                "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
+                "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
                 "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, crypto, logging, lifecycle,
                 httpTypes, httpClient, hummingbird, grdb,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),

@@ -21,6 +21,9 @@ package struct ProviderClock: Sendable {
 }
 
 extension Timestamp {
+    /// Later than any time that is stored.
+    static let distant = Timestamp(milliseconds: .max)
+
     /// ISO 8601 with milliseconds, in UTC.
     var text: String {
         Date(timeIntervalSince1970: Double(min(milliseconds, 253_402_300_799_999)) / 1000)

@@ -31,6 +31,8 @@ package final class ProviderServer: Service {
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
+        /// The time for each notification until it is tried again in another pass.
+        package var deadline = ProviderServerLimits.deadline
         /// Makes the page of `GET /metrics`; nil for none.
         package var metrics: (@Sendable () -> String)?
 
@@ -74,7 +76,7 @@ package final class ProviderServer: Service {
         self.store = store
         let vault = try CredentialVault(folder: settings.folder)
         let apps = try await AppDirectory(store)
-        clients = ProviderClients(vault, logger: logger)
+        clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
         let hooks = HookDesk(store, vault, clock: settings.clock, logger: logger)
         self.hooks = hooks
         desk = CampaignDesk(store, apps, clients, clock: settings.clock, logger: logger) { Task { await hooks.look() } }

@@ -62,6 +62,8 @@ package enum ProviderServerLimits {
     static let messagesAtOnce = 8
     /// How many notifications of one message are under way.
     static let inFlight = 1_000
+    /// The time for each notification with all attempts: it covers a restart of the service.
+    package static let deadline = Duration.seconds(30)
     /// How many recipients are read at once.
     static let page = 1_000
     /// An outcome is on the disk after half of 100 ms, and one fsync.
@@ -74,6 +76,8 @@ package enum ProviderServerLimits {
     /// How often a notification that the service fails to answer is sent again in a new pass. Each pass is 30 seconds
     /// of trying.
     static let passes = 5
+    /// The delay before a store that failed is asked again for what is due.
+    static let storeDelay = Duration.seconds(5)
     /// The delay before sending goes on after a failure.
     static let firstDelay = TimeAmount.seconds(1)
     static let longestDelay = TimeAmount.seconds(60)

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import NIOHTTP1
 import Notifications
 import Testing
 
@@ -11,9 +13,8 @@ import Testing
         try await TestProvider.withFolder { folder in
             var secrets: [String] = []
             try await TestShop.run(devices: [], folder: folder) { shop in
-                let fixture = try String(
-                    contentsOfFile: try #require(shop.carillon.description.key).path, encoding: .utf8)
-                let document = try await TestShop.makeOther(shop.carillon)
+                let fixture = P256.Signing.PrivateKey().pemRepresentation
+                let document = TestShop.other(key: fixture)
                 let made = try await shop.provider.ask(.PUT, "/v1/apps/com.example.other", document)
                 #expect(made.status == 201)
                 // The middle of the key's Base64, which JSON does not change.
@@ -50,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    private static let faults = [
         (#"{}"#, ""),
         (#"{"teamID":"x","environments":{}}"#, "/teamID"),
         (#"{"teamID":"ABCDE12345","environments":{}}"#, "/environments"),
@@ -65,11 +66,14 @@ import Testing
             #"{"teamID":"ABCDE12345","environments":{"production":{"key":{"keyID":"KEY1234567","privateKey":"x"}}}}"#,
             "/environments/production"
         ),
-    ])
-    func `A fault has its place`(_ body: String, _ pointer: String) async throws {
+    ]
+
+    @Test func `A fault has its place`() async throws {
         try await TestProvider.run { provider in
-            let answer = try await provider.ask(.PUT, "/v1/apps/com.example.app", body)
-            #expect(answer.status == 400 && answer.pointer == pointer, "\(answer.body.text)")
+            for (body, pointer) in Self.faults {
+                let answer = try await provider.ask(.PUT, "/v1/apps/com.example.app", body)
+                #expect(answer.status == 400 && answer.pointer == pointer, "\(body): \(answer.body.text)")
+            }
         }
     }
 

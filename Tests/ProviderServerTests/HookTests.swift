@@ -1,6 +1,9 @@
 import Crypto
 import Foundation
+import HTTPTypes
 import Hummingbird
+import NIOCore
+import NIOHTTP1
 import Notifications
 import ServiceLifecycle
 import Logging
@@ -91,9 +94,11 @@ import Testing
                 while true {
                     let log = try await shop.provider.ask(.GET, "/v1/hooks/\(hook)/deliveries", key: shop.serverKey)
                     guard case .array(let items)? = log["items"] else { break }
-                    let states = items.map { if case .object(let item) = $0 { item["state"] } else { nil } }
+                    let states = items.map { item -> JSONValue? in
+                        if case .object(let members) = item { members["state"] } else { nil }
+                    }
                     if items.count == 2, states.allSatisfy({ $0 == "delivered" }) { break }
-                    await Task.yield()
+                    try await Task.sleep(for: .milliseconds(10))
                 }
                 let received = receiver.received
                 #expect(received.count == 3 && Set(received.map(\.id)).count == 2)
@@ -140,11 +145,13 @@ import Testing
         #expect(HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key))
     }
 
-    @Test(arguments: ["http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x"])
-    func `An address in the clear is refused`(_ url: String) async throws {
+    @Test func `An address in the clear is refused`() async throws {
         try await TestShop.run(devices: []) { shop in
-            let answer = try await shop.provider.ask(.POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
-            #expect(answer.status == 400 && answer.pointer == "/url")
+            for url in ["http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x"] {
+                let answer = try await shop.provider.ask(
+                    .POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
+                #expect(answer.status == 400 && answer.pointer == "/url", "\(url)")
+            }
         }
     }
 

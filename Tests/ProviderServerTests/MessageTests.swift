@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import Notifications
 import Testing
 
@@ -133,8 +134,7 @@ import Testing
                 #"{"dryRun":true,"audience":{"everybody":true},"payload":{"aps":{"alert":"{{n}} of {{m}}"}},"values":{"m":5}}"#,
                 key: shop.serverKey)
             #expect(answer.status == 200 && answer["recipients"] == 5)
-            guard case .array(let samples)? = answer["samples"] else { return Issue.record("no samples") }
-            #expect(samples.count == 3)
+            #expect(answer["samples", "2"] != nil && answer["samples", "3"] == nil)
             #expect(answer["samples", "1", "payload"] == ["aps": ["alert": "1 of 5"]])
             #expect(try await shop.received().isEmpty)
             #expect(try await shop.provider.ask(.GET, "/v1/messages", key: shop.serverKey)["items"] == .array([]))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    private static let faults = [
         (#"{}"#, ""),
         (#"{"audience":{},"payload":{}}"#, "/audience"),
         (#"{"audience":{"everybody":false},"payload":{}}"#, "/audience/everybody"),
@@ -185,11 +185,14 @@ import Testing
         (#"{"audience":{"everybody":true},"payload":{},"pushType":"loud"}"#, "/pushType"),
         (#"{"audience":{"everybody":true},"payload":{},"rate":0}"#, "/rate"),
         (#"{"audience":{"everybody":true},"payload":{},"badge":1}"#, "/badge"),
-    ])
-    func `A fault has its place`(_ body: String, _ pointer: String) async throws {
+    ]
+
+    @Test func `A fault has its place`() async throws {
         try await TestShop.run(devices: []) { shop in
-            let answer = try await shop.provider.ask(.POST, "/v1/messages", body, key: shop.serverKey)
-            #expect(answer.status == 400 && answer.pointer == pointer, "\(answer.body.text)")
+            for (body, pointer) in Self.faults {
+                let answer = try await shop.provider.ask(.POST, "/v1/messages", body, key: shop.serverKey)
+                #expect(answer.status == 400 && answer.pointer == pointer, "\(body): \(answer.body.text)")
+            }
         }
     }
 }

@@ -128,7 +128,8 @@ extension ProviderAPI {
             let stored = try Self.owned(known, id, secret, isClient: isClient)
             let old = stored.installation
             let document = try InstallationDocument(merging: patch, into: old)
-            guard try document.bundleID == nil || document.bundleID == app.bundleID else {
+            let bundleID = try document.bundleID
+            guard bundleID == nil || bundleID == app.bundleID else {
                 throw APIProblem.invalid("/bundleID", "An installation stays with its app.")
             }
             // Only a device token that is handed over again makes an ended installation active.

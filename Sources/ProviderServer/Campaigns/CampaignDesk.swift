@@ -63,12 +63,15 @@ actor CampaignDesk {
                     continue
                 }
                 let busy = running.values.count { $0.app == message.app }
-                if busy < ProviderServerLimits.messagesAtOnce { await begin(message) }
+                guard busy < ProviderServerLimits.messagesAtOnce else { continue }
+                if await !begin(message) {
+                    next = min(next ?? .distant, now.advanced(by: ProviderServerLimits.storeDelay))
+                }
             }
             wake(at: next)
         } catch {
             logger.error("The messages to send cannot be read", metadata: ["cause": "\(error)"])
-            wake(at: clock.now().advanced(by: .seconds(5)))
+            wake(at: clock.now().advanced(by: ProviderServerLimits.storeDelay))
         }
     }
 
@@ -84,8 +87,9 @@ actor CampaignDesk {
         }
     }
 
-    private func begin(_ message: MessageRecord) async {
-        guard !isClosed else { return }
+    /// - Returns: Whether there is nothing to try again.
+    private func begin(_ message: MessageRecord) async -> Bool {
+        guard !isClosed else { return true }
         do {
             let last = try await store.lastInstallation()
             let begun = try await store.changeMessage(message.id) { message in
@@ -97,14 +101,15 @@ actor CampaignDesk {
                 if message.position.last == nil { message.position.last = last }
                 return nil
             }
-            guard let begun, running[begun.id] == nil, !isClosed else { return }
+            guard let begun, running[begun.id] == nil, !isClosed else { return true }
             let document = try MessageDocument(stored: begun.document)
             start(begun, document)
+            return true
         } catch is Stopped {
-            return
+            return true
         } catch {
             logger.error("A message cannot begin", metadata: ["message": "\(message.id)", "cause": "\(error)"])
-            wake(at: clock.now().advanced(by: .seconds(5)))
+            return false
         }
     }
 

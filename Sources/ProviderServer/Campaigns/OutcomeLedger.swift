@@ -146,15 +146,14 @@ final class OutcomeLedger: Sendable {
 
     /// Writes what waits. Only one call may run at a time.
     func write() async {
-        let (outcomes, position) = state.withLock { state in
+        let (outcomes, position): ([SendOutcome], MessageRecord.Position) = state.withLock { state in
             defer { state.outcomes = [] }
-            return (state.outcomes, position(state))
+            return (state.outcomes, newPosition(state))
         }
         guard !outcomes.isEmpty else { return }
         do throws(StoreError) {
-            let (bundleID, id) = (bundleID, message.id)
-            let count = try await store.record(outcomes, of: message, position: position) {
-                ProviderEvents.installationsEnded($0, bundleID: bundleID, message: id)
+            let count = try await store.record(outcomes, of: message, position: position) { [bundleID, message] in
+                ProviderEvents.installationsEnded($0, bundleID: bundleID, message: message.id)
             }
             ProviderServerMetrics.count(outcomes, bundleID: bundleID)
             if count > 0 { ended() }
@@ -165,7 +164,7 @@ final class OutcomeLedger: Sendable {
     }
 
     /// Everybody before it has an outcome, on the disk or in the batch that is about to be written.
-    private func position(_ state: State) -> MessageRecord.Position {
+    private func newPosition(_ state: State) -> MessageRecord.Position {
         var position = start
         let open = state.underWay.values.lazy.map(\.number).min() ?? .max
         let first = min(open, state.again ?? .max)

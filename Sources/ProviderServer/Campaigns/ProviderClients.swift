@@ -13,10 +13,12 @@ actor ProviderClients {
 
     private var clients: [Key: (endpoint: ProviderApp.Endpoint, client: ProviderClient)] = [:]
     private let vault: CredentialVault
+    private let deadline: Duration
     private let logger: Logger
 
-    init(_ vault: CredentialVault, logger: Logger) {
+    init(_ vault: CredentialVault, deadline: Duration, logger: Logger) {
         self.vault = vault
+        self.deadline = deadline
         self.logger = logger
     }
 
@@ -33,6 +35,7 @@ actor ProviderClients {
         }
         let name = CredentialVault.name(app.bundleID, environment)
         var configuration = ProviderClient.Configuration()
+        configuration.deadline = deadline
         configuration.maximumInFlight = ProviderServerLimits.inFlight
         let client = try ProviderClient(
             credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),

@@ -19,6 +19,8 @@ actor HookDesk {
     private var underWay: [Int64: Task<Void, Never>] = [:]
     private var alarm: Task<Void, Never>?
     private var isClosed = false
+    private var isLooking = false
+    private var isLookDue = false
 
     init(_ store: any ProviderStore, _ vault: CredentialVault, clock: ProviderClock, logger: Logger) {
         self.store = store
@@ -40,7 +42,18 @@ actor HookDesk {
 
     /// Sends what is due. Called at the start, and when there is an event.
     func look() async {
-        guard !isClosed else { return }
+        isLookDue = true
+        // A look waits for the store. Two at once would send an event twice.
+        guard !isLooking else { return }
+        isLooking = true
+        while isLookDue, !isClosed {
+            isLookDue = false
+            await lookOnce()
+        }
+        isLooking = false
+    }
+
+    private func lookOnce() async {
         do throws(StoreError) {
             let now = clock.now()
             var next: Timestamp?
@@ -56,7 +69,7 @@ actor HookDesk {
             wake(at: next)
         } catch {
             logger.warning("The events for hooks cannot be read", metadata: ["cause": "\(error)"])
-            wake(at: clock.now().advanced(by: .seconds(5)))
+            wake(at: clock.now().advanced(by: ProviderServerLimits.storeDelay))
         }
     }
 
@@ -133,8 +146,4 @@ actor HookDesk {
         // It fails only if it was shut down already.
         try? await client?.shutdown()
     }
-}
-
-extension Timestamp {
-    fileprivate static let distant = Timestamp(milliseconds: .max)
 }

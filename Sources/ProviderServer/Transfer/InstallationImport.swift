@@ -111,7 +111,8 @@ struct InstallationImport {
         // What an export adds.
         for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
         let document = try InstallationDocument(.object(members))
-        guard try document.bundleID == nil || document.bundleID == app.bundleID else {
+        let bundleID = try document.bundleID
+        guard bundleID == nil || bundleID == app.bundleID else {
             throw .invalid("/bundleID", "The import is into the app \(app.bundleID).")
         }
         let installation = try document.installation(id, registered: now, now: now)

@@ -1,6 +1,10 @@
+import Crypto
+import Delivery
 import Foundation
 import Management
+import NIOHTTP1
 import Notifications
+import Rates
 import Service
 import Testing
 
@@ -69,9 +73,8 @@ struct TestShop: Sendable {
         return (document.text, tokens)
     }
 
-    /// The document of another app, with a key of its own.
-    static func makeOther(_ carillon: TestService) async throws -> String {
-        let key = try String(contentsOfFile: try #require(carillon.description.key).path, encoding: .utf8)
+    /// The document of another app.
+    static func other(key: String = P256.Signing.PrivateKey().pemRepresentation) -> String {
         let document: JSONValue = [
             "teamID": "ABCDE12345",
             "environments": [
@@ -109,7 +112,7 @@ struct TestShop: Sendable {
 
     /// The requests that Carillon has got: device token, `apns-id` and payload of each.
     func received() async throws -> [(token: String, id: String, payload: JSONValue)] {
-        var received: [(String, String, JSONValue)] = []
+        var received: [(token: String, id: String, payload: JSONValue)] = []
         var after = 0
         while true {
             let answer = try await carillon.ask("GET", "/v1/requests?limit=1000&after=\(after)")
