@@ -149,9 +149,7 @@ import Testing
     }
 
     @Test func `Everybody waits while the service cannot be reached, and gets it later`() async throws {
-        let time = TestClock()
         try await TestShop.run(devices: [nil, nil]) {
-            $0.clock = time.clock
             $0.deadline = .seconds(1)
         } _: { shop in
             try await shop.register()

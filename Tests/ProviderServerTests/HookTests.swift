@@ -79,7 +79,7 @@ import Testing
     {
         let receiver = Receiver(failures: 1)
         try await receiver.run { url in
-            try await TestShop.run(devices: [#"{"kind":"removed","since":4000000000000}"#, nil]) {
+            try await TestShop.run(devices: [#"{"kind":"removed","since":1700000000000}"#, nil]) {
                 // An hour passes in a moment, so the next attempt comes at once.
                 $0.clock = Self.fastClock()
             } _: { shop in
@@ -124,8 +124,7 @@ import Testing
         let skipped = Skipped()
         return ProviderClock(
             now: {
-                Timestamp(
-                    milliseconds: ProviderClock.system.now().milliseconds + skipped.value.load(ordering: .relaxed))
+                Timestamp(milliseconds: 1_600_000_000_000 + skipped.value.load(ordering: .relaxed))
             },
             sleep: { duration in
                 if duration > .seconds(1), !Task.isCancelled {

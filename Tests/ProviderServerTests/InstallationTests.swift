@@ -1,5 +1,6 @@
 import Foundation
 import NIOHTTP1
+import Rates
 import Notifications
 import Testing
 
@@ -158,18 +159,19 @@ import Testing
 
     @Test func `An installation that changes too often is refused for a while`() async throws {
         try await TestShop.run(devices: []) { shop in
-            var statuses: Set<Int> = []
-            for _ in 0...ProviderServerLimits.installationChanges.burst {
-                statuses.insert(
-                    try await shop.provider.ask(
-                        .PUT, "/v1/installations/i1", "{\(Self.token)}", key: shop.clientKey, headers: [Self.secret]
-                    ).status)
+            func put(_ id: String) async throws -> Int {
+                try await shop.provider.ask(
+                    .PUT, "/v1/installations/\(id)", "{\(Self.token)}", key: shop.clientKey, headers: [Self.secret]
+                ).status
             }
-            #expect(statuses == [200, 429])
+            let burst = ProviderServerLimits.installationChanges.burst
+            for _ in 0..<burst { #expect(try await put("i1") == 200) }
+            // On a slow machine some more are allowed meanwhile.
+            var isRefused = false
+            for _ in 0..<burst where !isRefused { isRefused = try await put("i1") == 429 }
+            #expect(isRefused)
             // Others are not.
-            let other = try await shop.provider.ask(
-                .PUT, "/v1/installations/i2", "{\(Self.token)}", key: shop.clientKey, headers: [Self.secret])
-            #expect(other.status == 200)
+            #expect(try await put("i2") == 200)
         }
     }
 }

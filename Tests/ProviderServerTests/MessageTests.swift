@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Notifications
+import Synchronization
 import Testing
 
 @testable import ProviderServer
@@ -8,6 +9,18 @@ import Testing
 
 /// Messages to the devices of a Carillon, over the wire.
 @Suite(.timeLimit(.minutes(3))) struct MessageTests {
+    /// A time that a test sets.
+    private final class Moment: Sendable {
+        private let state: Mutex<Timestamp>
+
+        init(_ milliseconds: UInt64) { state = Mutex(Timestamp(milliseconds: milliseconds)) }
+
+        var value: Timestamp {
+            get { state.withLock(\.self) }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
     @Test func `Everybody gets a message once, and each outcome can be asked for`() async throws {
         try await TestShop.run(devices: Array(repeating: nil, count: 12)) { shop in
             try await shop.register()
@@ -35,11 +48,15 @@ import Testing
     }
 
     @Test func `A device token that ended ends its installation, unless it was registered later`() async throws {
-        // The device of the first was reset long ago, that of the second will be: it registers later than that.
-        let past = #"{"kind":"removed","since":1700000000000}"#
-        let future = #"{"kind":"removed","since":4000000000000}"#
-        try await TestShop.run(devices: [past, future, nil]) { shop in
+        let removed = #"{"kind":"removed","since":1700000000000}"#
+        let now = Moment(1_600_000_000_000)
+        try await TestShop.run(devices: [removed, removed, nil]) {
+            $0.clock.now = { now.value }
+        } _: { shop in
             try await shop.register()
+            // The app on the first device hands its device token over again, later than the service's time.
+            now.value = Timestamp(milliseconds: 1_800_000_000_000)
+            try await shop.register(0)
             let message = try await shop.provider.finished(try await shop.send())
             #expect(message["accepted"] == 1 && message["failedByReason"] == ["Unregistered": 2])
             func ended(_ id: String) async throws -> JSONValue? {
@@ -51,9 +68,7 @@ import Testing
             let next = try await shop.provider.finished(try await shop.send())
             #expect(next["failed"] == 1 && next["accepted"] == 1)
             // The app hands its device token over again.
-            _ = try await shop.provider.ask(
-                .PUT, "/v1/installations/i1", #"{"deviceToken":"\#(shop.tokens[1])","environment":"development"}"#,
-                key: shop.serverKey)
+            try await shop.register(1)
             #expect(try await ended("i1") == nil)
         }
     }
@@ -160,31 +175,37 @@ import Testing
 
     private static let faults = [
         (#"{}"#, ""),
-        (#"{"audience":{},"payload":{}}"#, "/audience"),
-        (#"{"audience":{"everybody":false},"payload":{}}"#, "/audience/everybody"),
-        (#"{"audience":{"tags":"a && (b"},"payload":{}}"#, "/audience/tags"),
-        (#"{"audience":{"users":[]},"payload":{}}"#, "/audience/users"),
-        (#"{"audience":{"users":["a",1]},"payload":{}}"#, "/audience/users/1"),
-        (#"{"audience":{"users":{"a":{"x":[]}}},"payload":{}}"#, "/audience/users/a/x"),
+        (#"{"audience":{},"payload":{"aps":{"alert":"x"}}}"#, "/audience"),
+        (#"{"audience":{"everybody":false},"payload":{"aps":{"alert":"x"}}}"#, "/audience/everybody"),
+        (#"{"audience":{"tags":"a && (b"},"payload":{"aps":{"alert":"x"}}}"#, "/audience/tags"),
+        (#"{"audience":{"users":[]},"payload":{"aps":{"alert":"x"}}}"#, "/audience/users"),
+        (#"{"audience":{"users":["a",1]},"payload":{"aps":{"alert":"x"}}}"#, "/audience/users/1"),
+        (#"{"audience":{"users":{"a":{"x":[]}}},"payload":{"aps":{"alert":"x"}}}"#, "/audience/users/a/x"),
         (#"{"audience":{"environment":"production"},"payload":{"aps":{}}}"#, "/audience/environment"),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"{{a"}}}"#, "/payload/aps/alert"),
         (#"{"audience":{"everybody":true},"payload":{"a/b":["{{a b}}"]}}"#, "/payload/a~1b/0"),
         (#"{"audience":{"everybody":true},"payload":[]}"#, "/payload"),
         (
-            #"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"{{"}},"fallbackLanguage":"en"}"#,
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"texts":{"en":{"a":"{{"}},"fallbackLanguage":"en"}"#,
             "/texts/en/a"
         ),
         (
-            #"{"audience":{"everybody":true},"payload":{},"texts":{"en":{"a":"b"}},"fallbackLanguage":"sv"}"#,
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"texts":{"en":{"a":"b"}},"fallbackLanguage":"sv"}"#,
             "/fallbackLanguage"
         ),
-        (#"{"audience":{"everybody":true},"payload":{},"sendAt":"tomorrow"}"#, "/sendAt"),
-        (#"{"audience":{"everybody":true},"payload":{},"sendAt":"2999-01-01T00:00:00Z"}"#, "/sendAt"),
-        (#"{"audience":{"everybody":true},"payload":{},"localTime":"2027-02-31T09:00"}"#, "/localTime"),
-        (#"{"audience":{"everybody":true},"payload":{},"priority":7}"#, "/priority"),
-        (#"{"audience":{"everybody":true},"payload":{},"pushType":"loud"}"#, "/pushType"),
-        (#"{"audience":{"everybody":true},"payload":{},"rate":0}"#, "/rate"),
-        (#"{"audience":{"everybody":true},"payload":{},"badge":1}"#, "/badge"),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"sendAt":"tomorrow"}"#, "/sendAt"),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"sendAt":"2999-01-01T00:00:00Z"}"#,
+            "/sendAt"
+        ),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"localTime":"2027-02-31T09:00"}"#,
+            "/localTime"
+        ),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"priority":7}"#, "/priority"),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"pushType":"loud"}"#, "/pushType"),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":0}"#, "/rate"),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"badge":1}"#, "/badge"),
     ]
 
     @Test func `A fault has its place`() async throws {

@@ -18,7 +18,7 @@ extension ProviderAPI {
         router.patch("/v1/installations/:id") { request, context in try await patchInstallation(request, context) }
         router.delete("/v1/installations/:id") { request, context in
             let (id, app, isClient) = try place(request, context)
-            try changes.check(id, app: app.number, now: clock.now())
+            try changes.check(id, app: app.number)
             let secret = isClient ? try Self.secret(request) : nil
             _ = try await store.changeInstallation(id, app: app.number) { known in
                 _ = try Self.owned(known, id, secret, isClient: isClient)
@@ -92,7 +92,7 @@ extension ProviderAPI {
             try await Self.document(request, upTo: ProviderServerLimits.installationBytes))
         let (id, app, isClient) = try place(request, context, bundleID: try document.bundleID)
         let now = clock.now()
-        try changes.check(id, app: app.number, now: now)
+        try changes.check(id, app: app.number)
         var new = try document.installation(id, registered: now, now: now)
         guard app.endpoints[new.environment] != nil else {
             throw APIProblem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
@@ -122,7 +122,7 @@ extension ProviderAPI {
         let (id, app, isClient) = try place(request, context)
         let patch = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let now = clock.now()
-        try changes.check(id, app: app.number, now: now)
+        try changes.check(id, app: app.number)
         let secret = isClient ? try Self.secret(request) : nil
         let stored = try await store.changeInstallation(id, app: app.number) { known in
             let stored = try Self.owned(known, id, secret, isClient: isClient)

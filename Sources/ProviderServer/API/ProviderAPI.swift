@@ -1,5 +1,6 @@
 import Crypto
 import Delivery
+import Dispatch
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -114,8 +115,10 @@ final class ChangeRates: Sendable {
     init(_ rate: Rate) { table = Mutex(RateTable(rate)) }
 
     /// - Throws: a problem with status 429 if it is too often.
-    func check(_ id: String, app: Int64, now: Timestamp) throws(APIProblem) {
-        guard table.withLock({ $0.admits("\(app) \(id)", at: now.nanoseconds) }) else {
+    func check(_ id: String, app: Int64) throws(APIProblem) {
+        // Not the time of day, which somebody may set back.
+        let now = DispatchTime.now().uptimeNanoseconds
+        guard table.withLock({ $0.admits("\(app) \(id)", at: now) }) else {
             throw APIProblem(429, "The installation changes too often: send its newest state after a delay.")
         }
     }

@@ -100,11 +100,18 @@ struct MessageRun: Sendable {
                 if hasAnswered { passes += 1 }
                 await wait(for: cause, failures)
             }
-            // What has an outcome is left out by the store.
-            if let kept = try? await store.message(message.id) {
-                position.after = max(start.after, kept.position.after)
-            }
+            position = await kept(start)
         }
+    }
+
+    /// The position that the store has, or where it began if it has none of this part yet.
+    private func kept(_ start: MessageRecord.Position) async -> MessageRecord.Position {
+        guard let kept = try? await store.message(message.id)?.position, kept.due == start.due,
+            kept.environment == start.environment
+        else { return start }
+        var position = start
+        position.after = max(start.after, kept.after)
+        return position
     }
 
     private enum PassEnd {

@@ -13,6 +13,8 @@ actor ProviderClients {
 
     private var clients: [Key: (endpoint: ProviderApp.Endpoint, client: ProviderClient)] = [:]
     private let vault: CredentialVault
+    /// All clients with the same key share one provider token (Guide, 2.3.1).
+    private let tokens = InMemoryProviderTokenStore()
     private let deadline: Duration
     private let logger: Logger
 
@@ -36,6 +38,7 @@ actor ProviderClients {
         let name = CredentialVault.name(app.bundleID, environment)
         var configuration = ProviderClient.Configuration()
         configuration.deadline = deadline
+        configuration.tokenStore = tokens
         configuration.maximumInFlight = ProviderServerLimits.inFlight
         let client = try ProviderClient(
             credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),

@@ -89,12 +89,14 @@ struct TestShop: Sendable {
     /// Registers an installation for each device, `i0`, `i1` and so on.
     /// - Parameter more: further members, each with a comma before it.
     func register(_ more: (Int) -> String = { _ in "" }) async throws {
-        for (index, token) in tokens.enumerated() {
-            let answer = try await provider.ask(
-                .PUT, "/v1/installations/i\(index)",
-                #"{"deviceToken":"\#(token)","environment":"development"\#(more(index))}"#, key: serverKey)
-            try #require(answer.status == 200, "\(answer.body.text)")
-        }
+        for index in tokens.indices { try await register(index, more(index)) }
+    }
+
+    func register(_ index: Int, _ more: String = "") async throws {
+        let answer = try await provider.ask(
+            .PUT, "/v1/installations/i\(index)",
+            #"{"deviceToken":"\#(tokens[index])","environment":"development"\#(more)}"#, key: serverKey)
+        try #require(answer.status == 200, "\(answer.body.text)")
     }
 
     /// Sends a message with the backend's key.
