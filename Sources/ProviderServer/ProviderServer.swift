@@ -9,7 +9,7 @@ import NIOPosix
 import NIOSSL
 import PrivateFiles
 import ProviderStore
-package import ServiceLifecycle
+import ServiceLifecycle
 
 #if canImport(Darwin)
     import Darwin

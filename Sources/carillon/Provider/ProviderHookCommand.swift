@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NIOHTTP1
 import Notifications
 
 struct ProviderHookCommand: AsyncParsableCommand {

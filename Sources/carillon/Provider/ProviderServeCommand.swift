@@ -6,6 +6,7 @@ import PrometheusMetrics
 import ProviderServer
 import Service
 import ServiceLifecycle
+import UnixSignals
 
 struct ProviderServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve", abstract: "Run the provider server.")
