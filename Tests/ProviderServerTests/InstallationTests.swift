@@ -130,30 +130,44 @@ import Testing
         }
     }
 
+    private static func list(_ count: Int) -> String {
+        (0..<count).map { number in "\"t\(number)\"" }.joined(separator: ",")
+    }
+
+    private static func object(_ count: Int) -> String {
+        (0..<count).map { number in "\"v\(number)\":1" }.joined(separator: ",")
+    }
+
+    private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    /// What a request has besides the device token, and the status that it gets.
+    private static let sizes: [(more: String, status: Int)] = [
+        (",\"tags\":[\(list(ProviderServerLimits.tags))]", 200),
+        (",\"tags\":[\(list(ProviderServerLimits.tags + 1))]", 400),
+        (",\"languages\":[\(list(ProviderServerLimits.languages))]", 200),
+        (",\"languages\":[\(list(ProviderServerLimits.languages + 1))]", 400),
+        (",\"values\":{\(object(ProviderServerLimits.values))}", 200),
+        (",\"values\":{\(object(ProviderServerLimits.values + 1))}", 400),
+        (",\"values\":{\"a\":\"\(text(ProviderServerLimits.valueBytes))\"}", 200),
+        (",\"values\":{\"a\":\"\(text(ProviderServerLimits.valueBytes + 1))\"}", 400),
+        (",\"user\":\"\(text(ProviderServerLimits.nameBytes))\"", 200),
+        (",\"user\":\"\(text(ProviderServerLimits.nameBytes + 1))\"", 400),
+        (",\"user\":\"\(text(ProviderServerLimits.installationBytes))\"", 413),
+    ]
+
     @Test func `Sizes are limited`() async throws {
         try await TestShop.run(devices: []) { shop in
-            func put(_ more: String, id: String = "i1") async throws -> Int {
-                try await shop.provider.ask(
-                    .PUT, "/v1/installations/\(id)", "{\(Self.token)\(more)}", key: shop.serverKey
-                ).status
+            for (index, (more, status)) in Self.sizes.enumerated() {
+                let answer = try await shop.provider.ask(
+                    .PUT, "/v1/installations/i\(index)", "{\(Self.token)\(more)}", key: shop.serverKey)
+                #expect(answer.status == status, "\(more.prefix(30)): \(answer.body.text)")
             }
-            func list(_ count: Int) -> String { (0..<count).map { #""t\#($0)""# }.joined(separator: ",") }
-            func object(_ count: Int) -> String { (0..<count).map { #""v\#($0)":1"# }.joined(separator: ",") }
-            func text(_ count: Int) -> String { String(repeating: "x", count: count) }
-            typealias Limits = ProviderServerLimits
-            #expect(try await put(#","tags":[\#(list(Limits.tags))]"#) == 200)
-            #expect(try await put(#","tags":[\#(list(Limits.tags + 1))]"#) == 400)
-            #expect(try await put(#","languages":[\#(list(Limits.languages))]"#) == 200)
-            #expect(try await put(#","languages":[\#(list(Limits.languages + 1))]"#) == 400)
-            #expect(try await put(#","values":{\#(object(Limits.values))}"#) == 200)
-            #expect(try await put(#","values":{\#(object(Limits.values + 1))}"#) == 400)
-            #expect(try await put(#","values":{"a":"\#(text(Limits.valueBytes))"}"#) == 200)
-            #expect(try await put(#","values":{"a":"\#(text(Limits.valueBytes + 1))"}"#) == 400)
-            #expect(try await put(#","user":"\#(text(Limits.nameBytes))"}"#.dropLast().description) == 200)
-            #expect(try await put(#","user":"\#(text(Limits.nameBytes + 1))""#) == 400)
-            #expect(try await put("", id: text(Limits.identifierBytes)) == 200)
-            #expect(try await put("", id: text(Limits.identifierBytes + 1)) == 400)
-            #expect(try await put(#","user":"\#(text(Limits.installationBytes))""#) == 413)
+            for (length, status) in [(0, 200), (1, 400)] {
+                let id = Self.text(ProviderServerLimits.identifierBytes + length)
+                let answer = try await shop.provider.ask(
+                    .PUT, "/v1/installations/\(id)", "{\(Self.token)}", key: shop.serverKey)
+                #expect(answer.status == status)
+            }
         }
     }
 
