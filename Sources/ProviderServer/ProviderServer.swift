@@ -48,6 +48,7 @@ package final class ProviderServer: Service {
     package static let administratorKeyFile = "provider.key"
 
     private let settings: Settings
+    private let tls: TLSConfiguration?
     private let store: any ProviderStore
     private let desk: CampaignDesk
     private let hooks: HookDesk
@@ -71,6 +72,7 @@ package final class ProviderServer: Service {
         self.settings = settings
         self.logger = logger
         self.listening = listening
+        tls = try settings.tls.map { try Self.tls(certificate: $0.certificate, key: $0.key) }
         try Files.makeFolder(settings.folder)
         let store = try SQLiteProviderStore(folder: settings.folder, now: settings.clock.now)
         self.store = store
@@ -105,6 +107,21 @@ package final class ProviderServer: Service {
 
     private static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
+        do {
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            tls.minimumTLSVersion = .tlsv12
+            // BoringSSL checks that the key belongs to the certificate when it has both.
+            _ = try NIOSSLContext(configuration: tls)
+            return tls
+        } catch {
+            throw StoreError(
+                .unavailable, "\(certificate) and \(key) are not a certificate and its key in PEM: \(error)")
+        }
     }
 
     /// Serves until the graceful shutdown. Then requests under way are answered, and notifications too.
@@ -163,11 +180,7 @@ package final class ProviderServer: Service {
                 maxHeaderFieldSize: ProviderServerLimits.headerBytes,
                 maxHeaderListSize: ProviderServerLimits.headerBytes,
                 maxHeaderFieldCount: ProviderServerLimits.headerFields))
-        guard let files = settings.tls else { return .http1(configuration: http) }
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
-        tls.minimumTLSVersion = .tlsv12
+        guard let tls else { return .http1(configuration: http) }
         let idle = Duration.nanoseconds(ProviderServerLimits.idleTimeout.nanoseconds)
         return try .http2Upgrade(
             tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http))

@@ -1,4 +1,5 @@
 import Crypto
+import Delivery
 import Foundation
 import NIOHTTP1
 import Notifications
@@ -82,7 +83,8 @@ import Testing
             let answer = try await shop.provider.ask(
                 .POST, "/v1/apps/\(TestShop.bundleID)/keys", #"{"key":"server"}"#)
             let list = "/v1/installations"
-            #expect(try await shop.provider.ask(.GET, list, key: shop.serverKey).status == 401)
+            let refused = try await shop.provider.ask(.GET, list, key: shop.serverKey)
+            #expect(refused.status == 401 && refused["title"] == "Unauthorized")
             #expect(try await shop.provider.ask(.GET, list, key: try answer.text("key")).status == 200)
         }
     }
@@ -109,6 +111,19 @@ import Testing
             await #expect(throws: (any Error).self) {
                 try await TestProvider.run(folder: provider.folder) { _ in }
             }
+        }
+    }
+
+    @Test func `A certificate that cannot be read is named`() async throws {
+        try await TestProvider.withFolder { folder in
+            let error = await #expect(throws: StoreError.self) {
+                try await TestProvider.run(folder: folder) {
+                    $0.tls = ("/nowhere.pem", "/nowhere.key")
+                } _: { _ in
+                }
+            }
+            #expect(error?.cause.contains("/nowhere.pem") == true)
+            #expect(!FileManager.default.fileExists(atPath: folder))
         }
     }
 

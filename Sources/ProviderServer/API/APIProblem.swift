@@ -35,7 +35,7 @@ extension APIProblem {
     var response: Response {
         var members: [String: JSONValue] = [
             "type": "about:blank",
-            "title": .string(HTTPResponse.Status(code: status).reasonPhrase),
+            "title": .string(title),
             "status": .integer(Int64(status)),
             "detail": .string(detail),
         ]
@@ -46,6 +46,17 @@ extension APIProblem {
         // The client may come back; RFC 9110, 10.2.3.
         if status == 429 || status == 503 { response.headers[.retryAfter] = "5" }
         return response
+    }
+}
+
+extension APIProblem {
+    /// The name of the status (RFC 9110, 15).
+    private var title: String {
+        let known: [HTTPResponse.Status] = [
+            .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .conflict, .contentTooLarge,
+            .unsupportedMediaType, .tooManyRequests, .internalServerError, .serviceUnavailable,
+        ]
+        return known.first { $0.code == status }?.reasonPhrase ?? "Error"
     }
 }
 
