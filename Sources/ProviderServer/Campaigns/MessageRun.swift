@@ -126,9 +126,7 @@ struct MessageRun: Sendable {
         _ app: ProviderApp,
         isLast: Bool,
     ) async -> PassEnd {
-        let ledger = OutcomeLedger(
-            message, from: position, isLastPass: isLast, store, clock: clock,
-            bundleID: app.bundleID, ended: noted)
+        let ledger = ledger(from: position, isLastPass: isLast, bundleID: app.bundleID)
         let client: ProviderClient
         do {
             guard let known = try await clients.client(app, position.environment) else { return .done }
@@ -154,11 +152,30 @@ struct MessageRun: Sendable {
         }
         writing.cancel()
         await writing.value
-        await ledger.write()
+        var failures = 0
+        while let failure = await ledger.write(), !control.isStopped {
+            failures += 1
+            await wait(for: failure.cause, failures)
+        }
         let result = ledger.result
         if let refusal = result.refusal { return .refused(refusal) }
-        guard let cause = result.failure?.cause ?? trouble ?? result.cause else { return .done }
+        guard let cause = trouble ?? result.cause else { return .done }
         return .again(cause: cause, hasAnswered: result.hasAnswered)
+    }
+
+    private func ledger(
+        from position: MessageRecord.Position,
+        isLastPass: Bool,
+        bundleID: String,
+    ) -> OutcomeLedger {
+        OutcomeLedger(
+            from: position, isLastPass: isLastPass, clock: clock, bundleID: bundleID,
+            record: { [store, message] outcomes, position throws(StoreError) in
+                try await store.record(outcomes, of: message, position: position) { ended in
+                    ProviderEvents.installationsEnded(ended, bundleID: bundleID, message: message.id)
+                }
+            },
+            ended: noted)
     }
 
     /// Says why it does not go on, and waits longer after each failure.

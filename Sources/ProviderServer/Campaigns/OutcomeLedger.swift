@@ -25,32 +25,32 @@ final class OutcomeLedger: Sendable {
         var failure: StoreError?
     }
 
+    /// Keeps outcomes with the new position. Returns how many installations ended.
+    typealias Record = @Sendable ([SendOutcome], MessageRecord.Position) async throws(StoreError) -> Int
+
     private let state: Mutex<State>
-    private let store: any ProviderStore
-    private let message: MessageRecord
     private let start: MessageRecord.Position
     private let clock: ProviderClock
     /// Whether a notification that the service failed to answer counts as failed now.
     private let isLastPass: Bool
     private let bundleID: String
+    private let record: Record
     /// Called when hooks have to hear of installations that ended.
     private let ended: @Sendable () -> Void
 
     init(
-        _ message: MessageRecord,
         from start: MessageRecord.Position,
         isLastPass: Bool,
-        _ store: any ProviderStore,
         clock: ProviderClock,
         bundleID: String,
+        record: @escaping Record,
         ended: @escaping @Sendable () -> Void,
     ) {
-        self.bundleID = bundleID
-        self.message = message
         self.start = start
         self.isLastPass = isLastPass
-        self.store = store
         self.clock = clock
+        self.bundleID = bundleID
+        self.record = record
         self.ended = ended
         state = Mutex(State(last: start.after))
     }
@@ -65,16 +65,15 @@ final class OutcomeLedger: Sendable {
 
     var verdict: Verdict {
         state.withLock { state in
-            if state.failure != nil || state.refusal != nil { return .stop }
-            if state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
-            return state.outcomes.count >= ProviderServerLimits.waitingOutcomes ? .wait : .goOn
+            if state.refusal != nil || state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
+            // Nothing more is sent before what was heard is on the disk.
+            let isFull = state.outcomes.count >= ProviderServerLimits.waitingOutcomes
+            return state.failure != nil || isFull ? .wait : .goOn
         }
     }
 
     /// What the pass came to.
     struct Result: Sendable {
-        /// Why the store did not take outcomes; nil if it did.
-        let failure: StoreError?
         /// Why the service refuses these credentials; nil if it does not.
         let refusal: String?
         /// Why recipients have to be tried again; nil if there are none.
@@ -86,7 +85,7 @@ final class OutcomeLedger: Sendable {
     var result: Result {
         state.withLock { state in
             Result(
-                failure: state.failure, refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
+                refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
                 hasAnswered: state.answered > 0)
         }
     }
@@ -138,28 +137,34 @@ final class OutcomeLedger: Sendable {
 
     /// Writes outcomes soon after they come, until the task is cancelled.
     func writeRegularly() async {
+        var isFailing = false
         while !Task.isCancelled {
-            await clock.sleep(ProviderServerLimits.outcomeDelay)
-            await write()
+            await clock.sleep(isFailing ? ProviderServerLimits.storeDelay : ProviderServerLimits.outcomeDelay)
+            isFailing = await write() != nil
         }
     }
 
     /// Writes what waits. Only one call may run at a time.
-    func write() async {
+    /// - Returns: Why the store did not take it; nil if it did. Then it still waits.
+    func write() async -> StoreError? {
         let (outcomes, position): ([SendOutcome], MessageRecord.Position) = state.withLock { state in
             defer { state.outcomes = [] }
             return (state.outcomes, newPosition(state))
         }
-        guard !outcomes.isEmpty else { return }
+        guard !outcomes.isEmpty else { return nil }
         do throws(StoreError) {
-            let count = try await store.record(outcomes, of: message, position: position) { [bundleID, message] in
-                ProviderEvents.installationsEnded($0, bundleID: bundleID, message: message.id)
-            }
+            let count = try await record(outcomes, position)
+            state.withLock { $0.failure = nil }
             ProviderServerMetrics.count(outcomes, bundleID: bundleID)
             if count > 0 { ended() }
+            return nil
         } catch {
-            // They are sent again with the same apns-id.
-            state.withLock { $0.failure = error }
+            // If they were forgotten, somebody who was answered 200 would get the message again.
+            state.withLock { state in
+                state.outcomes.insert(contentsOf: outcomes, at: 0)
+                state.failure = error
+            }
+            return error
         }
     }
 
