@@ -170,7 +170,7 @@ struct MessageRun: Sendable {
     ) -> OutcomeLedger {
         OutcomeLedger(
             from: position, isLastPass: isLastPass, clock: clock, bundleID: bundleID,
-            record: { [store, message] outcomes, position throws(StoreError) in
+            record: { [store, message] outcomes, position async throws(StoreError) in
                 try await store.record(outcomes, of: message, position: position) { ended in
                     ProviderEvents.installationsEnded(ended, bundleID: bundleID, message: message.id)
                 }
