@@ -23,7 +23,7 @@ enum PostgresSchema {
         "INSERT INTO carillon.schema_version VALUES (true, 0, 0) ON CONFLICT DO NOTHING",
     ]
 
-    static let migrations: [[StaticString]] = [first, attemptMark]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -186,6 +186,16 @@ enum PostgresSchema {
             is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
             bound bigint NOT NULL,
             moment bigint NOT NULL
+        )
+        """
+    ]
+
+    private static let storeCopy: [StaticString] = [
+        // One row while the database is an unfinished copy of another store; source identifies that store.
+        """
+        CREATE TABLE carillon.unfinished_copy (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            source bigint NOT NULL
         )
         """
     ]
