@@ -125,7 +125,9 @@ extension PostgresStore: CopyableStore {
                     try PostgresAccountRows.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
                 }
                 for team in snapshot.teams.values { try write(.createTeam(team)) }
-                for app in snapshot.apps.values { try write(.createApp(app.bundleID, team: app.team), app.id) }
+                for app in snapshot.apps.values {
+                    try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
+                }
                 for key in snapshot.keys.values { try write(.createKey(key)) }
                 for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
                 for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }

@@ -38,9 +38,11 @@ extension PostgresStore {
     }
 
     /// Takes a lease. Devices that the node held before are given up.
+    /// - Parameter isStart: whether the node starts. One that was away for a while is still being drained.
     /// - Returns: Why it was not taken; nil if it was.
     static func join(
         as node: PostgresNode,
+        isStart: Bool,
         on connection: PostgresConnection,
     ) async throws(PostgresError) -> StoreError? {
         try await connection.transaction { transaction throws(PostgresError) in
@@ -65,14 +67,15 @@ extension PostgresStore {
                 """
                 INSERT INTO carillon.node AS node (identity, name, until)
                 VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
-                ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until
-                """, [identity, name, .integer(leaseSeconds)])
+                ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until,
+                    state = CASE WHEN $4 THEN 0 ELSE node.state END, peer = CASE WHEN $4 THEN NULL ELSE node.peer END
+                """, [identity, name, .integer(leaseSeconds), .bool(isStart)])
             return nil
         }
     }
 
     /// Statements that give up what a node holds.
-    private static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
+    static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
         [
             PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
             PostgresStatement("DELETE FROM carillon.announcement WHERE node = $1", [.bytes(node.identity)]),
@@ -95,7 +98,7 @@ extension PostgresStore {
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
-        let isNameTaken = try await Self.join(as: configuration.node, on: writers[0]) != nil
+        let isNameTaken = try await Self.join(as: configuration.node, isStart: false, on: writers[0]) != nil
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
     }
 

@@ -141,7 +141,7 @@ package final class PostgresStore: Sendable {
     ) async throws(StoreError) -> AccountsSnapshot {
         let refusal: StoreError?
         do throws(PostgresError) {
-            refusal = try await join(as: configuration.node, on: connection)
+            refusal = try await join(as: configuration.node, isStart: true, on: connection)
         } catch {
             throw error.startError
         }

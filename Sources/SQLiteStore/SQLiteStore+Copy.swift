@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 package import Notifications
+import PrivateFiles
 
 // What is written here is not in the store's memory: the store has to be opened again before it can be used.
 extension SQLiteStore: CopyableStore {
@@ -112,9 +113,8 @@ extension SQLiteStore: CopyableStore {
         let hasSecrets = !secretNames.isEmpty
         let isOurs = try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Bool in
             let present = try Self.metaIfPresent(.copySource, in: database)
-            guard try present == source || (present == nil && !hasSecrets && Self.isEmpty(database)) else {
-                return false
-            }
+            let hasAccounts = try Self.meta(.accountsVersion, in: database) > 0
+            guard present == source || (present == nil && !hasAccounts && !hasSecrets) else { return false }
             try Self.removeEverything(from: database)
             try database.run(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", [Schema.Meta.copySource.rawValue, source])
@@ -123,10 +123,6 @@ extension SQLiteStore: CopyableStore {
             $0
         }.get()
         guard isOurs else { throw .notEmpty }
-    }
-
-    private static func isEmpty(_ database: Database) throws(SQLiteFailure) -> Bool {
-        try meta(.accountsVersion, in: database) == 0
     }
 
     private static func removeEverything(from database: Database) throws(SQLiteFailure) {
@@ -149,7 +145,7 @@ extension SQLiteStore: CopyableStore {
                 try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, in: database)
             }
             for team in snapshot.teams.values { try write(.createTeam(team)) }
-            for app in snapshot.apps.values { try write(.createApp(app.bundleID, team: app.team), app.id) }
+            for app in snapshot.apps.values { try write(.createApp(bundleID: app.bundleID, team: app.team), app.id) }
             for key in snapshot.keys.values { try write(.createKey(key)) }
             for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
             for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }

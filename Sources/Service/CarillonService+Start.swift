@@ -61,6 +61,7 @@ extension CarillonService {
         wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
     ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
+        try settings.checkNode()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger, wrap)
@@ -351,7 +352,7 @@ private struct ServiceBuilder {
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time
-            }, testing: development?.forManagement)
+            }, testing: development?.forManagement, cluster: store as? any ClusterNodes)
     }
 
     private func binaryGateways(

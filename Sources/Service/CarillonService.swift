@@ -77,6 +77,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
             group.addTask { await self.broadcasts?.run() }
+            group.addTask { await self.watchCluster() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -129,6 +130,27 @@ package final class CarillonService: Sendable {
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()
         unlink(description.socket)
+    }
+
+    private func watchCluster() async {
+        guard let cluster = store as? any ClusterNodes else { return }
+        await ClusterWatch(cluster: cluster, peer: nil, drain: { await self.drain(over: $0) }, update: { _ in }).run()
+    }
+
+    /// Sends all clients to other nodes, one after the other: providers get GOAWAY, devices the last line of their
+    /// streams. New clients are not accepted any more.
+    package func drain(over time: Duration) async {
+        logger.info("Draining the node", metadata: ["over": "\(time)"])
+        state.drain()
+        let (seconds, attoseconds) = time.components
+        let amount = TimeAmount.seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
+        let limit = settings.shutdownTimeout
+        await withDiscardingTaskGroup { group in
+            for listener in providerListeners + courierListeners {
+                group.addTask { await listener.drain(over: amount, within: limit) }
+            }
+        }
+        logger.info("The node is drained")
     }
 
     private static func shutDown(_ listeners: [Listener], within limit: TimeAmount) async {

@@ -87,9 +87,10 @@
                 bundleID: kept, environments: [.development], validUntil: moment)
             let revoked = DeviceKey(environment: .development, device: DeviceID(rawValue: 9))
             let changes: [AccountChange] = [
-                .createTeam(team), .createApp(gone, team: team.id), .createApp(kept, team: team.id), .createKey(key),
+                .createTeam(team), .createApp(bundleID: gone, team: team.id), .createApp(bundleID: kept, team: team.id),
+                .createKey(key),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
-                .createApp(try bundleID("c.d"), team: team.id),
+                .createApp(bundleID: try bundleID("c.d"), team: team.id),
             ]
             for change in changes { _ = try await store.apply(change) }
             try await store.invite(
@@ -99,8 +100,8 @@
                 _ = try await store.register(destination(UInt64(number)), tokenKeyID: 1, at: moment)
             }
             _ = try await store.register(destination(0, of: AppID(rawValue: 1)), tokenKeyID: 1, at: moment)
-            _ = try await store.apply(.deleteApp(gone))
-            _ = try await store.apply(.deleteApp(try bundleID("c.d")))
+            _ = try await store.apply(.deleteApp(gone, at: moment))
+            _ = try await store.apply(.deleteApp(try bundleID("c.d"), at: moment))
             for number in [0, 300] as [UInt64] {
                 for result in await store.store([try entry(destination(number), number)]) { _ = try result.get() }
             }

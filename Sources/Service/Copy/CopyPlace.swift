@@ -3,7 +3,7 @@ import Foundation
 import SQLiteStore
 
 #if PostgreSQL
-    import PostgresClient
+    package import PostgresClient
     import PostgresStore
 #endif
 
