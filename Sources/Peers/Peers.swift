@@ -64,7 +64,9 @@ package final class Peers: PeerRoutes, Sendable {
     package func report(to receiver: any PeerReceiver) { self.receiver.withLock { $0.receiver = receiver } }
 
     /// The number of nodes that are connected.
-    package var connected: Int { state.withLock { $0.links.count } }
+    package var connected: Int { openLinks.count }
+
+    var openLinks: [PeerLink] { state.withLock { Array($0.links.values) } }
 
     // MARK: PeerRoutes
 

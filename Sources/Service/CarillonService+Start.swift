@@ -34,6 +34,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
+    /// Likewise.
+    var peers: PeerParts?
     /// Nil for a store without broadcast channels.
     var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
@@ -200,9 +202,11 @@ private struct ServiceBuilder {
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
+        let origin = OfferOrigin.random(using: &random)
+        let peers = try await openPeers(shared, origin, secrets)
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), log: log, limits: settings.delivery,
+            origin: origin, log: log, limits: settings.delivery,
             limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
@@ -288,11 +292,26 @@ private struct ServiceBuilder {
             description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
             settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, peers: peers, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state,
             readMetrics: readMetrics, history: history, logger: logger)
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func openPeers(
+        _ switchboard: SharedSwitchboard?,
+        _ origin: OfferOrigin,
+        _ secrets: SharedSecrets,
+    ) async throws(ServiceError) -> PeerParts? {
+        guard let switchboard, let cluster = store as? any ClusterNodes else { return nil }
+        let parts = try await PeerOpening(
+            settings: settings, authority: secrets.authority, clock: clock, group: group, logger: logger
+        ).open(cluster, origin: origin)
+        parts.peers.report(to: switchboard)
+        switchboard.use(parts.peers)
+        return parts
     }
 
     private func metricsReader(
