@@ -1,4 +1,4 @@
-package import Delivery
+import Delivery
 import HTTP2
 import Notifications
 
