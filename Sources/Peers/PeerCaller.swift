@@ -70,7 +70,7 @@ struct PeerCaller: Sendable {
             throw error
         }
         await withTaskCancellationHandler {
-            try? await ended.futureResult.get()
+            _ = try? await ended.futureResult.get()
         } onCancel: {
             channel.close(promise: nil)
         }

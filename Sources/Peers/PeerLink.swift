@@ -64,7 +64,7 @@ final class PeerLink: Sendable {
     /// - Returns: Whether there was room for it.
     @discardableResult
     func send(_ record: PeerRecord) -> Bool {
-        let (isTaken, isFirst) = inbox.withLock { inbox in
+        let (isTaken, isFirst) = inbox.withLock { inbox -> (Bool, Bool) in
             guard !inbox.isClosed, inbox.records.readableBytes < limits.queuedBytes else { return (false, false) }
             record.write(to: &inbox.records)
             defer { inbox.isScheduled = true }

@@ -283,7 +283,7 @@ extension SharedSwitchboard: OfferOutcomes {
 
 extension SharedSwitchboard: PeerReceiver {
     package func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {
-        guard holds(offer.destination.deviceKey, in: epoch) else { return .elsewhere }
+        guard isHeld(offer.destination.deviceKey, in: epoch) else { return .elsewhere }
         switch local.offer(offer) {
         case .taken: return nil
         // It waits here, and the node that has offered it stores it meanwhile.
@@ -292,7 +292,7 @@ extension SharedSwitchboard: PeerReceiver {
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
-        guard holds(entry.entry.destination.deviceKey, in: epoch) else { return }
+        guard isHeld(entry.entry.destination.deviceKey, in: epoch) else { return }
         local.stored(entry, offer: offer)
     }
 
@@ -306,7 +306,7 @@ extension SharedSwitchboard: PeerReceiver {
         }
     }
 
-    private func holds(_ device: DeviceKey, in epoch: UInt64) -> Bool {
+    private func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
         state.withLock { $0.held[device]?.epoch == epoch }
     }
 }
