@@ -19,7 +19,7 @@ struct PeerRecordTests {
         Notification(
             id: NotificationID(high: 1, low: 2), topic: "com.example.app",
             pushType: collapseID == nil ? nil : .background,
-            priority: .conserving, expiration: expiration,
+            priority: .considerate, expiration: expiration,
             collapseID: collapseID.flatMap(CollapseIdentifier.init(rawValue:)),
             payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge]))
     }
