@@ -6,6 +6,8 @@ package struct PeerLimits: Sendable {
     package var queuedBytes = 4 << 20
     /// The largest number of offers to a node whose outcomes are not known: those of a second at 16,000 a second.
     package var openOffers = 16_384
+    /// The most questions for the delivery log that are answered for one node at a time: each reads files.
+    package var openQuestions = 8
     /// The largest record. The payload has at most 5 KB, and the texts beside it are shorter.
     package var recordBytes = 65_536
     /// The time after which a node that says nothing counts as lost. It answers a PING each ``pingInterval``.

@@ -27,6 +27,9 @@ final class PeerLink: Sendable {
         var isClosed = false
     }
 
+    /// The number of questions that are being answered.
+    private let answers = Mutex(0)
+
     private struct OpenOffer {
         let id: OfferID
         let destination: Destination
@@ -86,6 +89,17 @@ final class PeerLink: Sendable {
             return inbox.records
         }
     }
+
+    /// - Returns: Whether the other node has not asked for too much at a time.
+    func beginAnswer() -> Bool {
+        answers.withLock { answers in
+            guard answers < limits.openQuestions else { return false }
+            answers += 1
+            return true
+        }
+    }
+
+    func endAnswer() { answers.withLock { $0 -= 1 } }
 
     // MARK: Outcomes
 

@@ -7,11 +7,20 @@ enum PeerRecord: Sendable, Hashable {
     case offer(Offer, epoch: UInt64)
     case stored(StoredMailboxEntry, offer: OfferID?, epoch: UInt64)
     case outcome(PeerOutcome, offer: UInt64)
+    /// Asks for everything that the delivery log has about a notification.
+    case logQuestion(UInt64, NotificationID)
+    /// An entry that answers a question.
+    case logEntry(UInt64, String)
+    /// The answer is complete.
+    case logEnd(UInt64)
 
     private enum Kind: UInt8 {
         case offer = 1
         case stored = 2
         case outcome = 3
+        case logQuestion = 4
+        case logEntry = 5
+        case logEnd = 6
     }
 
     /// The other node does not speak this protocol.
@@ -42,6 +51,18 @@ enum PeerRecord: Sendable, Hashable {
             buffer.writeInteger(Kind.outcome.rawValue)
             buffer.writeInteger(outcome.rawValue)
             buffer.writeInteger(offer)
+        case .logQuestion(let number, let id):
+            buffer.writeInteger(Kind.logQuestion.rawValue)
+            buffer.writeInteger(number)
+            buffer.writeInteger(id.high)
+            buffer.writeInteger(id.low)
+        case .logEntry(let number, let line):
+            buffer.writeInteger(Kind.logEntry.rawValue)
+            buffer.writeInteger(number)
+            Self.write(line.utf8, to: &buffer)
+        case .logEnd(let number):
+            buffer.writeInteger(Kind.logEnd.rawValue)
+            buffer.writeInteger(number)
         }
         let length = buffer.writerIndex - start - 4
         buffer.setInteger(UInt32(clamping: length), at: start)
@@ -115,6 +136,13 @@ enum PeerRecord: Sendable, Hashable {
         case .outcome:
             guard let outcome = PeerOutcome(rawValue: try integer(&body)) else { throw Malformed() }
             return .outcome(outcome, offer: try integer(&body))
+        case .logQuestion:
+            let number: UInt64 = try integer(&body)
+            return .logQuestion(number, NotificationID(high: try integer(&body), low: try integer(&body)))
+        case .logEntry:
+            let number: UInt64 = try integer(&body)
+            return .logEntry(number, try text(&body))
+        case .logEnd: return .logEnd(try integer(&body))
         case nil: throw Malformed()
         }
     }

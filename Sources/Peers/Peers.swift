@@ -19,6 +19,9 @@ package final class Peers: PeerRoutes, Sendable {
     private let logger: Logger
     private let receiver = Mutex(WeakReceiver())
     private let state = Mutex(State())
+    private let questions = LogQuestions()
+    /// Reads this node's delivery log for another one.
+    private let log = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
 
     private struct WeakReceiver {
         weak var receiver: (any PeerReceiver)?
@@ -122,6 +125,48 @@ package final class Peers: PeerRoutes, Sendable {
         case .outcome(let outcome, let number):
             guard let offer = link.end(number) else { return }
             receiver.ended(offer.id, of: offer.destination, outcome)
+        case .logQuestion(let number, let id): answer(number, id, over: link)
+        case .logEntry(let number, let line): questions.add(line, to: number, from: link.node)
+        case .logEnd(let number): questions.end(number, from: link.node, isComplete: true)
+        }
+    }
+
+    // MARK: Delivery logs
+
+    /// Sets what answers other nodes that ask for the delivery log.
+    package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
+        log.withLock { $0 = answer }
+    }
+
+    /// Asks nodes for what they have logged about a notification.
+    /// - Returns: The answers of those that have answered within the time.
+    package func log(of id: NotificationID, at nodes: [NodeID], within time: Duration) async -> [NodeID: [String]] {
+        await withTaskGroup(of: (NodeID, [String]?).self) { group in
+            for node in nodes { group.addTask { (node, await self.log(of: id, at: node, within: time)) } }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    private func log(of id: NotificationID, at node: NodeID, within time: Duration) async -> [String]? {
+        guard let link = link(to: node) else { return nil }
+        return await withCheckedContinuation { continuation in
+            let number = questions.begin(to: node) { continuation.resume(returning: $0) }
+            if !link.send(.logQuestion(number, id)) { return questions.end(number, from: node, isComplete: false) }
+            Task {
+                try? await Task.sleep(for: time)
+                questions.end(number, from: node, isComplete: false)
+            }
+        }
+    }
+
+    private func answer(_ number: UInt64, _ id: NotificationID, over link: PeerLink) {
+        guard let log = log.withLock({ $0 }), link.beginAnswer() else { return }
+        Task {
+            for line in await log(id) where line.utf8.count < limits.recordBytes / 2 {
+                guard link.send(.logEntry(number, line)) else { break }
+            }
+            link.send(.logEnd(number))
+            link.endAnswer()
         }
     }
 

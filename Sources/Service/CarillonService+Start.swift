@@ -279,7 +279,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development, peers))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -342,16 +342,22 @@ private struct ServiceBuilder {
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,
+        _ peers: PeerParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
         let names = DeviceTokenNames { tokenKeys.keys.current }
+        let source = DeliveryLogSource(
+            folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+            flush: { [deliveryLog] in await deliveryLog.flush() })
+        peers?.peers.answerLogQuestions { id in
+            // A log that cannot be read is as one without entries.
+            (try? await source.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
+        }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
             tokenKeys: tokenKeys.keys, authority: authority,
-            log: DeliveryLogSource(
-                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
-                flush: { [deliveryLog] in await deliveryLog.flush() }),
+            log: source,
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
@@ -371,7 +377,10 @@ private struct ServiceBuilder {
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time
-            }, testing: development?.forManagement, cluster: store as? any ClusterNodes)
+            }, testing: development?.forManagement, cluster: store as? any ClusterNodes,
+            otherLogs: peers.flatMap { peers in
+                (store as? any ClusterNodes).map { cluster in { await peers.otherLogs(of: $0, cluster) } }
+            })
     }
 
     private func binaryGateways(

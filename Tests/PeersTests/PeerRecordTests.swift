@@ -40,6 +40,7 @@ struct PeerRecordTests {
                 epoch: 0),
             .stored(entry(), offer: offerID, epoch: .max), .stored(entry(), offer: nil, epoch: 1),
             .outcome(.acknowledged, offer: 1), .outcome(.returned, offer: .max), .outcome(.elsewhere, offer: 0),
+            .logQuestion(3, NotificationID(high: 4, low: 5)), .logEntry(.max, #"{"time":1}"#), .logEnd(0),
         ]
     }
 

@@ -134,6 +134,24 @@ struct PeersTests {
         try await proxy.close()
     }
 
+    @Test("Nodes answer what they have logged, and one that does not answer is missing")
+    func logs() async throws {
+        try await withTwo { one, two in
+            let id = NotificationID(high: 1, low: 2)
+            two.peers.answerLogQuestions { asked in asked == id ? ["first", "second"] : [] }
+            let nobody = NodeID(bytes: [9])
+            #expect(
+                await one.peers.log(of: id, at: [two.id, nobody], within: .seconds(60)) == [
+                    two.id: ["first", "second"]
+                ])
+            #expect(
+                await one.peers.log(of: NotificationID(high: 0, low: 0), at: [two.id], within: .seconds(60))
+                    == [two.id: []])
+            // This one cannot answer.
+            #expect(await two.peers.log(of: id, at: [one.id], within: .milliseconds(1)) == [:])
+        }
+    }
+
     @Test("Only nodes of the same service are let in")
     func strangers() async throws {
         let limits = PeerLimits()

@@ -2,6 +2,7 @@ import Connections
 import Delivery
 import Foundation
 import Logging
+import Management
 import NIOCore
 import NIOSSL
 import Notifications
@@ -17,6 +18,20 @@ struct PeerParts: Sendable {
     let certificate: ServerCertificate?
     /// The address that the other nodes are told; nil if they cannot call this one.
     let address: String?
+}
+
+extension PeerParts {
+    /// How long other nodes have to answer. A node's answer takes a few milliseconds, unless its log is large.
+    private static let patience = Duration.seconds(5)
+
+    /// Asks all other nodes for what they have logged about a notification.
+    func otherLogs(of id: NotificationID, _ cluster: any ClusterNodes) async -> OtherLogs {
+        // If the store cannot be asked, nobody can say which nodes there are.
+        let nodes = ((try? await cluster.nodes()) ?? []).filter { $0.id != cluster.node }
+        let answers = await peers.log(of: id, at: nodes.map(\.id), within: Self.patience)
+        return OtherLogs(
+            lines: answers.values.flatMap(\.self), unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
+    }
 }
 
 /// Opens the listener for other nodes, and tells them where it is.
