@@ -21,7 +21,7 @@ package final class Peers: PeerRoutes, Sendable {
     private let state = Mutex(State())
     private let questions = LogQuestions()
     /// Reads this node's delivery log for another one.
-    private let log = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
+    private let readLog = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
 
     private struct WeakReceiver {
         weak var receiver: (any PeerReceiver)?
@@ -135,7 +135,7 @@ package final class Peers: PeerRoutes, Sendable {
 
     /// Sets what answers other nodes that ask for the delivery log.
     package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
-        log.withLock { $0 = answer }
+        readLog.withLock { $0 = answer }
     }
 
     /// Asks nodes for what they have logged about a notification.
@@ -160,9 +160,9 @@ package final class Peers: PeerRoutes, Sendable {
     }
 
     private func answer(_ number: UInt64, _ id: NotificationID, over link: PeerLink) {
-        guard let log = log.withLock({ $0 }), link.beginAnswer() else { return }
+        guard let read = readLog.withLock({ $0 }), link.beginAnswer() else { return }
         Task {
-            for line in await log(id) where line.utf8.count < limits.recordBytes / 2 {
+            for line in await read(id) where line.utf8.count < limits.recordBytes / 2 {
                 guard link.send(.logEntry(number, line)) else { break }
             }
             link.send(.logEnd(number))

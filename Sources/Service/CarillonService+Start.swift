@@ -378,9 +378,13 @@ private struct ServiceBuilder {
                 await deliveryLog.flush()
                 return time
             }, testing: development?.forManagement, cluster: store as? any ClusterNodes,
-            otherLogs: peers.flatMap { peers in
-                (store as? any ClusterNodes).map { cluster in { await peers.otherLogs(of: $0, cluster) } }
-            })
+            otherLogs: otherLogs(peers))
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func otherLogs(_ peers: PeerParts?) -> (@Sendable (NotificationID) async -> OtherLogs)? {
+        guard let peers, let cluster = store as? any ClusterNodes else { return nil }
+        return { await peers.otherLogs(of: $0, cluster) }
     }
 
     private func binaryGateways(
