@@ -2,7 +2,7 @@ package import Delivery
 package import Logging
 package import NIOCore
 package import NIOSSL
-import Notifications
+package import Notifications
 import Synchronization
 
 /// The direct connections to the other nodes of a cluster, one for each. They only make things faster: what they do not

@@ -1,7 +1,7 @@
 package import Delivery
 import Foundation
 import GRDB
-package import Notifications
+import Notifications
 import PrivateFiles
 
 // What is written here is not in the store's memory: the store has to be opened again before it can be used.

@@ -1,4 +1,4 @@
-package import Notifications
+import Notifications
 import Synchronization
 
 /// Which other nodes hold devices, as the store has last said. A hint: it may be out of date, and most devices are not

@@ -1,5 +1,3 @@
-package import Notifications
-
 /// The direct way to other nodes. It is faster than the store, and it may fail at any time: what it does not take is
 /// stored and announced. Called on any thread; it never waits and never calls back.
 package protocol PeerRoutes: AnyObject, Sendable {
