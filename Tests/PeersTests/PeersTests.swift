@@ -54,8 +54,8 @@ struct PeersTests {
                     expires: Timestamp(milliseconds: 1))
                 let stored = StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5))
                 here.peers.stored(stored, offer: nil, epoch: 4, to: there.id)
-                let offered = await there.receiver.events(101)
-                #expect(offered == (1...100).map { "offer \($0) 4" } + ["stored 5 4"])
+                let offered = await there.receiver.events(there === two ? 101 : 201).suffix(101)
+                #expect(Array(offered) == (1...100).map { "offer \($0) 4" } + ["stored 5 4"])
                 for number in 1...99 as ClosedRange<UInt64> {
                     there.peers.report(
                         number.isMultiple(of: 2) ? .acknowledged : .elsewhere,
@@ -67,7 +67,7 @@ struct PeersTests {
                 }
                 let outcomes = await here.receiver.events(here === one ? 100 : 201)
                 #expect(
-                    outcomes.suffix(100)
+                    Array(outcomes.suffix(100))
                         == (1...99).map { "\($0) \($0.isMultiple(of: 2) ? "acknowledged" : "elsewhere")" } + [
                             "100 returned"
                         ])
@@ -119,7 +119,7 @@ struct PeersTests {
     func silent() async throws {
         let authority = try TestNode.makeAuthority()
         var limits = PeerLimits()
-        limits.silence = .seconds(1)
+        limits.silence = .seconds(3)
         limits.pingInterval = .milliseconds(200)
         let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, PeerLimits()))
         // Between them is a proxy that stops.

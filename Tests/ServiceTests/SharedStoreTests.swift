@@ -14,8 +14,12 @@
             [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
         }
 
+        private func withTwo(_ body: (TestService, TestService) async throws -> Void) async throws {
+            try await withTwo({ _ in }, body)
+        }
+
         private func withTwo(
-            _ change: @escaping (inout Settings) -> Void = { _ in },
+            _ change: @escaping (inout Settings) -> Void,
             _ body: (TestService, TestService) async throws -> Void,
         ) async throws {
             let location = try await TestServer.makeDatabase()
