@@ -265,6 +265,7 @@ let package = Package(
             name: "PeersTests",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
+                crypto,
                 logging,
             ],
             swiftSettings: settings,
