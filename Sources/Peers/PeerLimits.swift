@@ -15,6 +15,9 @@ package struct PeerLimits: Sendable {
     package var pingInterval = TimeAmount.seconds(2)
     /// The time within which a connection has to be made, with the greeting of the other node.
     package var connectTimeout = TimeAmount.seconds(5)
+    /// The time before the first offer on a new connection. What was stored before reaches the other node through the
+    /// store, which it reads four times a second, and an offer must not overtake it.
+    package var settling = TimeAmount.seconds(1)
     /// The pauses between attempts to connect to a node grow from the first to the last.
     package var firstPause = TimeAmount.milliseconds(200)
     package var lastPause = TimeAmount.seconds(5)

@@ -12,6 +12,7 @@ final class PeerLink: Sendable {
     let origin: OfferOrigin
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
+    private let opened = NIODeadline.now()
     private let inbox = Mutex(Inbox())
     private let offers = Mutex(Offers())
     private let connection: NIOLoopBound<PeerConnection>
@@ -48,6 +49,7 @@ final class PeerLink: Sendable {
 
     /// - Returns: Whether the offer is on its way. If the link ends before there is an outcome, ``closed()`` returns it.
     func offer(_ offer: Offer, epoch: UInt64) -> Bool {
+        guard NIODeadline.now() - opened >= limits.settling else { return false }
         if let id = offer.id {
             let hasRoom = offers.withLock { offers in
                 guard !offers.isClosed, offers.open.count < limits.openOffers else { return false }

@@ -78,8 +78,9 @@ package final class Peers: PeerRoutes, Sendable {
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64, to node: NodeID) {
-        // If there is no room, the node reads the announcement in the store.
-        link(to: node)?.send(.stored(entry, offer: offer, epoch: epoch))
+        guard let link = link(to: node) else { return }
+        // If there is no room, the node reads the announcement in the store. A later offer must not overtake it.
+        if !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
     }
 
     package func report(_ outcome: PeerOutcome, of offer: OfferID) {

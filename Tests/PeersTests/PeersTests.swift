@@ -29,7 +29,7 @@ struct PeersTests {
     }
 
     private func withTwo(
-        _ limits: PeerLimits = PeerLimits(),
+        _ limits: PeerLimits = TestNode.limits,
         _ body: (TestNode, TestNode) async throws -> Void,
     ) async throws {
         let authority = try TestNode.makeAuthority()
@@ -103,7 +103,7 @@ struct PeersTests {
 
     @Test("More offers without an outcome than the limit are not taken")
     func limitsOffers() async throws {
-        var limits = PeerLimits()
+        var limits = TestNode.limits
         limits.openOffers = 3
         try await withTwo(limits) { one, two in
             let taken = (1...5).map { one.peers.offer(offer(one, $0), epoch: 1, to: two.id) }
@@ -115,13 +115,29 @@ struct PeersTests {
         }
     }
 
+    @Test("A new connection carries what was stored, and no offers for a while")
+    func settles() async throws {
+        var limits = TestNode.limits
+        limits.settling = .hours(1)
+        try await withTwo(limits) { one, two in
+            #expect(!one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
+            let entry = MailboxEntry(
+                destination: Self.destination, notification: offer(one, 0).notification,
+                expires: Timestamp(milliseconds: 1))
+            one.peers.stored(
+                StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5)), offer: nil, epoch: 4, to: two.id
+            )
+            #expect(await two.receiver.events(1) == ["stored 5 4"])
+        }
+    }
+
     @Test("A node that no longer answers is given up, and its offers are returned")
     func silent() async throws {
         let authority = try TestNode.makeAuthority()
-        var limits = PeerLimits()
+        var limits = TestNode.limits
         limits.silence = .seconds(3)
         limits.pingInterval = .milliseconds(200)
-        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, PeerLimits()))
+        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, TestNode.limits))
         // Between them is a proxy that stops.
         let proxy = try await StoppingProxy(to: two.port)
         one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
@@ -154,7 +170,7 @@ struct PeersTests {
 
     @Test("Only nodes of the same service are let in")
     func strangers() async throws {
-        let limits = PeerLimits()
+        let limits = TestNode.limits
         let (one, two) = (
             try await TestNode(1, TestNode.makeAuthority(), limits),
             try await TestNode(2, TestNode.makeAuthority(), limits)

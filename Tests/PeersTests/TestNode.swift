@@ -20,6 +20,13 @@ final class TestNode: Sendable {
     private let authority: CertificateAuthority
     private let listener: Listener
 
+    /// Offers begin at once.
+    static var limits: PeerLimits {
+        var limits = PeerLimits()
+        limits.settling = .zero
+        return limits
+    }
+
     static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     static func makeAuthority() throws -> CertificateAuthority {
