@@ -55,6 +55,9 @@ package enum ManagementLimits {
     /// The longest time over which a node may be drained.
     static let drain = Duration.seconds(3600)
 
+    /// How many entries about one notification each node adds: more than any notification has.
+    package static let entriesOfOne = 1000
+
     /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)
 

@@ -34,6 +34,8 @@ package struct ManagementParts: Sendable {
 
     /// Nil if no other service uses the store.
     package let cluster: (any ClusterNodes)?
+    /// Asks the other nodes for what they have logged about a notification. Likewise.
+    package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
 
     package init(
         accounts: any Accounts,
@@ -54,6 +56,7 @@ package struct ManagementParts: Sendable {
         advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
         cluster: (any ClusterNodes)? = nil,
+        otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -73,5 +76,6 @@ package struct ManagementParts: Sendable {
         self.advance = advance
         self.testing = testing
         self.cluster = cluster
+        self.otherLogs = otherLogs
     }
 }

@@ -16,6 +16,7 @@ package final class PostgresStore: Sendable {
     let sealed: SealedSecrets
     let journal: MailboxJournal
     let known: RecentRegistrations
+    package let whereabouts = DeviceWhereabouts()
     let maximumFeedbackEntries: Int64
     let configuration: Configuration
     let nextReader = Atomic<Int>(0)

@@ -28,6 +28,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
+    private let peers: PeerParts?
     private let broadcasts: Broadcasts?
     private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
@@ -55,6 +56,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         sharedSwitchboard = parts.sharedSwitchboard
+        peers = parts.peers
         broadcasts = parts.broadcasts
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
@@ -126,6 +128,8 @@ package final class CarillonService: Sendable {
         }
         await delivery.drain()
         await broadcasts?.settle()
+        peers?.peers.close()
+        if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()
@@ -134,7 +138,10 @@ package final class CarillonService: Sendable {
 
     private func watchCluster() async {
         guard let cluster = store as? any ClusterNodes else { return }
-        await ClusterWatch(cluster: cluster, peer: nil, drain: { await self.drain(over: $0) }, update: { _ in }).run()
+        await ClusterWatch(
+            cluster: cluster, peer: peers?.address, drain: { await self.drain(over: $0) },
+            update: { self.peers?.peers.update($0) }
+        ).run()
     }
 
     /// Sends all clients to other nodes, one after the other: providers get GOAWAY, devices the last line of their
@@ -160,7 +167,10 @@ package final class CarillonService: Sendable {
     }
 
     /// Renews the listeners' certificate if needed. Open connections keep theirs.
-    package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+    package func renewCertificate(now: Timestamp) throws {
+        try certificate.renew(now: now)
+        try peers?.certificate?.renew(now: now)
+    }
 
     /// Adds a sample of the metrics to the history.
     package func sampleMetrics() { history.add(readMetrics()) }

@@ -127,7 +127,14 @@
         }
 
         @Test(arguments: [
-            (["--node-name", "one"], "node-name", "PostgreSQL store")
+            (["--node-name", "one"], "node-name", "PostgreSQL store"),
+            (["--peer", "127.0.0.1:0"], "peer", "PostgreSQL store"),
+            (["--peer", "somewhere"], "peer", "ADDRESS:PORT"),
+            (["--store", "postgresql://127.0.0.1:1/carillon", "--peer", "0.0.0.0:0"], "0.0.0.0", "peer-address"),
+            (
+                ["--store", "postgresql://127.0.0.1:1/carillon", "--peer-address", "192.0.2.1:4000"], "peer-address",
+                "needs the setting peer"
+            ),
         ])
         func theSettingsOfANode(_ options: [String], _ setting: String, _ words: String) async throws {
             try await withKey { folder, keyFile in

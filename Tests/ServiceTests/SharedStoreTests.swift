@@ -15,6 +15,13 @@
         }
 
         private func withTwo(_ body: (TestService, TestService) async throws -> Void) async throws {
+            try await withTwo({ _ in }, body)
+        }
+
+        private func withTwo(
+            _ change: @escaping (inout Settings) -> Void,
+            _ body: (TestService, TestService) async throws -> Void,
+        ) async throws {
             let location = try await TestServer.makeDatabase()
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "key-\(UUID().uuidString.prefix(8))")
@@ -25,6 +32,7 @@
                     $0.store = .postgresql(location)
                     $0.storeKeyFile = file.path
                     $0.nodeName = name
+                    change(&$0)
                 }
             }
             try await TestService.run(settings("one")) { one in
@@ -142,6 +150,44 @@
                 let revoked = try await one.ask("DELETE", "/v1/keys/\(keyID)")
                 #expect(revoked.status / 100 == 2, "\(revoked.text)")
                 while try await push("third", token, keyOf: one, at: two) != 403 { await Task.yield() }
+                await device.close()
+            }
+        }
+
+        // MARK: Direct offers
+
+        @Test func `Nodes that reach each other offer directly, and nothing is stored`() async throws {
+            let isPeer: (inout Settings) -> Void = {
+                $0.peer = ListenAddress(host: "127.0.0.1", port: 0)
+                // However slow the machine is, an acknowledgement comes in time.
+                $0.delivery.acknowledgementGrace = .seconds(60)
+            }
+            try await withTwo(isPeer) { one, two in
+                let device = try await two.connectCourier(try await one.makeDeviceCertificate())
+                let token = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                // The first one is stored, and the store says where the device is. So are those that come before the nodes
+                // are connected.
+                var (count, stored) = (0, true)
+                while stored {
+                    count += 1
+                    async let status = push("number \(count)", token, keyOf: one, at: one)
+                    let line = try required(try await stream.nextLine())
+                    #expect(line.contains("number \(count)"))
+                    try await acknowledge(line, device)
+                    #expect(try await status == 200)
+                    let id = try required(line.firstMatch(of: /"id":"([^"]+)"/)).1
+                    // Both nodes answer, as soon as they are connected.
+                    let log = try await one.ask("GET", "/v1/log?id=\(id)").text
+                    #expect(log.contains("accepted"))
+                    stored = log.contains("stored") || log.contains(#"{"unanswered":["two"]}"#)
+                    if !stored {
+                        let events = log.matches(of: /"event":"([a-z]+)"/).map { String($0.1) }
+                        #expect(events == ["accepted", "sent", "acknowledged"])
+                    }
+                }
+                let nodes = try await two.ask("GET", "/v1/nodes").text
+                #expect(nodes.contains(#""peer":"127.0.0.1:"#))
                 await device.close()
             }
         }
