@@ -2,6 +2,7 @@ package import Connections
 package import Delivery
 package import HTTP2
 import NIOCore
+import Notifications
 package import Trust
 
 /// What answers other nodes on this one's address for them.
