@@ -99,8 +99,12 @@ final class TestNode: Sendable {
     }
 }
 
-extension Timestamp {
-    static func now() -> Timestamp { Timestamp(milliseconds: UInt64(Date().timeIntervalSince1970 * 1000)) }
+extension Moment {
+    static func now() -> Moment {
+        Moment(
+            time: Timestamp(milliseconds: UInt64(Date().timeIntervalSince1970 * 1000)),
+            uptime: Uptime(nanoseconds: DispatchTime.now().uptimeNanoseconds))
+    }
 }
 
 /// Records what other nodes send.
