@@ -10,6 +10,7 @@ package import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 import NIOSSL
 import Notifications
 import PrometheusMetrics

@@ -7,6 +7,7 @@ import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 package import Notifications
 import ProviderGateway
 import ServiceLifecycle
