@@ -207,16 +207,16 @@ extension Row {
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Nil if not even its destination can be read.
-    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = UInt32(exactly: integer(0)) else { return nil }
+    /// A row with the columns of a mailbox, from this one on; nil if not even its destination can be read.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+        guard let app = UInt32(exactly: integer(first)) else { return nil }
         let destination = Destination(
             environment: device.environment, device: device.device, app: AppID(rawValue: app))
-        let version = MailboxVersion(rawValue: UInt64(bitPattern: integer(1)))
-        let expires = Timestamp(column: integer(2))
-        guard let notification else {
+        let version = MailboxVersion(rawValue: UInt64(bitPattern: integer(first + 1)))
+        let expires = Timestamp(column: integer(first + 2))
+        guard let notification = self.notification(from: first) else {
             return .damaged(
-                destination, version, id: NotificationID(column: blob(3)), topic: text(8), expires: expires)
+                destination, version, id: NotificationID(column: blob(first + 3)), topic: text(first + 8), expires: expires)
         }
         return StoredMailboxEntry(
             entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
@@ -224,22 +224,23 @@ extension Row {
     }
 
     /// Nil if this store did not write the columns.
-    private var notification: Notification? {
-        guard integer(1) >= 0, let id = NotificationID(column: blob(3)),
-            let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
-            let contents = UInt8(exactly: integer(6))
+    private func notification(from first: Int) -> Notification? {
+        guard integer(first + 1) >= 0, let id = NotificationID(column: blob(first + 3)),
+            let priority = UInt8(exactly: integer(first + 4)).flatMap(Priority.init(rawValue:)),
+            let contents = UInt8(exactly: integer(first + 6))
         else { return nil }
-        let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
-        let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
-        guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
+        let pushType = hasNull(atIndex: first + 7) ? nil : PushType(stored: text(first + 7))
+        let collapseID = hasNull(atIndex: first + 9) ? nil : CollapseIdentifier(rawValue: text(first + 9))
+        guard hasNull(atIndex: first + 7) || pushType != nil, hasNull(atIndex: first + 9) || collapseID != nil else { return nil }
         return Notification(
             id: id,
-            topic: text(8),
+            topic: text(first + 8),
             pushType: pushType,
             priority: priority,
-            expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
+            expiration: hasNull(atIndex: first + 5)
+                ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(first + 5))),
             collapseID: collapseID,
-            payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
+            payload: Payload(stored: Array(blob(first + 10)), contents: Payload.Contents(rawValue: contents)),
         )
     }
 }
