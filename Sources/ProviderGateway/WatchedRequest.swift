@@ -92,13 +92,13 @@ extension ProviderRequest {
 
     /// Returns the device of a rejected request's device token.
     func device(by rules: RequestRules) -> DeviceID? {
-        let app = topic.present?.app?.id
+        let (app, service) = (topic.present?.app?.id, topic.present?.kind ?? .app)
         switch path {
         case .deviceToken(let token):
             return
                 (rules.tokenKeys.open(token, environment: rules.environment)
-                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
-        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+                ?? rules.names?.meaning(of: token.array, app: app, service: service)?.contents)?.device
+        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
         case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }

@@ -195,7 +195,8 @@ private struct ServiceBuilder {
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock,
+                tokensByService: settings.tokensByService, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
@@ -224,6 +225,7 @@ private struct ServiceBuilder {
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 broadcasts: broadcasts, deliveryLog: log, names: environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,
                 limitLog: limitLog, clock: clock)
         }
@@ -363,6 +365,7 @@ private struct ServiceBuilder {
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
                 delivery: delivery, names: certificates.environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: certificates.environment == .development ? development?.watch : nil, limits: settings.binary)
         }
     }

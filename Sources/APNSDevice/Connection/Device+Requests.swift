@@ -15,6 +15,19 @@ extension Device {
         return token
     }
 
+    /// Registers an app and returns the device token of one of its services, as hexadecimal digits. Each service has a
+    /// token of its own, which is only for the service's topic: a provider that uses it for another one gets
+    /// DeviceTokenNotForTopic. The token stays the same as long as the app's own.
+    /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID or
+    ///   the service; there is no device token for ``PushService/mdm``.
+    public func register(_ bundleID: String, for service: PushService) async throws(DeviceError) -> String {
+        let response = try await send(CourierRequest(.put, Self.path(bundleID) + "/" + Self.pathPart(service.rawValue)))
+        guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
+            throw DeviceError(.badResponse, "The courier's answer contains no device token.")
+        }
+        return token
+    }
+
     /// Tells the service that an app was removed from the device.
     /// - Returns: The device token that is no longer active; nil if the app had none.
     /// - Throws: ``DeviceError`` if the request failed.

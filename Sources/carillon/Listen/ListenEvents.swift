@@ -13,9 +13,10 @@ struct ListenEvents: ListenOutput {
     func tell(_ event: ListenEvent) {
         switch event {
         case .system(let event): tell(event)
-        case .registered(let bundleID, let token):
+        case .registered(let bundleID, let service, let token):
             print("registered") {
                 $0.add("bundleID", bundleID)
+                $0.add("service", service?.rawValue)
                 $0.add("token", token)
             }
         case .received(let notification, let content):

@@ -44,7 +44,9 @@ extension ListenScreen {
         mutating func texts(_ event: ListenEvent, at now: Date) -> [String] {
             switch event {
             case .system(let event): return texts(event, at: now)
-            case .registered(let bundleID, let token): return ["Registered \(bundleID), device token \(token)"]
+            case .registered(let bundleID, let service, let token):
+                let name = service.map { "\(bundleID) for \($0.rawValue)" } ?? bundleID
+                return ["Registered \(name), device token \(token)"]
             case .received(let notification, _): return [Self.text(notification, "in the foreground")]
             case .responded(let shown, let response): return [Self.text(shown, response)]
             case .prefers: return []
