@@ -56,7 +56,8 @@ extension ProviderRequest {
         by rules: RequestRules,
         _ accounts: AccountsSnapshot,
     ) -> RequestFacts {
-        let topic = topic.present?.name ?? watched.value(.topic)
+        let topic =
+            broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
         var facts = RequestFacts(
             time: time,
@@ -69,9 +70,10 @@ extension ProviderRequest {
             token: Self.writtenToken(watched),
             device: submission?.destination.device ?? device(by: rules),
             topic: topic,
-            pushType: pushType.present?.rawValue ?? watched.value(.pushType),
+            pushType: broadcast?.pushType.present?.rawValue ?? pushType.present?.rawValue ?? watched.value(.pushType),
             apnsID: id,
             collapseID: collapseID.present?.rawValue ?? watched.value(.collapseID),
+            channel: broadcast == nil ? nil : broadcast?.channel.present?.rawValue ?? watched.value(.channelID),
             priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? (body.isEmpty ? watched.refusedBody : body),
             status: rejection?.reason.status ?? 200,
@@ -81,7 +83,7 @@ extension ProviderRequest {
         return facts
     }
 
-    private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
+    func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
         switch sender {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
