@@ -19,7 +19,7 @@ final class ChannelConnection: HTTP2Connection {
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ChannelRequest>()
     private var response: ProviderResponse
-    private(set) var memory = ProviderMemory()
+    var memory = ProviderMemory()
     var random: IdentifierRandom
     /// Nil until a rehearsal causes a fault on the connection.
     var rehearsed: RehearsedConnection?

@@ -321,6 +321,7 @@ private struct ServiceBuilder {
         _ switchboard: any Switchboard,
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
+        _ broadcasts: Broadcasts?,
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,
@@ -330,7 +331,7 @@ private struct ServiceBuilder {
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            tokenKeys: tokenKeys.keys, authority: authority,
+            broadcasts: broadcasts, tokenKeys: tokenKeys.keys, authority: authority,
             log: DeliveryLogSource(
                 folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
                 flush: { [deliveryLog] in await deliveryLog.flush() }),
