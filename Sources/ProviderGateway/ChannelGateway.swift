@@ -1,6 +1,7 @@
 package import Connections
 import Delivery
 package import HTTP2
+import Matching
 import Notifications
 package import Trust
 

@@ -276,7 +276,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, broadcasts, state, history, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,

@@ -1,4 +1,5 @@
 import Delivery
+import Foundation
 import Hummingbird
 import Notifications
 
@@ -132,7 +133,7 @@ extension ManagementAPI {
         return try channelList(of: name, in: call.query("environment").map(environment) ?? .development)
     }
 
-    private func channelList(of name: String, in environment: Environment) throws -> (App, ChannelList) {
+    private func channelList(of name: String, in environment: Notifications.Environment) throws -> (App, ChannelList) {
         let bundleID = try bundleID(name)
         let app = try present(accounts.current.apps[bundleID], "app", bundleID)
         return (app, ChannelList(environment: environment, app: app.id))
