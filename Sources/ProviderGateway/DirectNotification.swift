@@ -116,7 +116,7 @@ extension ProviderGateway {
             destination: addressed.destination,
             deviceToken: addressed.deviceToken,
             generation: addressed.generation,
-            notification: try rules.notification(request, to: addressed.topic, id: id),
+            notification: try rules.notification(request, to: addressed, id: id, at: clock.machineTime),
             ticket: 0,
         )
     }

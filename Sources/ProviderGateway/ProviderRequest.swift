@@ -87,6 +87,8 @@ struct ProviderRequest {
         /// The provider's device token. If it has another length than the service's own, the token that the service
         /// sealed.
         var deviceToken: DeviceToken
+        /// The Live Activity that the device token is for.
+        var activity: DeviceTokenContents.Activity?
     }
 
     /// Decides what can be decided from the headers alone.

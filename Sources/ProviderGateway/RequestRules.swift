@@ -36,6 +36,7 @@ struct RequestRules: Sendable {
             generation: contents.number,
             topic: topic,
             deviceToken: deviceToken,
+            activity: contents.activity,
         )
     }
 
@@ -186,9 +187,11 @@ struct RequestRules: Sendable {
     /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,
-        to topic: AddressedTopic,
+        to addressed: ProviderRequest.Addressed,
         id: NotificationID,
+        at now: Timestamp,
     ) throws(Rejection) -> Notification {
+        let topic = addressed.topic
         if request.isCompressed {
             throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
         }
@@ -204,6 +207,10 @@ struct RequestRules: Sendable {
         if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
             throw Rejection(.payloadEmpty, detail: fault)
         }
+        if let activity = addressed.activity, activity.ends <= now {
+            let detail = "The Live Activity of the device token has ended."
+            throw Rejection(.expiredToken, timestamp: activity.ends.milliseconds, detail: detail)
+        }
         return Notification(
             id: id,
             topic: topic.name,
@@ -211,6 +218,7 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
+            activity: addressed.activity?.id,
             payload: payload,
         )
     }
