@@ -290,7 +290,7 @@ extension PostgresRow {
         let notification = Notification(
             id: id, topic: topic, pushType: type?.pushType, priority: priority,
             expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID,
+            collapseID: collapseID, activity: type?.activity,
             payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
         let destination = Destination(environment: device.environment, device: device.device, app: app)
         return StoredMailboxEntry(

@@ -98,6 +98,14 @@ package final class ProviderGateway: HTTP2Service {
         return identity
     }
 
+    /// Rejects a device token of a Live Activity that has lasted as long as one can.
+    func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
+        guard let activity = addressed.activity, activity.ends <= clock.time else { return }
+        throw Rejection(
+            .expiredToken, timestamp: clock.clientTime(of: activity.ends).milliseconds,
+            detail: "The Live Activity of the device token has ended.")
+    }
+
     package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {

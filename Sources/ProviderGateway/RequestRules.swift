@@ -189,7 +189,6 @@ struct RequestRules: Sendable {
         _ request: ProviderRequest,
         to addressed: ProviderRequest.Addressed,
         id: NotificationID,
-        at now: Timestamp,
     ) throws(Rejection) -> Notification {
         let topic = addressed.topic
         if request.isCompressed {
@@ -206,10 +205,6 @@ struct RequestRules: Sendable {
         }
         if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
             throw Rejection(.payloadEmpty, detail: fault)
-        }
-        if let activity = addressed.activity, activity.ends <= now {
-            let detail = "The Live Activity of the device token has ended."
-            throw Rejection(.expiredToken, timestamp: activity.ends.milliseconds, detail: detail)
         }
         return Notification(
             id: id,

@@ -222,6 +222,7 @@ extension Row {
             priority: priority,
             expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
             collapseID: collapseID,
+            activity: type?.activity,
             payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
         )
         let destination = Destination(
