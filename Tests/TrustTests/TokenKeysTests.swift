@@ -45,6 +45,20 @@ struct TokenKeysTests {
         #expect(service.serviceName.flatMap { TopicKind(serviceName: $0) } ?? .app == service)
     }
 
+    @Test("The token of a Live Activity has 80 bytes, with the activity and its end inside", arguments: [32, 80, 100])
+    func activities(tokenByteCount: Int) throws {
+        let keys = try TokenKeys(keys: raw, current: second, tokenByteCount: tokenByteCount)
+        let activity = DeviceTokenContents.Activity(
+            id: ActivityID(high: 1, low: .max), ends: Timestamp(milliseconds: 1_800_000_000_000))
+        let number = TokenNumber.make(generation: 3, service: .liveActivity)
+        let contents = DeviceTokenContents(
+            device: contents.device, app: contents.app, number: number, activity: activity)
+        let token = try keys.seal(contents, environment: .development)
+        #expect(token.count == max(80, tokenByteCount))
+        #expect(keys.open(token, environment: .development) == contents)
+        #expect(keys.open(token, environment: .production) == nil)
+    }
+
     @Test("A token for a service that is not known here is not opened")
     func unknownService() throws {
         let contents = DeviceTokenContents(device: contents.device, app: contents.app, number: .max)

@@ -39,6 +39,9 @@ struct DeviceListenCommand: AsyncParsableCommand {
         transform: { try choice($0, among: PushService.withTokens) })
     var service: [PushService] = []
 
+    @Flag(help: "Begin a Live Activity of each app, and print the device token for its updates.")
+    var activity = false
+
     @Option(
         help: "The power that the device reports on each connection: low, awake or charging. It is kept.",
         transform: { try choice($0) })
@@ -90,7 +93,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
         if let power { try PowerFile(identity: device.identity).write(power) }
         let setup = ListenSetup(
             bundleIDs: bundleID, channels: channel, services: service,
-            languages: language.isEmpty ? ["en"] : language,
+            beginsActivity: activity, languages: language.isEmpty ? ["en"] : language,
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
             sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)

@@ -32,6 +32,15 @@ struct DeviceListener: Service {
                 line.add("token", try await device.register(bundleID, for: service))
                 output.printRaw(line.text, "")
             }
+            if setup.beginsActivity {
+                let activity = UUID()
+                var line = JSONLine(event: "registered")
+                line.add("bundleID", bundleID)
+                line.add("service", PushService.liveActivity.rawValue)
+                line.add("activity", activity.uuidString.lowercased())
+                line.add("token", try await device.register(bundleID, activity: activity))
+                output.printRaw(line.text, "")
+            }
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
         }
         try await listen(device)
@@ -85,6 +94,7 @@ struct DeviceListener: Service {
             // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state
             await user.put(bundleID, state, deviceToken: token)
+            if setup.beginsActivity { await user.beginActivity(of: bundleID) }
         }
     }
 

@@ -7,6 +7,8 @@ struct ListenSetup: Sendable {
     var channels: [String] = []
     /// The services whose device tokens each app asks for.
     var services: [PushService] = []
+    /// Whether each app begins a Live Activity.
+    var beginsActivity = false
     /// The user's languages, the preferred one first.
     var languages: [String]
     var strings: Localizations
