@@ -99,14 +99,16 @@ struct DeviceRequest {
         let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count >= 2 else { return nil }
         if parts.count == 3 {
-            guard parts[1] == TopicKind.liveActivity.serviceName ?? "", let activity = ActivityID(String(parts[2])) else {
+            guard parts[1] == TopicKind.liveActivity.serviceName ?? "", let activity = ActivityID(String(parts[2]))
+            else {
                 throw Rejection(.badPath, detail: "Only liveactivity takes one more part, the UUID of a Live Activity.")
             }
             return try only("PUT", .registerActivity(bundleID: String(parts[0]), activity))
         }
         guard let service = TopicKind(serviceName: String(parts[1])) else {
             let names = TopicKind.allCases.compactMap(\.serviceName).joined(separator: ", ")
-            throw Rejection(.badPath, detail: "An app has no service \(parts[1].prefix(100)); the services are \(names).")
+            throw Rejection(
+                .badPath, detail: "An app has no service \(parts[1].prefix(100)); the services are \(names).")
         }
         return try only("PUT", .registerService(bundleID: String(parts[0]), service))
     }

@@ -100,7 +100,8 @@ extension ProviderRequest {
             return
                 (rules.tokenKeys.open(token, environment: rules.environment)
                 ?? rules.names?.meaning(of: token.array, app: app, service: service)?.contents)?.device
-        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
+        case .otherDeviceToken(let token):
+            return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
         case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }

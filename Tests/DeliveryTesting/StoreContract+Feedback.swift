@@ -50,7 +50,9 @@ extension StoreContract {
     private static func servicesAreListed(_ ports: Ports) async throws {
         let number = TokenNumber.make(generation: 1, service: .voip)
         try await end(in: ports)
-        try await ports.feedback.note([entry(), entry(generation: number, token: 2), entry(generation: number, token: 2)])
+        try await ports.feedback.note([
+            entry(), entry(generation: number, token: 2), entry(generation: number, token: 2),
+        ])
         #expect(try await tokens(in: ports) == [token(1), token(2)])
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.later)
         #expect(try await tokens(in: ports) == [])

@@ -32,6 +32,8 @@ struct ActivityPush {
         staleDate = date("stale-date")
         dismissalDate = date("dismissal-date")
         relevanceScore = aps[double: "relevance-score"].flatMap { $0.isFinite ? $0 : nil }
-        updates = aps[text: "input-push-channel"].map { .channel($0) } ?? (aps[number: "input-push-token"] == 1 ? .token : .app)
+        updates =
+            aps[text: "input-push-channel"].map { .channel($0) }
+            ?? (aps[number: "input-push-token"] == 1 ? .token : .app)
     }
 }

@@ -82,10 +82,13 @@ extension PushRequest {
         case .device: break
         case .broadcast(let bundleID), .channels(_, let bundleID):
             guard !bundleID.isEmpty, bundleID.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "/") })
-            else { return ProviderError(.badNotification, "The bundle ID contains a character that paths cannot have.") }
+            else {
+                return ProviderError(.badNotification, "The bundle ID contains a character that paths cannot have.")
+            }
         }
         let values = [
-            ("channel identifier", channelID), ("topic", topic), ("identifier", id), ("expiration", expiration), ("priority", priority),
+            ("channel identifier", channelID), ("topic", topic), ("identifier", id), ("expiration", expiration),
+            ("priority", priority),
             ("collapse identifier", collapseID), ("push type", pushType),
         ]
         for case (let name, let value?) in values where !Self.canBeHeader(value.utf8) {
