@@ -101,7 +101,8 @@ extension DeviceTokenContents {
             self = contents
         } else {
             guard let activity = Self.activity(in: plaintext), contents.service == .liveActivity else { return nil }
-            self.init(device: contents.device, app: contents.app, number: contents.number, activity: activity)
+            self = DeviceTokenContents(
+                device: contents.device, app: contents.app, number: contents.number, activity: activity)
         }
     }
 }

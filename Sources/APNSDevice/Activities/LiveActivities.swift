@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// The Live Activities of a device, and what pushes, the clock and apps do with them. It is a value, so a user interface
 /// can draw it.
@@ -88,7 +88,8 @@ public struct LiveActivities: Sendable, Hashable {
             started: now, contentState: state, timestamp: push.timestamp ?? now)
         activity.staleDate = push.staleDate
         activity.relevanceScore = push.relevanceScore ?? 0
-        return start(activity).map { .changed($0, .started) } ?? .ignored(.overBudget)
+        guard let started = start(activity) else { return .ignored(.overBudget) }
+        return .changed(started, .started)
     }
 
     /// The Live Activities that a push is for: the one with the device token, those of the channel, or all of the app's
@@ -124,7 +125,8 @@ public struct LiveActivities: Sendable, Hashable {
             activities[activity.id] = activity
             return .changed(activity, .updated)
         }
-        return .changed(activity, end(&activity, dismissal: push.dismissalDate, at: now))
+        let change = end(&activity, dismissal: push.dismissalDate, at: now)
+        return .changed(activity, change)
     }
 
     private mutating func end(_ activity: inout LiveActivity, dismissal: Date?, at now: Date) -> LiveActivity.Change {

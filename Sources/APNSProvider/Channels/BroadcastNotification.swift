@@ -62,7 +62,7 @@ public struct BroadcastNotification: Sendable, Hashable {
 extension ProviderClient {
     /// Sends one notification to all devices that are subscribed to a broadcast channel.
     ///
-    /// The client sends again as in ``send(_:to:deadline:)-(PushNotification,_,_)``.
+    /// If a failed attempt can safely be repeated, the client sends again until the deadline, as for one device.
     /// - Parameters:
     ///   - broadcast: the notification.
     ///   - channel: the channel's identifier; see ``ChannelManager``.

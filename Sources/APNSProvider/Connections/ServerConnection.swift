@@ -5,6 +5,9 @@ import Notifications
 
 /// One connection to the service. It sends requests and receives their answers. Confined to its event loop.
 final class ServerConnection: HTTP2Application {
+    /// The largest body of an answer, in bytes. A rejection has about a hundred.
+    static let maximumAnswerBytes = 16_384
+
     private struct Exchange {
         var job: Job
         var status = 0
@@ -64,7 +67,7 @@ final class ServerConnection: HTTP2Application {
         let request = job.ticket.request
         fill(request, authorization: authorization)
         do throws(HTTP2Error) {
-            let stream = try session.request(block, body: request.route.method == "POST" ? request.payload : nil)
+            let stream = try session.request(block, body: request.route.hasBody ? request.payload : nil)
             var sent = job
             sent.attempts += 1
             sent.token = authorization
@@ -311,9 +314,9 @@ final class ServerConnection: HTTP2Application {
 }
 
 extension PushRequest.Route {
-    /// The largest body of an answer, in bytes. A rejection has about a hundred; the list of an app's channels, of
-    /// which there are at most 10,000, has 67 for each channel at most.
+    /// The largest body of an answer, in bytes. The list of an app's channels, of which there are at most 10,000, has 67
+    /// for each channel at most.
     fileprivate var maximumAnswerBytes: Int {
-        if case .channels(.list, _) = self { 1 << 20 } else { 16_384 }
+        if case .channels(.list, _) = self { 1 << 20 } else { ServerConnection.maximumAnswerBytes }
     }
 }

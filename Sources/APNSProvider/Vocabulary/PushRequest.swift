@@ -53,11 +53,18 @@ package struct PushRequest: Sendable, Hashable {
 }
 
 extension PushRequest.Route {
-    var method: String {
+    var method: StaticString {
         switch self {
         case .device, .broadcast, .channels(.create, _): "POST"
         case .channels(.read, _), .channels(.list, _): "GET"
         case .channels(.delete, _): "DELETE"
+        }
+    }
+
+    var hasBody: Bool {
+        switch self {
+        case .device, .broadcast, .channels(.create, _): true
+        case .channels: false
         }
     }
 
