@@ -1,5 +1,6 @@
-/// The last number in a device token: the generation of its registration in the lower 28 bits, and the service of the app that
-/// the token is for in the upper four. An app's own token has zeros there, as all tokens had before there were services.
+/// The last number in a device token: the generation of its registration in the lower 28 bits, and the service of the
+/// app that the token is for in the upper four. An app's own token has zeros there, as all tokens had before there were
+/// services.
 package enum TokenNumber {
     private static let generationBits: UInt32 = 28
 

@@ -86,7 +86,8 @@ extension DeviceTokenContents {
         }
     }
 
-    /// - Returns: Nil unless there are ``byteCount`` bytes followed only by zeros or a Live Activity, or if the service is not known here.
+    /// - Returns: Nil unless there are ``byteCount`` bytes followed only by zeros or a Live Activity, or if the service
+    ///   is not known here.
     init?(plaintext: Data) {
         guard plaintext.count >= Self.byteCount else { return nil }
         let contents = plaintext.withUnsafeBytes { bytes in

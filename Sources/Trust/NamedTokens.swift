@@ -52,7 +52,8 @@ package final class NamedTokens: Sendable {
         }
     }
 
-    /// - Returns: False if the token is already used for the app or the service on another device. Then nothing changes.
+    /// - Returns: False if the token is already used for the app or the service on another device. Then nothing
+    ///   changes.
     package func add(_ token: [UInt8], _ meaning: Meaning) -> Bool {
         let purpose = Purpose(meaning.contents)
         return meanings.withLock { meanings in

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The Live Activities of a device, and what pushes, the clock and apps do with them. It is a value, so a user interface
-/// can draw it.
+/// The Live Activities of a device, and what pushes, the clock and apps do with them. It is a value, so a user
+/// interface can draw it.
 public struct LiveActivities: Sendable, Hashable {
     /// The largest number of Live Activities. It limits the memory; a device shows a few.
     public static let maximumCount = 100
 
-    /// How many updates of priority 10 an app's Live Activities may have in an hour. Updates of priority 5 do not count.
-    /// Apple says that there is such a budget and that `NSSupportsLiveActivitiesFrequentUpdates` raises it, and names no
-    /// numbers. These are this library's own.
+    /// How many updates of priority 10 an app's Live Activities may have in an hour. Updates of priority 5 do not
+    /// count. Apple says that there is such a budget and that `NSSupportsLiveActivitiesFrequentUpdates` raises it, and
+    /// names no numbers. These are this library's own.
     public enum Budget: Int, Sendable, Hashable, CaseIterable {
         case standard = 60
         /// For apps with frequent updates.

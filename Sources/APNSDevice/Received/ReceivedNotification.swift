@@ -22,7 +22,8 @@ public struct ReceivedNotification: Sendable, Hashable {
     public var pushType: String?
     /// The identifier of the broadcast channel that it was sent to; nil if it was sent to this device alone.
     public var channel: String?
-    /// The identifier of the Live Activity whose own device token the provider used, a UUID; nil for other device tokens.
+    /// The identifier of the Live Activity whose own device token the provider used, a UUID; nil for other device
+    /// tokens.
     public var activity: String?
     /// The payload as the device received it: a JSON dictionary in UTF-8.
     public var payload: [UInt8]

@@ -50,8 +50,8 @@ public protocol App: Sendable {
     func receivedLocationQuery(_ push: ReceivedNotification) async
     /// Called when a Live Activity starts, changes or ends (`.push-type.liveactivity`).
     func receivedActivity(_ push: ReceivedNotification) async
-    /// Called when a Live Activity has got the device token for its updates. Hand it to the provider, together with what
-    /// the activity shows.
+    /// Called when a Live Activity has got the device token for its updates. Hand it to the provider, together with
+    /// what the activity shows.
     func activityRegistered(_ activity: LiveActivity, deviceToken: String) async
     /// Called when someone talks in a channel, joins it or leaves it (`.voip-ptt`).
     func receivedTalk(_ push: ReceivedNotification) async

@@ -76,7 +76,7 @@ extension PushRejection {
         public static let badPriority = Reason(.badPriority)
         /// The `apns-topic` value is not a topic.
         public static let badTopic = Reason(.badTopic)
-        /// The device token belongs to a different app than the topic.
+        /// The device token belongs to a different app or service than the topic.
         public static let deviceTokenNotForTopic = Reason(.deviceTokenNotForTopic)
         /// The request has the same header more than once.
         public static let duplicateHeaders = Reason(.duplicateHeaders)

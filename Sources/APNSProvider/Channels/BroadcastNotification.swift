@@ -11,8 +11,8 @@ public struct BroadcastNotification: Sendable, Hashable {
     public let payload: PushPayload
     /// The request's identifier. If it is nil, the service makes one, which the receipt contains.
     public let id: UUID?
-    /// The time until which a channel that keeps its newest broadcast keeps this one. A channel that keeps nothing takes
-    /// only ``PushNotification/Expiration/immediately``.
+    /// The time until which a channel that keeps its newest broadcast keeps this one. A channel that keeps nothing
+    /// takes only ``PushNotification/Expiration/immediately``.
     public let expiration: PushNotification.Expiration
     /// The urgency. If it is nil, the service uses 10.
     public let priority: PushNotification.Priority?

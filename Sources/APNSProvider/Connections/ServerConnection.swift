@@ -314,8 +314,8 @@ final class ServerConnection: HTTP2Application {
 }
 
 extension PushRequest.Route {
-    /// The largest body of an answer, in bytes. The list of an app's channels, of which there are at most 10,000, has 67
-    /// for each channel at most.
+    /// The largest body of an answer, in bytes. The list of an app's channels, of which there are at most 10,000, has
+    /// 67 for each channel at most.
     fileprivate var maximumAnswerBytes: Int {
         if case .channels(.list, _) = self { 1 << 20 } else { ServerConnection.maximumAnswerBytes }
     }

@@ -129,8 +129,8 @@ extension APS {
         public var contentState: (any Encodable & Sendable)?
         /// The time from which the state is outdated.
         public var staleDate: Date?
-        /// The time at which an ended Live Activity disappears. A time that has passed removes it at once. Devices remove
-        /// it four hours after its end at the latest.
+        /// The time at which an ended Live Activity disappears. A time that has passed removes it at once. Devices
+        /// remove it four hours after its end at the latest.
         public var dismissalDate: Date?
         /// The name of the app's attributes type; needed to start a Live Activity.
         public var attributesType: String?
@@ -142,8 +142,8 @@ extension APS {
 
         /// The keys of a Live Activity's notification.
         ///
-        /// A payload with ``Event/start`` needs `contentState`, `attributesType` and `attributes`, and no other event may
-        /// have `updates`. Otherwise making the payload fails with ``ProviderError/Code/badNotification``.
+        /// A payload with ``Event/start`` needs `contentState`, `attributesType` and `attributes`, and no other event
+        /// may have `updates`. Otherwise making the payload fails with ``ProviderError/Code/badNotification``.
         public init(
             event: Event,
             timestamp: Date,
