@@ -190,7 +190,8 @@ private struct ServiceBuilder {
         let broadcasts = store.broadcastChannels.map {
             Broadcasts(
                 channels: $0, accounts: store, log: log, limits: settings.channels,
-                limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
+                limitExceeded: { limitLog.limitExceeded($0) },
+                sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
         }
         let development = journal.map {
             DevelopmentParts(

@@ -69,6 +69,24 @@ struct ChannelOperationsTests {
         }
     }
 
+    @Test func `The metrics count the devices that broadcasts were sent to`() async throws {
+        try await TestService.run { test in
+            let channel = try await test.makeChannel()
+            var devices: [WireClient] = []
+            for _ in 0..<2 {
+                let device = try await test.connectRegistered().client
+                _ = try await device.listen()
+                #expect(try await device.subscribe(to: channel).status == 204)
+                devices.append(device)
+            }
+            try await test.waitForSubscribers(2, of: channel)
+            let provider = try await test.broadcast(twiceTo: channel, statuses: [200, 200])
+            let page = try await test.ask("GET", "/metrics")
+            #expect(page.text.contains("carillon_broadcast_deliveries_total 4\n"))
+            for client in provider + devices { await client.close() }
+        }
+    }
+
     @Test func `Wrong requests are refused with what to do`() async throws {
         try await TestService.run {
             $0.channels.channelsPerApp = 1
