@@ -33,14 +33,24 @@ struct ChannelObservationTests {
         return try required((answer.problem?["requests"] as? [[String: Any]])?.first)
     }
 
-    private static func broadcast(
-        to channel: String, _ test: TestService, on client: WireClient, id: String? = id,
-        _ change: (inout ChannelHeaders) -> Void = { _ in },
-    ) async throws -> WireClient.Answer {
-        var headers = ChannelHeaders(broadcastTo: channel, token: try test.providerToken())
-        if let id { headers.set("apns-request-id", id) }
-        change(&headers)
-        return try await client.send(headers.fields, body: headers.body)
+    /// A provider's connection with its one provider token, which must not change often.
+    private struct Provider {
+        let client: WireClient
+        let token: String
+
+        init(_ test: TestService) async throws {
+            token = try test.providerToken()
+            client = try await test.connectProvider()
+        }
+
+        func broadcast(
+            to channel: String, id: String? = nil, _ change: (inout ChannelHeaders) -> Void = { _ in },
+        ) async throws -> WireClient.Answer {
+            var headers = ChannelHeaders(broadcastTo: channel, token: token)
+            if let id { headers.set("apns-request-id", id) }
+            change(&headers)
+            return try await client.send(headers.fields, body: headers.body)
+        }
     }
 
     @Test func `The journal has the management of channels`() async throws {
@@ -85,8 +95,8 @@ struct ChannelObservationTests {
     @Test func `The journal has a broadcast with what became of it`() async throws {
         try await Self.run { test in
             let (kept, passing) = (try await test.makeChannel(keepsNewest: true), try await test.makeChannel())
-            let provider = try await test.connectProvider()
-            #expect(try await Self.broadcast(to: kept, test, on: provider).status == 200)
+            let provider = try await Provider(test)
+            #expect(try await provider.broadcast(to: kept, id: Self.id).status == 200)
             let stored = try await Self.wait(#"{"channel":"\#(kept)","protocol":"h2"}"#, test)
             #expect(stored["outcome"] as? String == "stored")
             #expect(stored["status"] as? Int == 200)
@@ -96,7 +106,7 @@ struct ChannelObservationTests {
             #expect(stored["device"] == nil)
             let aps = (stored["payload"] as? [String: Any])?["aps"] as? [String: Any]
             #expect(aps?["event"] as? String == "update")
-            #expect(try await Self.broadcast(to: passing, test, on: provider, id: nil).status == 200)
+            #expect(try await provider.broadcast(to: passing).status == 200)
             let dropped = try await Self.wait(#"{"channel":"\#(passing)","pushType":"liveactivity"}"#, test)
             #expect(dropped["outcome"] as? String == "dropped")
 
@@ -104,23 +114,23 @@ struct ChannelObservationTests {
             let stream = try await device.listen()
             #expect(try await device.subscribe(to: passing).status == 204)
             try await test.waitForSubscribers(1, of: passing)
-            #expect(try await Self.broadcast(to: passing, test, on: provider, id: nil).status == 200)
+            #expect(try await provider.broadcast(to: passing).status == 200)
             let delivered = try await Self.wait(#"{"channel":"\#(passing)","outcome":"delivered"}"#, test)
             #expect(delivered["status"] as? Int == 200)
             #expect(try await stream.nextLine() != nil)
 
-            let refused = try await Self.broadcast(to: passing, test, on: provider, id: nil) { $0.body = "[1" }
+            let refused = try await provider.broadcast(to: passing) { $0.body = "[1" }
             #expect(refused.reason == "PayloadEmpty")
             #expect(try await Self.wait(#"{"reason":"PayloadEmpty"}"#, test)["channel"] as? String == passing)
-            for client in [provider, device] { await client.close() }
+            for client in [provider.client, device] { await client.close() }
         }
     }
 
     @Test func `A wait that times out says that only the channel differs`() async throws {
         try await Self.run { test in
             let channel = try await test.makeChannel()
-            let provider = try await test.connectProvider()
-            #expect(try await Self.broadcast(to: channel, test, on: provider).status == 200)
+            let provider = try await Provider(test)
+            #expect(try await provider.broadcast(to: channel).status == 200)
             _ = try await Self.wait(#"{"channel":"\#(channel)","protocol":"h2"}"#, test)
             let answer = try await test.ask(
                 "POST", "/v1/requests/wait",
@@ -128,7 +138,7 @@ struct ChannelObservationTests {
             #expect(answer.status == 408)
             let nearest = try required((answer.problem?["nearest"] as? [[String: Any]])?.first)
             #expect(nearest["differs"] as? [String] == ["channel"])
-            await provider.close()
+            await provider.client.close()
         }
     }
 
@@ -213,9 +223,9 @@ struct ChannelObservationTests {
                     {"match":{"payload":{"n":4}},"fault":{"answer":{"reason":"TooManyRequests"},"accepted":true}}]}
                     """#)
             #expect(answer.status == 200, "\(answer.text)")
-            let provider = try await test.connectProvider()
+            let provider = try await Provider(test)
             for (number, status) in [(1, 503), (2, 200), (3, 200), (4, 429)] {
-                let answer = try await Self.broadcast(to: channel, test, on: provider, id: nil) {
+                let answer = try await provider.broadcast(to: channel) {
                     $0.body = #"{"aps":{"event":"update","content-state":{}},"n":\#(number)}"#
                 }
                 #expect(answer.status == status)
@@ -229,7 +239,7 @@ struct ChannelObservationTests {
             #expect(numbers == ["3", "3", "4"])
             let lost = try await Self.wait(#"{"payload":{"n":2}}"#, test)
             #expect(lost["outcome"] as? String == "lost")
-            for client in [provider, device] { await client.close() }
+            for client in [provider.client, device] { await client.close() }
         }
     }
 
