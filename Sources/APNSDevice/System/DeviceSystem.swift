@@ -70,18 +70,18 @@ public actor DeviceSystem: DeviceDelegate {
     /// - Parameters:
     ///   - languages: the user's languages, the preferred one first.
     ///   - clock: the clock for the time limits of apps and extensions.
-    ///   - now: the time of day, for Live Activities.
     ///   - report: is called with each event, in order. It has to return soon.
     ///   - keep: stores a renewed identity in place of the old one. If it throws, the device keeps using the old
     ///     identity.
+    ///   - now: the time of day, for Live Activities.
     public init(
         languages: [String] = ["en"],
         clock: any Clock<Duration> = ContinuousClock(),
-        now: @escaping @Sendable () -> Date = { Date() },
         report: @escaping @Sendable (Event) -> Void = { _ in },
         keep: @escaping @Sendable (DeviceIdentity) async throws -> Void = { _ in
             throw DeviceError(.storage, "This system was not given a function that stores renewed identities.")
         },
+        now: @escaping @Sendable () -> Date = { Date() },
     ) {
         state = SystemState(languages: languages)
         self.clock = clock
