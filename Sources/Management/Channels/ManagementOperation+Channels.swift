@@ -70,7 +70,8 @@ extension ManagementSchemas {
 
 extension TextFormat {
     static let channelID = TextFormat(
-        "a channel ID: 4 to \(ChannelID.maximumCount) characters of base64", pattern: "^[A-Za-z0-9+/]+={0,2}$"
+        "a channel ID: 4 to \(ChannelID.maximumCount) characters of base64",
+        pattern: "^(?:[A-Za-z0-9+/]{4}){0,15}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
     ) { ChannelID(rawValue: $0) != nil }
 }
 
