@@ -190,7 +190,7 @@ extension PostgresStore: Mailboxes {
                 .integers(notifications.map { Int64($0.priority.rawValue) }),
                 .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
                 .byteArrays(notifications.map(\.id.column)),
-                .texts(notifications.map { $0.pushType?.rawValue }),
+                .texts(notifications.map { StoredPushType($0).text }),
                 .byteArrays(notifications.map { Array($0.topic.utf8) }),
                 .byteArrays(notifications.map { $0.collapseID.map { Array($0.rawValue.utf8) } }),
                 .byteArrays(notifications.map { Array($0.payload.json) }),
@@ -286,7 +286,8 @@ extension PostgresRow {
         let destination = Destination(environment: device.environment, device: device.device, app: app)
         guard let notification = self.notification(from: first) else {
             return .damaged(
-                destination, version, id: bytes(first + 3).flatMap(NotificationID.init(column:)), topic: text(first + 8) ?? "",
+                destination, version, id: bytes(first + 3).flatMap(NotificationID.init(column:)),
+                topic: text(first + 8) ?? "",
                 expires: expires)
         }
         return StoredMailboxEntry(
@@ -298,15 +299,16 @@ extension PostgresRow {
     private func notification(from first: Int) -> Notification? {
         guard let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
             let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
-            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8), let payload = bytes(first + 10)
+            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),
+            let payload = bytes(first + 10)
         else { return nil }
-        let pushType = text(first + 7).flatMap(PushType.init(stored:))
+        let type = text(first + 7).flatMap { StoredPushType($0) }
         let collapseID = text(first + 9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(first + 7) || pushType != nil, isNull(first + 9) || collapseID != nil else { return nil }
+        guard isNull(first + 7) || type != nil, isNull(first + 9) || collapseID != nil else { return nil }
         return Notification(
-            id: id, topic: topic, pushType: pushType, priority: priority,
+            id: id, topic: topic, pushType: type?.pushType, priority: priority,
             expiration: integer(first + 5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID,
+            collapseID: collapseID, activity: type?.activity,
             payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
     }
 }

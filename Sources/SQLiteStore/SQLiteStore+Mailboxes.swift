@@ -216,7 +216,8 @@ extension Row {
         let expires = Timestamp(column: integer(first + 2))
         guard let notification = self.notification(from: first) else {
             return .damaged(
-                destination, version, id: NotificationID(column: blob(first + 3)), topic: text(first + 8), expires: expires)
+                destination, version, id: NotificationID(column: blob(first + 3)), topic: text(first + 8),
+                expires: expires)
         }
         return StoredMailboxEntry(
             entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
@@ -229,17 +230,20 @@ extension Row {
             let priority = UInt8(exactly: integer(first + 4)).flatMap(Priority.init(rawValue:)),
             let contents = UInt8(exactly: integer(first + 6))
         else { return nil }
-        let pushType = hasNull(atIndex: first + 7) ? nil : PushType(stored: text(first + 7))
+        let type = hasNull(atIndex: first + 7) ? nil : StoredPushType(text(first + 7))
         let collapseID = hasNull(atIndex: first + 9) ? nil : CollapseIdentifier(rawValue: text(first + 9))
-        guard hasNull(atIndex: first + 7) || pushType != nil, hasNull(atIndex: first + 9) || collapseID != nil else { return nil }
+        guard hasNull(atIndex: first + 7) || type != nil, hasNull(atIndex: first + 9) || collapseID != nil else {
+            return nil
+        }
         return Notification(
             id: id,
             topic: text(first + 8),
-            pushType: pushType,
+            pushType: type?.pushType,
             priority: priority,
             expiration: hasNull(atIndex: first + 5)
                 ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(first + 5))),
             collapseID: collapseID,
+            activity: type?.activity,
             payload: Payload(stored: Array(blob(first + 10)), contents: Payload.Contents(rawValue: contents)),
         )
     }

@@ -238,7 +238,7 @@ export function timeline(entries) {
   });
 }
 
-const interfaces = { h2: "HTTP/2", binary: "the binary API", management: "the console or the management API, without a provider" };
+const interfaces = { h2: "HTTP/2", binary: "the binary API", channels: "the management of broadcast channels", management: "the console or the management API, without a provider" };
 
 function facts(row, name) {
   const request = row.request ?? {};
@@ -247,7 +247,7 @@ function facts(row, name) {
   const way = interfaces[request.protocol];
   const known = [
     ["Time", exactTime(row.time)], ["App", link(row.topic, filter("app", row.topic))],
-    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Identifier", row.id, true],
+    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Broadcast channel", row.channel, true], ["Identifier", row.id, true],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate], ["Came by", way],
     ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection))],

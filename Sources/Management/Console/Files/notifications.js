@@ -207,7 +207,7 @@ function make(row) {
 }
 
 function update(shown, row, reasons, names) {
-  const device = row.device || row.token;
+  const device = row.device || row.token || row.channel || "";
   setText(shown, ".app", row.topic || "—");
   setText(shown, ".device", device === "" ? "—" : names.of(row.device) ?? short(device), device);
   setText(shown, ".title a", row.title ?? row.id);

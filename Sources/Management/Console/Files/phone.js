@@ -1,5 +1,6 @@
 // The page of one device: what it shows now, drawn as a phone, and how it behaves.
 
+import { activityCards } from "./activities.js";
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
@@ -224,6 +225,7 @@ export class Phone {
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
       ...(shown.banners.length + shown.silent.length === 0 ? [this.#blank()] : []),
+      ...activityCards(rows.filter((row) => row.outcome === "delivered")),
       ...this.#unknown(), ...groups(this.#banners),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
         element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
