@@ -131,7 +131,7 @@
             }
             let all = try await store.copiedDestinations(after: nil, limit: 1000)
             lines += all.filter { accounts.snapshot.app($0.destination.app) != nil }.map { copied in
-                "\(copied.destination) \(copied.registration) \(copied.mailbox.map { "\($0.entry) \($0.version)" } ?? "")"
+                "\(copied.destination) \(copied.registration) \(copied.mailbox.map { "\($0.entry.expires) \($0.entry.notification.fields) \($0.version)" } ?? "")"
             }.sorted()
             let list = FeedbackList(environment: device.environment, app: app)
             lines += try await store.copiedFeedback(list, after: nil, limit: 10).map { "\($0.entry)" }
