@@ -44,7 +44,7 @@ struct MessageRun: Sendable {
             guard let app = apps.app(number: message.app) else { return .stopped }
             for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
                 guard let start = position.start(of: part.due, environment) else { continue }
-                if let end = await work(part, start, app) { return end }
+                if let end = await work(part, start) { return end }
             }
             position.due = part.due.advanced(by: .milliseconds(1))
             position.environment = .development
@@ -86,9 +86,11 @@ struct MessageRun: Sendable {
 
     /// Sends to one part of one environment until everybody has an outcome.
     /// - Returns: nil when that is so.
-    private func work(_ part: Part, _ start: MessageRecord.Position, _ app: ProviderApp) async -> End? {
+    private func work(_ part: Part, _ start: MessageRecord.Position) async -> End? {
         var (failures, passes, position) = (0, 1, start)
         while true {
+            // Somebody may have given it another address or key meanwhile.
+            guard let app = apps.app(number: message.app) else { return .stopped }
             let outcome = await pass(part, position, app, isLast: passes >= ProviderServerLimits.passes)
             guard !control.isStopped else { return .stopped }
             switch outcome {
