@@ -192,7 +192,7 @@ export class Detail {
     this.#timeline.replaceChildren(...timeline(entries));
     if (isBehind(entries, outcome) && attempt < 5) setTimeout(() => isSame() && this.#readTimeline(row, attempt + 1), LOG_DELAY);
     else if (entries.length === 0) {
-      this.#timeline.replaceChildren(element("li", {}, row.status === null ? "The service has not answered yet." : "The delivery log says nothing of it."));
+      this.#timeline.replaceChildren(element("li", {}, outcomeOf(row) === "No answer" ? "The service gives no answer." : outcomeOf(row) === "No answer yet" ? "The service has not answered yet." : "The delivery log says nothing of it."));
     }
   }
 }

@@ -14,7 +14,10 @@ export const outcomes = {
 
 /** What became of a notification, or that nobody knows yet. */
 export function outcomeOf(row) {
-  if (row.outcome === "pending" && row.request !== null && row.status === null) return "No answer yet";
+  if (row.request !== null && row.status === null) {
+    if (row.outcome === "pending") return "No answer yet";
+    if (row.outcome === "dropped") return "No answer";
+  }
   return outcomes[row.outcome] ?? row.outcome;
 }
 
