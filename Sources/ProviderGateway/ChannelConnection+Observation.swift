@@ -41,16 +41,29 @@ extension ChannelConnection {
 
     /// Reports an answer that was written.
     /// - Parameter channel: the channel that was created.
-    func answered(_ index: Int, _ answer: RequestAnswer, channel: ChannelID? = nil) {
+    func answered(_ index: Int, on stream: StreamID, _ answer: RequestAnswer, channel: ChannelID? = nil) {
         if let number = requests[index].watched?.number, let observer = provider.watch?.observer {
             if let channel { observer.created(number, channel: channel) }
             observer.answered(number, answer)
         }
-        if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
+        if let reason = rehearsed?.countAnswer(of: stream) { sayGoodbye(reason) }
     }
 
+    /// Forgets a stream that has ended, and sends a GOAWAY if it is now due.
+    func forgetFaults(of stream: StreamID) {
+        if let reason = rehearsed?.forget(stream) { sayGoodbye(reason) }
+    }
+
+    /// Sends GOAWAY.
+    ///
+    /// What was answered is written first, and frames may not be written while others are read.
     private func sayGoodbye(_ reason: Rejection.Reason) {
-        session?.goAway(.noError, debugData: goAwayData(reason))
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute {
+            let session = connection.value.session
+            session?.flush()
+            session?.goAway(.noError, debugData: connection.value.goAwayData(reason))
+        }
     }
 }
 
@@ -64,7 +77,7 @@ extension ChannelConnection {
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ work: @escaping Work) {
         begin()
         if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
-        if !plan(fault) { rehearsed?.set(fault, on: stream) }
+        if !plan(fault, on: stream) { rehearsed?.set(fault, on: stream) }
         run(work, on: stream)
     }
 
@@ -76,7 +89,7 @@ extension ChannelConnection {
         case .delay(let delay): later(stream, delay) { $0.refuse(stream, rejection) }
         case .answer, .reset, .close, .hang: misbehave(fault, on: stream)
         case .goAway, .settings, .lose, .duplicate, .errorPacket:
-            _ = plan(fault)
+            _ = plan(fault, on: stream)
             refuse(stream, rejection)
         }
     }
@@ -94,11 +107,9 @@ extension ChannelConnection {
 
     /// Plans a GOAWAY.
     /// - Returns: Whether the fault is one.
-    private func plan(_ fault: RequestFault) -> Bool {
+    private func plan(_ fault: RequestFault, on stream: StreamID) -> Bool {
         guard case .goAway(let reason, let left) = fault.kind else { return false }
-        // The request itself is answered first and is not counted.
-        rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
-        if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
+        rehearsed?.plan(reason, after: left, causedBy: stream)
         return true
     }
 

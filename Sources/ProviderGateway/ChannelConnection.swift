@@ -148,7 +148,7 @@ final class ChannelConnection: HTTP2Connection {
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        rehearsed?.forget(stream)
+        if rehearsed != nil { forgetFaults(of: stream) }
         if let index = requests.index(of: stream), !requests[index].isAnswered,
             let number = requests[index].watched?.number
         {
@@ -301,7 +301,7 @@ extension ChannelConnection {
             let headers = response.ofChannels(
                 answer.status, id, channel: answer.channel, hasBody: answer.body != nil)
             session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
-            answered(index, RequestAnswer(status: answer.status), channel: answer.channel)
+            answered(index, on: stream, RequestAnswer(status: answer.status), channel: answer.channel)
         }
     }
 
@@ -322,6 +322,6 @@ extension ChannelConnection {
         let id = requests[index].identify(using: &random)
         let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)
         session?.respond(stream, headers, body: body)
-        answered(index, RequestAnswer(rejection))
+        answered(index, on: stream, RequestAnswer(rejection))
     }
 }
