@@ -160,8 +160,10 @@ package final class ProviderServer: Service {
 
     private func close() async {
         Description.remove(folder: settings.folder)
-        await desk.shutDown()
+        await desk.close()
+        // Waits ten seconds for the answers that are under way.
         await clients.shutDown()
+        await desk.finished()
         await hooks.shutDown()
         await store.close()
     }

@@ -76,6 +76,9 @@ package enum ProviderServerLimits {
     /// How often a notification that the service fails to answer is sent again in a new pass. Each pass is 30 seconds
     /// of trying.
     static let passes = 5
+    /// How long a request that stops a message waits for the answers that are under way. If the service cannot be
+    /// reached, they would take until the deadline.
+    static let stopPatience = Duration.seconds(5)
     /// The delay before a store that failed is asked again for what is due.
     static let storeDelay = Duration.seconds(5)
     /// The delay before sending goes on after a failure.

@@ -127,7 +127,7 @@ extension ProviderAPI {
         if change == .resume {
             await desk.look()
         } else {
-            // Those under way are answered first, so the counts below are final.
+            // Those under way are answered first if the service answers, and then the counts below are final.
             await desk.stop(message.id)
         }
         guard let newest = try await store.message(message.id) else {

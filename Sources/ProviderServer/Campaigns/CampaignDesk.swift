@@ -159,23 +159,36 @@ actor CampaignDesk {
 
     // MARK: Control
 
-    /// Stops a message that was paused or cancelled, and waits until those under way are answered.
+    /// Stops a message that was paused or cancelled, and waits for the answers that are under way, but not for long.
     func stop(_ id: String) async {
         guard let running = running[id] else { return }
         running.control.stop()
-        await running.task.value
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let waits = [
+            Task {
+                await running.task.value
+                end.finish()
+            },
+            Task { [clock] in
+                await clock.sleep(ProviderServerLimits.stopPatience)
+                end.finish()
+            },
+        ]
+        for await _ in ends {}
+        for wait in waits { wait.cancel() }
     }
 
     func setRate(_ rate: Int64?, of id: String) { running[id]?.control.rate = rate }
 
-    /// Stops everything. What is under way is answered and recorded.
-    func shutDown() async {
+    /// Stops everything. What is under way can still be answered and recorded.
+    func close() {
         isClosed = true
         alarm?.cancel()
-        let tasks = running.values.map { running in
-            running.control.stop()
-            return running.task
-        }
-        for task in tasks { await task.value }
+        for running in running.values { running.control.stop() }
+    }
+
+    /// Waits until nothing is being sent any more.
+    func finished() async {
+        for task in running.values.map(\.task) { await task.value }
     }
 }

@@ -90,7 +90,7 @@ struct MessageRun: Sendable {
         var (failures, passes, position) = (0, 1, start)
         while true {
             // Somebody may have given it another address or key meanwhile.
-            guard let app = apps.app(number: message.app) else { return .stopped }
+            guard !control.isStopped, let app = apps.app(number: message.app) else { return .stopped }
             let outcome = await pass(part, position, app, isLast: passes >= ProviderServerLimits.passes)
             guard !control.isStopped else { return .stopped }
             switch outcome {
