@@ -116,8 +116,8 @@ class ConsoleTests(ConsoleCase):
         button = self.console.button("Copy as curl")
         self.driver.execute_script("arguments[0].focus()", button)
         self.provider.account.behave(kind="online")
+        self.console.wait_for_text("Delivered", ".under .badge")
         self.console.wait_for_text("Taken by the device", ".timeline")
-        self.assertEqual(self.console.one(".under .badge").text, "Delivered")
         self.assertEqual(self.driver.switch_to.active_element, button)
 
     def test_from_one_to_the_next_with_the_arrow_keys(self):

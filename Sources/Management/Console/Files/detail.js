@@ -251,6 +251,7 @@ function facts(row, name) {
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate], ["Came by", way],
     ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection))],
+    ["Answer", row.request === null ? "" : row.status === null ? (row.outcome === "dropped" ? "none" : "none yet") : `${row.status} ${row.reason ?? ""}`],
     ["Rule of a rehearsal", request.rule],
   ];
   return known.filter(([, value]) => value).flatMap(([name, value, isCopied]) => [
