@@ -1,29 +1,30 @@
 import NIOCore
 
-/// The bounds of the management API.
+/// The fixed limits of the management API.
 package enum ManagementLimits {
-    /// The size of a request's body in bytes. The largest, a certificate signing request, has 2,000.
+    /// The size of a request's body in bytes. The largest usual body, a certificate signing request, has 2,000.
     package static let bodyBytes = 65_536
 
-    /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
+    /// The size of a fixture in bytes. A fixture with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20
 
-    /// How long a wait for requests may take: longer than a person waits for a test.
+    /// How long a request that waits for providers' requests may wait: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
 
-    /// The number of items in an answer. A page has some 200 KB.
+    /// The number of items on a page of a list. Such a page has about 200 KB.
     package static let listItems = 1000
 
-    /// How long a link to the console is good: time to copy it into a browser.
+    /// How long a sign-in link is valid: long enough to copy it into a browser.
     static let consoleLinkLife = Duration.seconds(300)
 
-    /// How many unused links there may be: more than anybody makes in five minutes.
+    /// The maximum number of unused sign-in links: more than a person makes in five minutes.
     static let consoleLinks = 16
 
     /// How long a browser stays signed in: a working day.
     static let consoleSessionLife = Duration.seconds(12 * 3600)
 
-    /// How many browsers may be signed in. Beyond it the one that signed in first is signed out.
+    /// The maximum number of signed-in browsers. If another one signs in, the service signs out the one that signed
+    /// in first.
     static let consoleSessions = 32
 
     /// The limits on a request's header fields: bytes of all, bytes of one, and their number. A browser with some
@@ -35,30 +36,31 @@ package enum ManagementLimits {
     /// the one that has been idle for longest, so holding connections open locks nobody out.
     package static let openConnections = 256
 
-    /// How many answers without an end may be open: half of the connections, so that other requests get through.
+    /// The maximum number of open streams: half of the connections, so that other requests get through.
     package static let streams = 128
 
-    /// How many requests a client may send before it has read the first answer: more than the number of connections of
-    /// a browser.
+    /// How many requests a client may send before it has read the first answer. A browser sends fewer.
     static let requestsAhead = 16
 
-    /// How long a request may take to arrive, and how long a new connection may take to send its first request. The
-    /// same as for providers.
+    /// How long a request may take to arrive, and how long a new connection may take to send its first request.
+    /// Providers' connections have the same limit.
     static let requestTimeout = TimeAmount.seconds(10)
 
     /// How long a connection may be idle between two requests. Scrapers come at least once a minute.
     static let idleTimeout = TimeAmount.minutes(2)
 
-    /// How long a client may leave an answer unread.
+    /// How long a client may take to read an answer.
     static let answerTimeout = TimeAmount.seconds(30)
 
-    /// How often a sampled stream writes: it looks live to a person, and costs little.
+    /// How often a sampled stream writes. A person sees this as live, and it costs little.
     static let samplePace = Duration.milliseconds(250)
 
-    /// How many new notifications a sample of the delivery log shows in that time: a person reads fewer.
+    /// How many new notifications a sampled stream of the delivery log shows in each such period. A person cannot
+    /// read more.
     static let sampledEntries = 50
 
-    /// How many notifications a sample knows, to show their later entries: those that a person can still scroll to.
+    /// How many chosen notifications a sampled stream remembers, to show their later entries too: as many as the
+    /// console's list keeps.
     static let sampleMemory = 10_000
 
     /// How often an idle stream of server-sent events sends a comment, so that proxies do not close it.

@@ -5,20 +5,20 @@ import Notifications
 import Trust
 import VirtualDevices
 
-/// What a fixture makes, checked whole before any of it is made.
+/// A fixture that has been checked completely, and the changes that make it.
 ///
-/// The accounts' own rules are applied to a copy of the accounts, so that what they would refuse is refused here, with the
-/// place in the document.
+/// The plan applies all changes to a copy of the accounts first. So a change that the accounts' rules refuse is found
+/// before anything is made, with its place in the document.
 struct FixturePlan: Sendable {
-    /// The teams that are there already and are deleted first.
+    /// The existing teams that the fixture replaces. They are deleted first.
     private(set) var replaced: [TeamID] = []
     private(set) var teams: [PlannedTeam] = []
-    /// The document, completed as far as it can be without the store.
+    /// The document with the values that the service chooses, except for those that only the store can give.
     private(set) var document = ManagementMessages.Fixture(teams: [])
 
     struct PlannedTeam: Sendable {
         let id: TeamID
-        /// In the order in which they are to be applied.
+        /// The changes, in the order in which they have to be applied.
         var changes: [AccountChange] = []
         var devices: [PlannedDevice] = []
     }
@@ -33,14 +33,14 @@ struct FixturePlan: Sendable {
 
     private let api: ManagementAPI
     private let testing: ManagementTesting
-    /// The accounts as they would be.
+    /// The copy of the accounts, with the changes planned so far.
     private var accounts: AccountsSnapshot
     private var nextAppID = AppID(rawValue: .max)
-    /// The named tokens of the document.
+    /// The device tokens that the document names, by app.
     private var tokens: [BundleID: Set<[UInt8]>] = [:]
     private var random = SystemRandomNumberGenerator()
 
-    /// - Parameter replaces: whether teams that are there are deleted first.
+    /// - Parameter replaces: whether existing teams with the same IDs are deleted first.
     /// - Throws: a ``Problem`` with the place of the first fault.
     init(
         _ fixture: ManagementMessages.Fixture,
@@ -128,7 +128,7 @@ extension FixturePlan {
         let id = try written.keyID.map(api.keyID) ?? .random(using: &random)
         let key: P256.Signing.PrivateKey
         if let pem = written.privateKey {
-            // The error does not say why the key is invalid: it could quote it.
+            // The error does not say why the key is invalid, because it could quote the key.
             guard let read = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
                 throw Problem.invalid(
                     pointer + "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
@@ -193,7 +193,7 @@ extension FixturePlan {
             return try api.bundleID(name)
         }
         guard Set(apps).count == apps.count else {
-            throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
+            throw Problem.invalid(pointer + "/apps", "The list contains an app twice.")
         }
         var named: [BundleID: [UInt8]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -206,7 +206,7 @@ extension FixturePlan {
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
         written.behaviour = ManagementMessages.Behaviour(behaviour)
-        // It has no screen to wake and no battery to save, so it takes every notification at once.
+        // The default is `charging`: then the device takes every notification at once.
         let power = written.power.flatMap(DevicePower.init) ?? .charging
         return (
             written,
@@ -221,7 +221,7 @@ extension FixturePlan {
                 pointer,
                 "The value has to be \(counts.lowerBound) to \(counts.upperBound) bytes in hexadecimal digits.")
         }
-        // An app that is deleted first takes its tokens with it.
+        // If the app's team is deleted first, its device tokens become free.
         let app = api.accounts.current.apps[bundleID].flatMap { replaced.contains($0.team) ? nil : $0 }
         let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id) } ?? false
         guard !isTaken, tokens[bundleID, default: []].insert(bytes).inserted else {
@@ -230,7 +230,7 @@ extension FixturePlan {
         return bytes
     }
 
-    /// A device that joins a team that is there.
+    /// Plans a device for a team that exists already.
     static func joining(
         _ written: ManagementMessages.FixtureDevice,
         _ team: TeamID,
@@ -240,7 +240,9 @@ extension FixturePlan {
         var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, api, testing)
         let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
         guard testing.devices.count < VirtualDeviceLimits.devices else {
-            throw Problem(409, "There are \(VirtualDeviceLimits.devices) virtual devices, and no more may be.")
+            throw Problem(
+                409, "There are \(VirtualDeviceLimits.devices) virtual devices, which is the limit; remove one of them."
+            )
         }
         return try plan.device(written, apps: apps, at: "").1
     }

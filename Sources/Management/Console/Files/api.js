@@ -1,10 +1,10 @@
-// The management API, as curl asks it: the session's cookie takes the place of the key.
+// Sends requests to the management API. The browser adds the session's cookie, so no key is needed.
 
 export class APIError extends Error {
   constructor(status, detail, pointer) {
     super(detail);
     this.status = status;
-    /** Where a document is at fault; undefined if none is. */
+    /** The JSON pointer to the fault in the request's body; undefined if the fault is not there. */
     this.pointer = pointer;
   }
 }
@@ -26,18 +26,18 @@ async function ask(method, path, body) {
   throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`, problem.pointer);
 }
 
-/** The JSON of an answer. */
+/** Sends a request, and returns the JSON of the answer. */
 export async function json(method, path, body) {
   return (await ask(method, path, body)).json();
 }
 
-/** How many items a page of a list has. */
+/** How many items to ask for at once. */
 const PAGE = 1000;
 
 /**
- * The items of a list, page after page.
- * @param {number} maximum how many at most
- * @param onPage called with what is there so far, after each page
+ * Loads all items of a list, page by page.
+ * @param {number} maximum stop after this many items
+ * @param onPage called after each page, with all items loaded so far
  */
 export async function list(path, maximum = Infinity, onPage = () => {}) {
   const items = [];
@@ -51,7 +51,7 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
   return items;
 }
 
-/** The objects of an answer that has one on each line. */
+/** The objects of an answer that contains one JSON object on each line. */
 export async function lines(path) {
   const text = await (await ask("GET", path)).text();
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));

@@ -1,14 +1,14 @@
-// A notification as the command that sends it.
+// Makes the curl command that sends a notification again.
 
-/** For a POSIX shell. */
+/** Quotes text for a POSIX shell. */
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Headers that curl makes by itself, or that only the connection's client can. */
+/** Headers that the command leaves out, because curl adds them by itself, or the command gives its own value. */
 const own = new Set(["host", "content-length", "user-agent", "accept", "accept-encoding", "authorization", "content-type"]);
 
-/** The body, as the journal keeps it: the same JSON, perhaps in another form. */
+/** The body. The journal keeps the JSON value, so spaces and the order of keys may differ from what was sent. */
 export function body(request) {
   return JSON.stringify(request.payload ?? {});
 }

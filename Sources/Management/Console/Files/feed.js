@@ -1,24 +1,24 @@
-// What happens, live. All tabs of a browser share one stream, because HTTP/1.1 allows it six connections: the tab that
-// holds the lock leads. It reads the stream, and tells the others by a channel.
+// Reads notifications live. All tabs share one stream, because a browser opens only six HTTP/1.1 connections: the tab that
+// holds the lock leads. It reads the stream, and passes everything on to the other tabs through a channel.
 
 import { json } from "./api.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 
 const PAGE = 1000;
-/** How far back the delivery log is read, in milliseconds. */
+/** If the journal is off, the page shows the delivery log of this time before now, in milliseconds. */
 const LOG_WINDOW = 15 * 60 * 1000;
-/** How often at most rows are handed on, in milliseconds. */
+/** The shortest time between two updates of the page and of the other tabs, in milliseconds. */
 const PACE = 100;
-/** How long nothing has to be left out before the list is completed, in milliseconds. */
+/** How long the service must have left out nothing before the missing requests are loaded, in milliseconds. */
 const QUIET = 1000;
 
 export class Feed {
   model = new Model();
-  /** How many requests the service did not show because too many came; the list is completed once it is quiet. */
+  /** How many requests the service left out of the stream because too many came. They are loaded later. */
   leftOut = 0;
   /**
-   * source: "journal", "log" where it is off, or "production" where there is none; live: whether the stream is open.
-   * null until it is known.
+   * source: "journal"; "log" if the journal is off; "production" if the service has none. live: whether the stream is open.
+   * null until both are known.
    */
   state = null;
   #channel = new BroadcastChannel("carillon-console");
@@ -26,7 +26,7 @@ export class Feed {
   #stream = null;
   #waiting = [];
   #timer = null;
-  /** The greatest number before the first request that was left out. */
+  /** The number of the last request before the first one that was left out; null if none was. */
   #complete = null;
   #quiet = null;
   #lastNumber = 0;
@@ -45,7 +45,7 @@ export class Feed {
 
   start() {
     this.#channel.postMessage({ kind: "hello" });
-    // Held until the tab closes; then another one leads.
+    // The tab holds the lock until it closes; then another tab gets it and leads.
     navigator.locks.request("carillon-console", () => {
       this.#isLeader = true;
       this.restart();
@@ -53,7 +53,7 @@ export class Feed {
     });
   }
 
-  /** Begins anew, after the journal was switched on. */
+  /** Reads everything again, for example after the journal was switched on. */
   restart() {
     if (this.#isLeader) this.#lead().catch((error) => this.#onFailure(error));
     else this.#channel.postMessage({ kind: "restart" });
@@ -123,7 +123,7 @@ export class Feed {
     }
   }
 
-  /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
+  /** Loads the requests that the journal has already. The stream is open by now, so no request can be missed in between. */
   async #opened(stream, source) {
     if (source === "journal") await this.#read(0, true);
     if (stream !== this.#stream) return;
@@ -131,7 +131,7 @@ export class Feed {
     this.#tellAll();
   }
 
-  /** Reads what the journal has from after a number. */
+  /** Loads the journal's requests with greater numbers than `after`. */
   async #read(after, isOld) {
     let page;
     do {
@@ -142,7 +142,7 @@ export class Feed {
     } while (page.length === PAGE);
   }
 
-  /** Completes the list once nothing was left out for a while. */
+  /** Loads the requests that the stream left out. */
   async #catchUp() {
     const from = this.#complete ?? 0;
     this.#complete = null;
@@ -157,7 +157,7 @@ export class Feed {
     this.#onChange();
   }
 
-  /** The browser connects again by itself, unless the service refuses: then asking says why. */
+  /** Handles a broken stream. The browser connects again by itself, unless the service refused. Then a request gets the reason. */
   #failed(stream, source) {
     if (stream !== this.#stream) return;
     this.#setState({ source, live: false });
@@ -168,10 +168,10 @@ export class Feed {
 
   #take(source, data) {
     if (data.leftOut !== undefined) {
-      // The service leaves out the last ones of a batch, so everything before is here.
+      // Of each batch, the service leaves out the last requests. So all earlier requests have arrived.
       this.#complete ??= this.#lastNumber;
       clearTimeout(this.#quiet);
-      // The delivery log is not read again: what was left out of it stays out.
+      // The delivery log is not read again, so what it left out stays missing.
       if (source !== "journal") {
         this.#setLeftOut(this.leftOut + data.leftOut);
         return;
@@ -184,7 +184,7 @@ export class Feed {
     if (row === null) return;
     if (row.request !== null) this.#lastNumber = Math.max(this.#lastNumber, row.request.number);
     this.#waiting.push(row);
-    // Together: at a thousand a second each of them would be a message to each tab.
+    // Gather rows before passing them on. At a thousand a second, one message for each row would be too many for the tabs.
     this.#timer ??= setTimeout(() => {
       const rows = this.#waiting;
       this.#waiting = [];

@@ -1,14 +1,15 @@
-// Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
+// The filter of the list of notifications. It is part of the page's address, so that people can save it, share it, and go
+// back to it.
 
 export const names = ["text", "outcome", "reason", "status", "app", "device", "id"];
 
-/** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
+/** @returns {object} the filter in the query of a fragment; a field that the query does not have is "" */
 export function read(query) {
   const parameters = new URLSearchParams(query);
   return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? ""]));
 }
 
-/** The fragment that shows the list with this filter. */
+/** The fragment of the address that shows the list with this filter. */
 export function address(filter) {
   const asked = names.filter((name) => filter[name] !== "").map((name) => [name, filter[name]]);
   const query = new URLSearchParams(asked).toString();
@@ -19,14 +20,14 @@ export function isEmpty(filter) {
   return names.every((name) => filter[name] === "");
 }
 
-/** Everything of a row that can be searched, in lower case; made once, when somebody searches. */
+/** The text that the search looks in, in lower case. It is made at the row's first search, and kept. */
 function searched(row) {
   row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();
   return row.text;
 }
 
-/** @returns a function that says whether a row is wanted */
+/** @returns a function that returns whether a row matches the filter */
 export function matcher(filter) {
   const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
   return (row) =>

@@ -1,4 +1,4 @@
-// The page of one device: what it shows now, drawn as a phone, and how it behaves.
+// The page of one device: a picture of its screen, its behaviour, and its apps.
 
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
@@ -7,7 +7,7 @@ import { appTexts, contents, saveAppTexts } from "./payload.js";
 import { behaviours, outcomes, powers, short } from "./words.js";
 
 const REFRESH = 2000;
-/** How many banners are drawn: more than anybody has on a phone. */
+/** The maximum number of banners drawn: more than people have on a phone. */
 const BANNERS = 40;
 
 export class Phone {
@@ -104,13 +104,13 @@ export class Phone {
     }
   }
 
-  // MARK: How it behaves
+  // MARK: Behaviour and power
 
   #drawSwitches() {
     const device = this.#device;
     if (!device.virtual) {
       this.#switches.replaceChildren(section("Connection",
-        element("p", {}, "A real device says itself whether it is connected and what its power is."),
+        element("p", {}, "Only the device itself can change its connection and its power."),
         element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#revoke() }, "Revoke the device"))));
       return;
     }
@@ -133,7 +133,7 @@ export class Phone {
     const { virtual, behaviour, power } = this.#device;
     if (!virtual) return;
     for (const control of this.#switches.querySelectorAll("[name=behaviour]")) control.checked = control.value === behaviour?.kind;
-    // A device that is not connected says nothing of its power.
+    // The power of a device that is not connected is not known.
     for (const control of this.#switches.querySelectorAll("[name=power]")) {
       control.disabled = power === undefined;
       if (power !== undefined) control.checked = control.value === power;
@@ -180,7 +180,7 @@ export class Phone {
     location.hash = "#/devices";
   }
 
-  // MARK: What it has
+  // MARK: Apps
 
   #drawApps() {
     const { apps, environment } = this.#device;
@@ -193,7 +193,7 @@ export class Phone {
         environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
   }
 
-  /** What did not reach the screen, and why. */
+  /** Lists the notifications that are not on the screen, with the reason. */
   #drawOthers(rows) {
     const others = rows.filter((row) => row.outcome !== "delivered").toReversed().slice(0, 20);
     this.#others.replaceChildren(...(others.length === 0 ? [] : [section("Not on the screen",
@@ -208,7 +208,7 @@ export class Phone {
     const source = this.#feed.state?.source ?? null;
     if (source !== null && source !== "journal") {
       this.#screen.replaceChildren(element("p", { class: "blank" }, source === "log"
-        ? "The journal is off, so nobody knows what the device shows. Switch it on under Notifications."
+        ? "The journal is off, so the console cannot tell what the device shows. Switch it on under Notifications."
         : "This service serves production: the console never shows a payload."));
       return;
     }
@@ -219,10 +219,10 @@ export class Phone {
       ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
       ...groups(shown.banners.slice(0, BANNERS)),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
-        element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
+        element("h2", {}, "Delivered without a banner"), ...shown.silent.slice(0, 10).map(silent))]));
   }
 
-  /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
+  /** A form for the app's texts and categories, which payloads only refer to. The values stay in this browser. */
   #drawTexts() {
     const bundleIDs = this.#device.apps.map((app) => app.bundleID);
     if (bundleIDs.length === 0) return;
@@ -234,7 +234,7 @@ export class Phone {
     show();
     this.#texts.replaceChildren(element("details", { class: "card" }, element("summary", {}, "Texts and actions of the app"),
       element("div", { class: "stack" },
-        element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
+        element("p", { class: "hint" }, "Payloads refer to texts and categories by name; only the app has them. Enter them here to see them on the screen. They stay in this browser. Categories have the form of carillon device listen --categories."),
         field("App", app), field("JSON", text),
         element("div", { class: "actions" }, element("button", {
           type: "button", onclick: () => {
@@ -246,7 +246,7 @@ export class Phone {
   }
 }
 
-/** What is on the screen after all of these have arrived, the newest first. */
+/** What the screen shows after these notifications have arrived, newest first. */
 function onScreen(rows) {
   const apps = new Map();
   let banners = [];
@@ -266,7 +266,7 @@ function onScreen(rows) {
   return { apps, banners: banners.reverse(), silent: silents.reverse() };
 }
 
-/** Banners of one app and one thread lie together, as the notification centre has it. */
+/** Groups banners by app and thread, as a phone does. */
 function groups(banners) {
   const found = new Map();
   for (const banner of banners) {

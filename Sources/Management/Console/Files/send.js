@@ -1,4 +1,4 @@
-// The page "Send": a form beside the JSON that it makes, checked by the service while somebody types.
+// The page "Send": a form beside the payload's JSON. The service checks the notification while a person types.
 
 import { json, list } from "./api.js";
 import { curl } from "./curl.js";
@@ -9,9 +9,9 @@ import { suffixes, templates } from "./templates.js";
 import { exactTime } from "./time.js";
 import { outcomes, short } from "./words.js";
 
-/** How long nothing has to be typed before the service is asked, in milliseconds. */
+/** The page asks the service after nothing was typed for this time, in milliseconds. */
 const PAUSE = 250;
-/** What the select has for a device token that is none of the list. */
+/** The value of the option "A device token that I paste" in the list of devices. */
 const PASTED = "pasted";
 
 const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
@@ -64,7 +64,7 @@ export class Send {
 
   focus() { this.element.querySelector("h1").focus(); }
 
-  /** The answer goes on with what the feed hears of the notification. */
+  /** Shows in the answer how the notification that was sent goes on, as the feed reports it. */
   change() {
     this.#notice.hidden = this.#feed.state?.source !== "production";
     if (this.#sentID === null || !this.element.isConnected) return;
@@ -144,7 +144,7 @@ export class Send {
       this.#devices = devices;
       this.#controls.app.replaceChildren(...apps.map((app) => element("option", { value: app.bundleID }, app.bundleID)));
       const app = wanted.get("app") ?? before.app;
-      // What has a device is more likely meant.
+      // Choose an app that has a virtual device if the address names no app.
       this.#controls.app.value = apps.some((each) => each.bundleID === app) ? app
         : devices.find((device) => device.virtual && device.apps.length > 0)?.apps[0].bundleID ?? apps[0]?.bundleID ?? "";
       this.#showDevices();
@@ -179,7 +179,7 @@ export class Send {
     this.#plan();
   }
 
-  /** Takes over a request of the journal, to be changed and sent. */
+  /** Fills the form with a request of the journal, so that a person can change it and send it. */
   #fill(request) {
     const headers = request.headers ?? {};
     const type = headers["apns-push-type"] ?? "alert";
@@ -206,7 +206,7 @@ export class Send {
     this.#read();
   }
 
-  /** The fields show what the JSON says. */
+  /** Copies the values of the JSON into the fields. */
   #read() {
     const payload = this.#payload();
     for (const [name, control] of Object.entries(this.#fields)) {
@@ -218,7 +218,7 @@ export class Send {
     }
   }
 
-  /** The JSON says what the fields show. */
+  /** Writes a field's value into the JSON. */
   #write(name, text) {
     const payload = this.#payload();
     if (payload === undefined) return;
@@ -230,7 +230,7 @@ export class Send {
     if (payload !== undefined) this.#text.value = JSON.stringify(payload, null, 2);
   }
 
-  /** undefined while the text is not JSON. */
+  /** The payload; undefined while the text is not JSON. */
   #payload() {
     try {
       return JSON.parse(this.#text.value);
@@ -266,7 +266,7 @@ export class Send {
     return curl({ headers, token: message.token, payload: message.payload });
   }
 
-  // MARK: What the service says of it
+  // MARK: The check by the service
 
   #plan() {
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-// What things are called.
+// The words that the pages show for the API's values.
 
 export const outcomes = {
   delivered: "Delivered",
@@ -11,23 +11,23 @@ export const outcomes = {
   lost: "Lost by a rehearsal",
 };
 
-/** The steps of the delivery log. */
+/** The events of the delivery log. */
 export const steps = {
   accepted: "Accepted",
   rejected: "Rejected",
   stored: "Stored until the device connects",
-  replaced: "Replaced by a newer one",
-  coalesced: "Replaced by one with its collapse identifier",
-  deferred: "Held for the device's power",
+  replaced: "Replaced by a newer notification",
+  coalesced: "Replaced by one with the same collapse identifier",
+  deferred: "Held while the device's power is low",
   throttled: "Held: too many silent notifications",
   sent: "Sent to the device",
   acknowledged: "Taken by the device",
   expired: "Expired",
   discarded: "Given up",
-  duplicate: "The device has had this identifier before",
+  duplicate: "Not shown: the device has had this identifier before",
 };
 
-/** How virtual devices behave. */
+/** The behaviours of virtual devices. */
 export const behaviours = {
   online: { label: "Online", hint: "Connected, and acknowledges at once: 200, delivered." },
   slow: { label: "Slow", hint: "Connected, and acknowledges after a while: 200, stored first, then delivered." },
@@ -39,13 +39,13 @@ export const behaviours = {
 
 export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
 
-/** The services of an app whose topics end so. */
+/** The services of an app, by the end of their topic. */
 const services = {
   ".voip": "VoIP", ".complication": "complication", ".pushkit.fileprovider": "file provider", ".location-query": "location",
   ".push-type.liveactivity": "Live Activity", ".voip-ptt": "push to talk", ".push-type.controls": "controls", ".push-type.widgets": "widgets",
 };
 
-/** The app of a topic, and the service that it reaches; null if it is the app itself. */
+/** The app that a topic belongs to, and the app's service that it names; null if it names the app itself. */
 export function serviceOf(topic) {
   for (const [suffix, service] of Object.entries(services)) {
     if (topic.endsWith(suffix)) return { service, app: topic.slice(0, -suffix.length) };
@@ -55,7 +55,7 @@ export function serviceOf(topic) {
 
 const text = (value) => (typeof value === "string" && value.trim() !== "" ? value : null);
 
-/** What a person would see of a payload first. */
+/** A short title for a payload: what a person would see first. */
 export function title(payload) {
   const aps = payload?.aps;
   if (typeof aps !== "object" || aps === null) return "No aps dictionary";
@@ -70,7 +70,7 @@ export function title(payload) {
   return "No alert";
 }
 
-/** The end of something long, which is where device tokens of one service differ. */
+/** The end of a long value. Device tokens of one service differ only there. */
 export function short(value, length = 12) {
   return value.length > length + 1 ? `…${value.slice(-length)}` : value;
 }
