@@ -2,19 +2,20 @@ package import Notifications
 
 /// A provider's request as the journal and rehearsals see it: its content, its sender, and the gateway's decision.
 package struct RequestFacts: Sendable {
-    /// Counts the requests of the service from 1; 0 until it has one.
+    /// The request's number. The service counts requests from 1; 0 before the request has a number.
     package var number: UInt64 = 0
     /// When the gateway decided.
     package var time: Timestamp
-    /// Counts the connections of providers from 1.
+    /// The connection's number. The service counts the connections of providers from 1.
     package var connection: UInt64
     package var environment: Environment
     package var interface: ProviderInterface
-    /// Whose request it is: the sender's team. If no team could be recognised, the one whose app the topic names.
+    /// The team whose request it is: the sender's. If the sender was not recognised, the team that owns the topic's
+    /// app.
     package var team: TeamID?
     /// The sender; nil if it could not be verified.
     package var sender: Sender?
-    /// In their order, pseudo-headers too, and `authorization` without its signature.
+    /// The headers in their order, with pseudo-headers. The value of `authorization` is without its signature.
     package var headers: [Header]
     /// The device token as the provider wrote it, in lower-case hexadecimal digits; nil if there was none.
     package var token: String?
@@ -22,30 +23,31 @@ package struct RequestFacts: Sendable {
     package var device: DeviceID?
     package var topic: String?
     package var pushType: String?
-    /// The identifier that the answer has, whoever chose it.
+    /// The identifier in the answer, whether the provider or the service chose it.
     package var apnsID: NotificationID
     package var collapseID: String?
-    /// The priority that is used; nil if the request has none and was rejected.
+    /// The priority with which the service delivers; nil if the request was rejected and names none.
     package var priority: Priority?
-    /// The bytes of the payload, whether they are JSON or not.
+    /// The payload's bytes, even if they are not JSON.
     package var body: [UInt8]
-    /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
+    /// The status of the gateway's decision: 200 if it passes the notification on. With the binary API, the status of
+    /// the error packet.
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
-    /// What the client does in HTTP/2 against the Guide.
+    /// The practices that the Guide advises against, seen on this request or its connection. Only HTTP/2 has them.
     package var practices: Set<Practice> = []
 
     package enum Practice: Sendable, Hashable, CaseIterable {
-        /// It puts paths or provider tokens into the table of headers (Guide, 2.3.4.1).
+        /// The client fills the table of HPACK with paths or provider tokens (Guide, 2.3.4.1).
         case filledTable
-        /// The connection has had a PRIORITY frame (Guide, 2.3.3).
+        /// The client has sent a PRIORITY frame on the connection (Guide, 2.3.3).
         case priorityFrames
-        /// The client's window has no room for an answer.
+        /// The client's flow control leaves no room for an answer.
         case narrowWindow
-        /// The connection has had many more WINDOW_UPDATE frames than its answers need.
+        /// The client has sent many more WINDOW_UPDATE frames on the connection than its answers need.
         case windowUpdates
-        /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
+        /// The client used the connection after a long idle time without a PING first (Guide, 2.3.3.1).
         case unchecked
     }
 
@@ -103,17 +105,18 @@ package struct RequestFacts: Sendable {
         outcome = status == 200 ? .pending : .rejected
     }
 
-    /// The payload; nil if the body is not a JSON dictionary. It is read each time: most requests are never compared by it.
+    /// The payload; nil if the body is not a JSON dictionary. It is parsed at each access, because few requests are
+    /// ever compared by it.
     package var payload: JSONValue? { JSONValue(body) }
 }
 
-/// Which interface a request came by.
+/// The interface that a request came through.
 package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     /// The HTTP/2 API (Guide, 2.3).
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
-    /// The management API, which sends without a provider. Rehearsals and reports are not about it.
+    /// The management API, with which tests send without a provider. Rehearsals and reports ignore these requests.
     case management
 
     /// The interfaces that providers use.
@@ -122,19 +125,19 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
 
 /// The outcome of a request's notification.
 package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
-    /// Accepted, or about to be; nothing more is known yet.
+    /// No outcome is known yet.
     case pending
-    /// The device has acknowledged it.
+    /// The device has acknowledged the notification.
     case delivered
-    /// It waits in its mailbox.
+    /// The notification is in its mailbox.
     case stored
-    /// A newer notification took its place.
+    /// A newer notification replaced it.
     case replaced
     case expired
-    /// It was dropped: its only attempt failed, or the app is gone.
+    /// The notification was dropped, because its only delivery attempt failed or the app is gone.
     case dropped
-    /// It was refused.
+    /// The request was rejected.
     case rejected
-    /// A rehearsal lost it: 200, and never delivered.
+    /// A rehearsal lost the notification: the answer was 200, and it is never delivered.
     case lost
 }

@@ -6,7 +6,7 @@ extension Rehearsal.Fault {
     private static let keys = [
         "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
     ]
-    /// The faults that act before acceptance.
+    /// The faults for which `accepted` may be set: without it they act before acceptance.
     private static let acceptable = ["answer", "reset", "close", "hang", "errorPacket"]
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {
@@ -80,10 +80,10 @@ extension Rehearsal.Fault {
         }
     }
 
-    /// The statuses of the Guide's Table A-4 that name a fault.
+    /// The statuses in the Guide's Table A-4 that mean an error.
     private static let packetStatuses: [Int64] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 128, 255]
 
-    /// The names of RFC 9113, 7. The index of a name is its error code.
+    /// The names of the error codes (RFC 9113, 7), in the order of the codes.
     private static let resetCodes = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",

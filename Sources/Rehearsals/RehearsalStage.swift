@@ -1,7 +1,7 @@
 package import Matching
 package import Notifications
 
-/// All active rehearsals, and the last ones that have ended. It is a value, and time is an argument.
+/// All active rehearsals, and the last ended ones. It is a value without a clock: the time is an argument.
 package struct RehearsalStage: Sendable {
     private var entries: [Entry] = []
     private var lastNumber = 0
@@ -9,14 +9,14 @@ package struct RehearsalStage: Sendable {
     private struct Entry {
         let id: String
         var rehearsal: ActiveRehearsal
-        /// In machine uptime.
+        /// When the rehearsal began, as the machine's uptime.
         let began: Duration
         var hasEnded = false
 
         func isActive(at now: Duration) -> Bool { !hasEnded && now - began < rehearsal.rehearsal.life }
     }
 
-    /// A rehearsal as it is shown.
+    /// A rehearsal with its counts, as the management API shows it.
     package struct Shown: Sendable {
         package var id: String
         package var isActive: Bool
@@ -26,7 +26,7 @@ package struct RehearsalStage: Sendable {
     package init() {}
 
     /// Begins a rehearsal.
-    /// - Parameter now: the machine's uptime, as in every call.
+    /// - Parameter now: the machine's uptime. All methods take it.
     /// - Returns: its identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
     package mutating func begin(_ rehearsal: Rehearsal, now: Duration) -> String? {
         guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }
@@ -41,7 +41,7 @@ package struct RehearsalStage: Sendable {
         return id
     }
 
-    /// Ends a rehearsal. Its counts can still be read.
+    /// Ends a rehearsal. Its counts can still be read afterwards.
     /// - Returns: the rehearsal; nil if the identifier is unknown.
     package mutating func end(_ id: String, now: Duration) -> Shown? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
@@ -59,7 +59,7 @@ package struct RehearsalStage: Sendable {
     /// Whether any rehearsal is active.
     package func isActive(now: Duration) -> Bool { entries.contains { $0.isActive(at: now) } }
 
-    /// Decides about a request. All rehearsals count it, and the oldest one that fires wins.
+    /// Decides about a request. All active rehearsals count it. If several fire, the oldest one decides.
     package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
         var firing: ActiveRehearsal.Firing?
         for index in entries.indices where entries[index].isActive(at: now) {
@@ -71,7 +71,7 @@ package struct RehearsalStage: Sendable {
     }
 
     /// Decides about a new connection.
-    /// - Returns: whether it is refused.
+    /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,
         _ interface: ProviderInterface,

@@ -1,7 +1,7 @@
 import Delivery
 import Synchronization
 
-/// Whether the service takes requests: what `/ready` answers.
+/// Whether the service accepts requests. `/ready` shows this.
 final class ServiceState: Sendable {
     private enum Phase {
         case starting
@@ -14,13 +14,13 @@ final class ServiceState: Sendable {
 
     init(store: any Store) { self.store = store }
 
-    /// All listeners accept connections.
+    /// Notes that all listeners accept connections.
     func serve() { phase.withLock { if $0 == .starting { $0 = .serving } } }
 
-    /// The service accepts nothing new.
+    /// Notes that the service accepts no new connections.
     func shutDown() { phase.withLock { $0 = .shuttingDown } }
 
-    /// Why the service is not ready, in a sentence for a person; nil if it is.
+    /// Why the service is not ready, as a sentence for a person; nil if it is ready.
     func unreadiness() async -> String? {
         switch phase.withLock(\.self) {
         case .starting: return "The service is starting."
