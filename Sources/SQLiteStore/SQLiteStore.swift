@@ -5,19 +5,19 @@ package import Notifications
 import PrivateFiles
 import Synchronization
 
-/// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
+/// The embedded store. One SQLite file implements all ports, except that the secrets are files in a folder beside it.
 ///
-/// A write is answered after it is on the disk, with an fsync. Accounts and registrations are held in memory as
-/// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
+/// A write is answered after it is on the disk (fsync). Accounts and registrations are also held in memory, where
+/// requests read them; mailboxes are only on disk. Only one process at a time can open a folder.
 package final class SQLiteStore: Sendable {
-    /// The database's file in the folder.
+    /// The name of the database's file in the store's folder.
     package static let fileName = "carillon.sqlite"
-    /// The folder of the secrets in the folder.
+    /// The name of the folder with the secrets, in the store's folder.
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
     package let secrets: any Secrets
-    /// The secrets' folder and files that others could read before the store was opened, by path.
+    /// The paths of the secrets' folder and files that other users could read until the store was opened.
     package let exposedSecrets: [String]
 
     let pool: DatabasePool
@@ -25,17 +25,17 @@ package final class SQLiteStore: Sendable {
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
     let subscribedDevices: SubscribedDevices
-    /// For the writer's thread alone.
+    /// The registrations in the current transaction. Only the writer's thread uses them.
     let writing: RegistrationsInWriting
     let accounts: AccountsFeed
     let journal: MailboxJournal
     let orphanSearch = OrphanSearch()
-    /// Whether the files have been closed, or are being closed.
+    /// Whether the files are closed, or are being closed.
     let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
-    /// The loss that was found and accepted when the database was opened; nil if there was none.
+    /// What was lost with a damaged log, and accepted when the database was opened; nil if nothing was lost.
     package let loss: String?
     let openReads = OpenReads()
 
@@ -43,12 +43,13 @@ package final class SQLiteStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: the folder's path.
-    ///   - log: records the notifications that leave the mailboxes without a requested removal.
-    ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged: see ``loss``.
-    ///   - clock: tells the time, in milliseconds since 1970.
-    /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of ours, is of a newer version or is
-    ///   damaged, ``StoreError/Code/unavailable`` if the folder cannot be used or another process uses it. Nothing is
-    ///   overwritten then.
+    ///   - log: records notifications that the store itself removes from mailboxes, for example because they expire.
+    ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged. ``loss`` then says what was
+    ///     lost.
+    ///   - clock: returns the time.
+    /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of Carillon, is damaged, or was made by
+    ///   a newer version. ``StoreError/Code/unavailable`` if the folder cannot be used, or another process uses it.
+    ///   If it throws, nothing was overwritten.
     package static func open(
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -70,7 +71,8 @@ package final class SQLiteStore: Sendable {
         maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
-        // Opening reads every registration, which would block one of the few threads that tasks run on.
+        // Opening reads every registration. Do this on a separate thread, because it would block one of the few
+        // threads that run tasks.
         try await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
@@ -129,20 +131,20 @@ package final class SQLiteStore: Sendable {
             ended: { writing.transactionEnded() })
     }
 
-    /// How many transactions have been committed since the store was opened, and how many items in them.
+    /// The number of transactions that were committed since the store was opened, and the number of items in them.
     package var committed: (transactions: Int, items: Int) {
         let statistics = commits.statistics
         return (statistics.transactions, statistics.items)
     }
 
-    /// Reads on one of the readers' connections.
+    /// Reads on a connection for readers.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws(SQLiteFailure) -> Value,
     ) async throws(StoreError) -> Value {
         guard openReads.begin() else { throw .closed }
         defer { openReads.end() }
         let result: Result<Value, SQLiteFailure> = await withCheckedContinuation { continuation in
-            // Without a transaction: one statement sees one state of the database anyway.
+            // No transaction is needed, because a single statement sees one state of the database.
             pool.asyncUnsafeRead { database in
                 continuation.resume(
                     returning: Result { () throws(SQLiteFailure) in
@@ -162,7 +164,7 @@ package final class SQLiteStore: Sendable {
     }
 }
 
-/// The counter of mailbox versions, which the writer alone uses, behind a lock as the compiler wants it.
+/// The counter of mailbox versions. Only the writer uses it; the lock is there because the compiler cannot know that.
 final class VersionCounter: Sendable {
     private let versions: Mutex<MailboxVersions>
 
