@@ -12,8 +12,8 @@ package struct Destination: Sendable, Hashable {
         self.app = app
     }
 
-    /// Hashes only the device, because a destination is looked up several times for each notification. Devices have
-    /// random numbers, so only the apps of one device collide, and those are few.
+    /// Hashes one word instead of three values, because a destination is looked up several times for each notification.
+    /// Device IDs are random, so two destinations seldom have the same word.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(device.rawValue ^ (UInt64(app.rawValue) << 1 | (environment == .production ? 1 : 0)))
     }
