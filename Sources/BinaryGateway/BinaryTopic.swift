@@ -1,12 +1,13 @@
 import Delivery
 import Notifications
 
-/// The topic of a connection's notifications: the UID of its certificate's subject. The accounts say which app it is.
+/// The topic of a connection's notifications, which is the UID of its certificate's subject, and the app that has
+/// this topic.
 struct BinaryTopic: Sendable {
     let name: String
-    /// Nil if no app has this topic.
+    /// The app with this topic; nil if there is none.
     let app: App?
-    /// The version of the accounts that was used.
+    /// The version of the accounts in which the app was looked up.
     let version: UInt64
 
     init(_ name: String, in accounts: AccountsSnapshot) {

@@ -82,7 +82,7 @@ final class ChannelConnection: HTTP2Connection {
         judge(requests[index].sender)
     }
 
-    /// Applies the result for a request's sender to the connection.
+    /// Updates the connection's state after a request's sender was checked.
     private func judge(_ sender: ProviderRequest.Sender) {
         switch sender {
         case .token(let token):
@@ -220,7 +220,7 @@ extension ChannelConnection {
         case .list:
             answer(stream) { () async throws(Rejection) in
                 let channels = try await broadcasts.channels(of: list)
-                // An identifier has only characters that JSON does not escape.
+                // Identifiers need no escaping in JSON, because of the characters that they consist of.
                 let names = channels.map { #""\#($0.key.id)""# }.joined(separator: ",")
                 return Answer(status: 200, body: #"{"channels":[\#(names)]}"#)
             }

@@ -4,7 +4,7 @@ import Matching
 import NIOCore
 import Notifications
 
-// The faults that a rehearsal causes on a connection. They begin when the gateway has decided about a request.
+// The faults that a rehearsal causes on a connection. They happen after the gateway has decided about a request.
 extension ProviderConnection {
     /// Carries out a fault on a request that was accepted.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ submission: Submission) {
@@ -15,7 +15,7 @@ extension ProviderConnection {
             change(by: fault.kind)
             batch.append(submission)
         case .duplicate(let count):
-            // The copies have the same ticket, and the first answer is used.
+            // All copies have the same ticket. The first answer to it is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket:
             rehearsed?.set(fault, on: stream)
@@ -53,14 +53,14 @@ extension ProviderConnection {
         return true
     }
 
-    /// Counts a request that was answered, and sends a GOAWAY if it is now due.
+    /// Counts an answered request, and sends a planned GOAWAY if this was the last request before it.
     func countAnswer() {
         if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
     }
 
-    /// Ends requests that a rehearsal keeps open.
-    /// - Parameter now: ends those that have been open for too long; nil for all of them, because the service shuts
-    ///   down.
+    /// Ends requests that a rehearsal keeps without an answer.
+    /// - Parameter now: the time, to end those that are open for too long; nil ends all of them, because the service
+    ///   is shutting down.
     func endHanging(_ now: NIODeadline?) {
         guard let rehearsed else { return }
         let limit = TimeAmount(RequestFault.longest)
@@ -76,7 +76,7 @@ extension ProviderConnection {
     private func change(by kind: RequestFault.Kind) {
         switch kind {
         case .goAway(let reason, let left):
-            // The request itself is answered first and is not counted.
+            // Do not count this request: it is still answered before the GOAWAY.
             rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
             if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
         case .settings(let streams):
@@ -86,7 +86,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Sends GOAWAY, so that the client knows that later streams are not processed (RFC 9113, 6.8).
+    /// Sends GOAWAY, which tells the client that later streams are not processed (RFC 9113, 6.8).
     private func sayGoodbye(_ reason: Rejection.Reason) {
         session?.goAway(.noError, debugData: goAwayData(reason))
     }
@@ -126,7 +126,7 @@ extension ProviderConnection {
         requests[index].body = []
     }
 
-    /// Reports to the observer that no answer comes.
+    /// Tells the observer that the request gets no answer.
     private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
         guard let index = requests.index(of: stream), let number = requests[index].watched?.number else { return }
         gateway.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
@@ -138,7 +138,7 @@ extension ProviderConnection {
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired(on: stream)
             answer.value(connection.value)
-            // Flush at once, because a request that is answered long after it began must not stay open.
+            // Flush now, so that a request that was answered late does not stay open.
             connection.value.session?.flush()
         }
         rehearsed?.wait(timer, on: stream)

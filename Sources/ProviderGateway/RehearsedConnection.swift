@@ -3,26 +3,26 @@ import Matching
 import NIOCore
 import Notifications
 
-/// The faults that rehearsals have planned or caused on a connection. The connection's open streams limit them, and
-/// they end with these streams.
+/// The faults that rehearsals have planned or caused on one connection. They end with the connection's open streams,
+/// whose number is limited.
 struct RehearsedConnection {
-    /// The faults of answers that have not come yet.
+    /// The faults of requests that have no answer yet, by stream.
     private var faults: [StreamID: RequestFault] = [:]
-    /// The timers of delayed answers.
+    /// The timers of delayed answers, by stream.
     private var timers: [StreamID: Scheduled<Void>] = [:]
-    /// The requests that hang, with the time since when they do.
+    /// The streams that hang, with the time when they began to.
     private(set) var hanging: [StreamID: NIODeadline] = [:]
-    /// The number of streams to announce instead of the gateway's own number.
+    /// The number of streams to announce in place of the gateway's own; nil if there is no such fault.
     var concurrentStreams: Int?
     private var goAway: GoAway?
 
     private struct GoAway {
         var reason: Rejection.Reason
-        /// The number of requests that are still answered before it.
+        /// The number of requests that are answered before the GOAWAY is sent.
         var left: Int
     }
 
-    /// The streams whose answers are delayed or never come.
+    /// The streams whose answers are delayed or withheld.
     var held: [StreamID] { Array(hanging.keys) + Array(timers.keys) }
 
     mutating func set(_ fault: RequestFault, on stream: StreamID) { faults[stream] = fault }
@@ -37,28 +37,28 @@ struct RehearsedConnection {
 
     mutating func timerFired(on stream: StreamID) { timers[stream] = nil }
 
-    /// Removes a stream that has ended.
+    /// Forgets a stream that has ended.
     mutating func forget(_ stream: StreamID) {
         faults[stream] = nil
         hanging[stream] = nil
         timers.removeValue(forKey: stream)?.cancel()
     }
 
-    /// Plans a GOAWAY. If several are planned, the first one that is due counts.
+    /// Plans a GOAWAY. If several are planned, the first one that becomes due is sent.
     mutating func plan(_ reason: Rejection.Reason, after left: Int) {
         guard left < goAway?.left ?? .max else { return }
         goAway = GoAway(reason: reason, left: left)
     }
 
-    /// Counts a request that was answered.
-    /// - Returns: The reason of the GOAWAY that is now due; nil if none is.
+    /// Counts an answered request.
+    /// - Returns: The reason of the GOAWAY that is due now; nil if none is.
     mutating func countAnswer() -> Rejection.Reason? {
         guard let planned = goAway else { return nil }
         goAway?.left -= 1
         return planned.left <= 1 ? takeGoAway() : nil
     }
 
-    /// Returns the reason of a GOAWAY that waits for no answer; nil if there is none.
+    /// Returns the reason of a GOAWAY that need not wait for further answers; nil if there is none.
     mutating func dueGoAway() -> Rejection.Reason? { goAway?.left == 0 ? takeGoAway() : nil }
 
     private mutating func takeGoAway() -> Rejection.Reason? {
