@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: passing)
-    func `A courier that does this is tried again`(
+    func `After this misbehaviour of the courier, the device tries again`(
         _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()
@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: final)
-    func `A courier that does this ends the run`(
+    func `After this misbehaviour of the courier, the run ends`(
         _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
-    func `What is no courier at all is told in a sentence that says what to do`(greeting: String) async throws {
+    func `If the peer is not a courier, the error says what to do`(greeting: String) async throws {
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
             let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `An unknown event is passed over`() async throws {
+    @Test func `An unknown event is ignored`() async throws {
         let delegate = RecordingDelegate()
         let text = #"{"event":"of a later version"}"# + "\n\n" + ScriptedCourier.line(1)
         try await ScriptedCourier.run(act: Self.first(.stream(text))) { courier in
@@ -153,7 +153,10 @@ import Testing
         }
     }
 
-    @Test func `A courier whose certificate begins tomorrow is not trusted, said so, and tried again`() async throws {
+    @Test
+    func `A certificate that becomes valid tomorrow is not trusted; the error says so, and the device tries again`()
+        async throws
+    {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(serverAge: -86_400, act: Self.first(.hang)) { courier in
             try await courier.device(delegate) {
@@ -169,7 +172,7 @@ import Testing
         #expect(causes.first?.cause.contains("before its own certificate was made") == true)
     }
 
-    @Test func `A clock that is a day ahead changes nothing`() async throws {
+    @Test func `A device whose clock is a day ahead still connects`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.stream(ScriptedCourier.line(1)))) { courier in
             try await courier.device(delegate) {
@@ -196,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `A service that was set up anew ends the run, because it does not know the device`() async throws {
+    @Test func `A service with a new data folder does not know the device, so the run ends`() async throws {
         let file = NSTemporaryDirectory() + "authority-\(UUID().uuidString).pem"
         defer { try? FileManager.default.removeItem(atPath: file) }
         let delegate = RecordingDelegate()
@@ -215,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody listens there`() async throws {
+    @Test func `No courier listens`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
             var address = courier.address
@@ -316,7 +319,7 @@ private final class Greeting: ChannelInboundHandler {
         ("", DeviceError.Code.timedOut), ("HTTP/1.1 400 Bad Request\r\n\r\n", .disconnected),
         ("\u{15}\u{3}\u{3}", .timedOut),
     ])
-    func `It says nothing, something else than TLS, or half a record`(
+    func `The peer sends nothing, something that is not TLS, or half a record`(
         _ greeting: String, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()

@@ -5,7 +5,7 @@ import Testing
 struct GettingStartedTests {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    @Test func `Every block of the article is compiled`() throws {
+    @Test func `Every code block of the article compiles`() throws {
         let article = here.appendingPathComponent(
             "../../Sources/APNSDevice/APNSDevice.docc/GettingStarted.md")
         let example = try String(

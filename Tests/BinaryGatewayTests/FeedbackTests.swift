@@ -54,7 +54,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A-5: four bytes of seconds, two of length, and the device token")
+    @Test("A-5: four bytes with seconds, two with the length, and the device token")
     func tuple() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -68,7 +68,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Nobody needs to be asked, and an empty list is no bytes at all")
+    @Test("The service sends without a request, and an empty list has no bytes")
     func empty() async throws {
         try await GatewayRig.run { rig in
             _ = try await rig.register()
@@ -76,7 +76,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Without an attempt nothing is listed, and an attempt that expires is none at an app that is gone")
+    @Test("Without an attempt nothing is listed, and neither is an attempt that expires at a removed app")
     func notListed() async throws {
         try await GatewayRig.run { rig in
             let (removed, offline) = (try await rig.register(1), try await rig.register(2))
@@ -90,7 +90,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("What was read is not listed again, until the next attempt")
+    @Test("Entries that were read are not listed again until the next attempt")
     func cleared() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
@@ -103,7 +103,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Many attempts at one device token are one entry")
+    @Test("Many attempts to one device token make one entry")
     func manyAttempts() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -113,7 +113,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A device token that was registered again is not listed any more")
+    @Test("A device token that was registered again is no longer listed")
     func registeredAgain() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 2)
@@ -123,7 +123,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A connection that breaks midway takes nothing off the list")
+    @Test("A connection that breaks in the middle removes nothing from the list")
     func breaksMidway() async throws {
         try await GatewayRig.run { rig in
             try await Self.fillStore(rig, 1000)
@@ -136,7 +136,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that keeps its connection open has read what its system has acknowledged")
+    @Test("If a client keeps its connection open, the entries that its system has acknowledged count as read")
     func keepsOpen() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .hours(1)
@@ -150,7 +150,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that never reads takes nothing off the list, and is closed")
+    @Test("A client that never reads removes nothing from the list, and is disconnected")
     func neverReads() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
@@ -172,7 +172,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A long list comes in pages, and whole")
+    @Test("A long list is sent page by page, and completely")
     func pages() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackPage = 3
@@ -185,7 +185,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Each app and each environment has a list of its own")
+    @Test("Each app in each environment has its own list")
     func apart() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
@@ -195,7 +195,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Where the store cannot tell, the connection ends and nothing is lost")
+    @Test("If the store fails, the connection ends and no entry is lost")
     func storeFails() async throws {
         try await GatewayRig.run {
             $0.feedback = { FailingFeedback($0) }
@@ -209,7 +209,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that takes nothing of a long list for too long is closed")
+    @Test("A client that reads nothing of a long list for too long is disconnected")
     func takesNothing() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackTimeout = .milliseconds(1)

@@ -67,7 +67,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `Each counts once it is whole, while the request goes on`() async throws {
+    @Test func `Each acknowledgement counts as soon as its line is complete, while the request goes on`() async throws {
         try await withDevice { device in
             for alert in ["One", "Two", "Three"] {
                 try await device.expectDelivery(of: alert) { sending in
@@ -79,7 +79,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `It may be cut anywhere, and hold line ends`() async throws {
+    @Test func `The request may be split anywhere, and may contain line ends`() async throws {
         try await withDevice { device in
             try await device.expectDelivery(of: "One") { sending in
                 for character in "\n{ \n\"sendings\" : [\n\(sending) ]\n}" {
@@ -89,7 +89,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `One that is none ends the request, and what came before it counts`() async throws {
+    @Test func `A line that is not an acknowledgement ends the request; those before it count`() async throws {
         try await withDevice { device in
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}{\"sending\":1}")
@@ -100,7 +100,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `All of them together may be of any length, but not one of them`() async throws {
+    @Test func `The whole request may have any length, but a single line may not`() async throws {
         try await withDevice {
             $0.courier.bodyBytes = 1000
         } _: { device in
@@ -119,7 +119,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `It lasts as long as the device listens, and no longer`() async throws {
+    @Test func `The request lasts as long as the device listens`() async throws {
         try await withDevice {
             $0.courier.requestTimeout = .milliseconds(1200)
             $0.courier.keepAlive = .seconds(3)
@@ -136,7 +136,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `Without a certificate there is nothing to acknowledge`() async throws {
+    @Test func `Without a certificate a request for acknowledgements is refused`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()
             let request = try await client.open(headers("POST", "/1/acknowledgements"), endStream: false)

@@ -14,7 +14,7 @@ import class Foundation.JSONSerialization
 struct NotificationLineTests {
     private let id = NotificationID(high: .max, low: .max)
 
-    @Test("everything at its longest finds room and is read again as it was")
+    @Test("a line with the longest values fits, and reads back")
     func longest() throws {
         let bundleID = try #require(BundleID(rawValue: String(repeating: "b", count: BundleID.maximumBytes)))
         let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
@@ -40,7 +40,7 @@ struct NotificationLineTests {
         #expect((object["payload"] as? [String: String])?["aps"] == filler)
     }
 
-    @Test("what the provider did not say is left out")
+    @Test("values that the provider did not give are left out")
     func shortest() throws {
         let bundleID = try #require(BundleID(rawValue: "a"))
         let object = try read(

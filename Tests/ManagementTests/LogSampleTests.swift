@@ -7,7 +7,8 @@ import Testing
 struct LogSampleTests {
     private func id(_ number: UInt64) -> NotificationID { NotificationID(high: 0, low: number) }
 
-    @Test func `The past is shown whole, and of what comes as many as fit, with all of their later entries`() {
+    @Test func `All entries of the past are shown, then a limited number of new notifications with all later entries`()
+    {
         let sample = LogSample()
         for number in 0..<500 { #expect(sample.admits(id(UInt64(number)))) }
         #expect(sample.next() == 0)
@@ -21,7 +22,7 @@ struct LogSampleTests {
         #expect(sample.next() == 0)
     }
 
-    @Test func `It forgets the oldest of many`() {
+    @Test func `Of many shown notifications the oldest are forgotten`() {
         let sample = LogSample()
         sample.begin()
         for number in 0...ManagementLimits.sampleMemory {

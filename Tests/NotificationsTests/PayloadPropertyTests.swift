@@ -6,7 +6,7 @@ import Testing
 /// Properties that hold for any body, checked with many random ones.
 @Suite("Payload: properties")
 struct PayloadPropertyTests {
-    @Test("the same tokens with any white space give the same text", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("the white space between tokens does not change the result", arguments: 1...20 as ClosedRange<UInt64>)
     func whiteSpaceDoesNotMatter(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<20 {
@@ -21,7 +21,7 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("a damaged body is taken exactly when Foundation takes it", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("a damaged body is accepted exactly if Foundation accepts it", arguments: 1...20 as ClosedRange<UInt64>)
     func agreesWithFoundation(seed: UInt64) {
         var random = RandomJSON(seed: seed)
         for _ in 0..<100 {

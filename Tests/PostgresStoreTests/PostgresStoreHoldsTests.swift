@@ -36,7 +36,7 @@ struct PostgresStoreHoldsTests {
             expires: Timestamp(milliseconds: .max))
     }
 
-    @Test("What another node stores is announced once; what the node itself stores is not")
+    @Test("A notification that another node stores is announced once; one of the node itself is not")
     func announcesStored() async throws {
         try await withNodes { here, there in
             _ = try await there.store([entry()])[0].get()
@@ -54,7 +54,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("The former holder hears that a device was taken, and its release takes nothing away")
+    @Test("The former holder learns that a device was taken, and can no longer release it")
     func takes() async throws {
         try await withNodes { here, there in
             let first = try #require(try await here.take([device]).first)
@@ -70,7 +70,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A node that takes a device while another stores for it sees the notification one way or the other")
+    @Test("If a node takes a device while another node stores for it, the notification is found in either order")
     func race() async throws {
         try await withNodes { here, there in
             for _ in 0..<50 {
@@ -86,7 +86,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("What a node held is given up when it ends or begins anew")
+    @Test("A node's holds end when the node ends or gets a new lease")
     func leaves() async throws {
         try await withNodes { here, there in
             let configuration = here.configuration
@@ -99,7 +99,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("Nodes that are gone for long hold nothing any more")
+    @Test("Nodes that have been gone for long hold no devices")
     func removesGone() async throws {
         try await withNodes { here, there in
             _ = try await here.take([device])

@@ -18,7 +18,7 @@ import Testing
             isIdle: isIdle, isObserved: true, silence: hour, at: .uptimeNanoseconds(0) + .minutes(minutes))
     }
 
-    @Test func `A connection is checked with PING before it is used again after an hour`() {
+    @Test func `After an idle hour a connection has to be checked with PING before its next use`() {
         var practice = ConnectionPractice()
         #expect(Self.use(&practice, 0) == [])
         #expect(Self.use(&practice, 59) == [])

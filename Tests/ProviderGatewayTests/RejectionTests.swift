@@ -17,7 +17,9 @@ struct RejectionTests {
     private static let id = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
 
     @Test(arguments: given, Environment.allCases)
-    func `A request is rejected to the letter`(reason: Rejection.Reason, environment: Environment) async throws {
+    func `Each rejection has the documented status and reason`(
+        reason: Rejection.Reason, environment: Environment
+    ) async throws {
         try await RejectionSituation.provoke(reason, in: environment, id: Self.id) { _, _, answer in
             #expect(answer.status == reason.row.status)
             #expect(Set(answer.headers.keys) == [":status", "apns-id", "content-type"])

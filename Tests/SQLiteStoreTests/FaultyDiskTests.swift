@@ -111,7 +111,7 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("while it is full what comes is refused, and what was accepted stays")
+    @Test("while the disk is full new notifications are refused, and accepted ones stay")
     func full() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_FULL)
@@ -129,7 +129,9 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("while writing fails nothing is accepted, and then what was waiting is", arguments: [2, 3] as [UInt32])
+    @Test(
+        "while writing fails nothing is accepted, and afterwards the waiting notifications are",
+        arguments: [2, 3] as [UInt32])
     func failing(fault: UInt32) async throws {
         try await withRig { rig in
             rig.setFault(faulty_disk_fault(rawValue: fault))
@@ -152,7 +154,7 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a service that is to end while the disk fails ends, and refuses what it cannot promise")
+    @Test("a service that shuts down while the disk fails ends, and refuses what it cannot promise")
     func drains() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_SYNC)
@@ -163,7 +165,7 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a removal that fails leaves a notification that is delivered again")
+    @Test("after a failed removal a notification is delivered again")
     func removing() async throws {
         try await withRig { rig in
             let stored = try #require(try await rig.store.entries(of: Self.destination.deviceKey).first)
@@ -177,7 +179,7 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a slow disk slows acceptance: beyond the bound what comes is refused at once, and memory does not grow")
+    @Test("a slow disk slows acceptance: beyond the limit notifications are refused, and memory does not grow")
     func slow() async throws {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 3
@@ -197,7 +199,7 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a device that connects while the disk cannot be written gets what was accepted")
+    @Test("a device that connects while the disk cannot be written gets the accepted notifications")
     func reading() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_WRITE)

@@ -30,7 +30,7 @@ struct FeedbackStoreTests {
         try await store.take(list, after: nil, limit: 100).map { $0.token.bytes[0] }
     }
 
-    @Test("Beyond the limit the oldest entries go")
+    @Test("Beyond the limit the oldest entries are removed")
     func limit() async throws {
         try await withTemporaryPath { folder in
             let store = try await SQLiteStore.open(folder: folder, maximumPendingItems: 100, maximumFeedbackEntries: 3)
@@ -40,7 +40,7 @@ struct FeedbackStoreTests {
         }
     }
 
-    @Test("The list survives the process, and a place in it is never used again")
+    @Test("The list survives the process, and its entry numbers are never used again")
     func survives() async throws {
         try await withTemporaryPath { folder in
             var store = try await SQLiteStore.open(folder: folder)

@@ -15,7 +15,7 @@ struct MailboxJournalTests {
         func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
     }
 
-    @Test("What was not committed is not told")
+    @Test("Changes that were rolled back are not recorded")
     func notCommitted() async throws {
         let log = RecordingLog()
         try await withStore(log: log) { store, _ in

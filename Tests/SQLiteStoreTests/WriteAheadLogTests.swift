@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteStore
 
 /// The write-ahead log of a process that did not end cleanly, also with damage by the disk.
-@Suite("A write-ahead log that was left", .timeLimit(.minutes(2)))
+@Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))
 struct WriteAheadLogTests {
     private static let frameBytes = 24 + 4096
     private static let headerBytes = 32
@@ -55,7 +55,7 @@ struct WriteAheadLogTests {
         #expect(error.cause.contains(words) && error.cause.contains("--accept-damaged-log"), "\(error.cause)")
     }
 
-    @Test("One that is whole is taken as it is")
+    @Test("An undamaged log is accepted")
     func whole() async throws {
         try await withLeftFolder { path, log in
             let before = try WriteAheadLog.inspect(besides: path + "/" + SQLiteStore.fileName)
@@ -65,7 +65,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A flipped bit in its middle ends the start, unless the loss is accepted; the file is kept")
+    @Test("A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept")
     func damaged() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
@@ -83,7 +83,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("What a power cut leaves of the last transaction is no damage")
+    @Test("An incomplete last transaction after a power cut is not damage")
     func torn() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[$0.count - 100] ^= 0xff }
@@ -92,7 +92,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A file that was cut off in the middle of a frame is no damage")
+    @Test("A file that ends in the middle of a frame is not damage")
     func cutOff() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0.removeLast(1000) }
@@ -101,7 +101,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("Frames of an earlier use of the file are no damage")
+    @Test("Frames of an earlier use of the file are not damage")
     func earlierUse() async throws {
         try await withLeftFolder { path, log in
             // Behind the end, with another salt.
@@ -126,7 +126,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A log that is missing beside its index ends the start; without both there are at least the accounts")
+    @Test("A missing log beside its index ends the start; if both are missing, the accounts are still there")
     func missing() async throws {
         try await withLeftFolder { path, log in
             try FileManager.default.removeItem(atPath: log)
@@ -143,7 +143,7 @@ struct WriteAheadLogTests {
         try Data(contentsOf: URL(fileURLWithPath: path + "/" + SQLiteStore.fileName + "-wal")).count
     }
 
-    @Test("It stays below 4 MiB, however much is stored at once, in the order of the batch")
+    @Test("The log stays below 4 MiB, however much is stored at once, in the order of the batch")
     func bounded() async throws {
         try await withStore { store, path in
             for round in 0..<3 {
@@ -161,7 +161,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A reader that does not end hinders nobody, and the log is cut off when it has ended")
+    @Test("An endless reader delays nobody, and the log is cut after it has ended")
     func reader() async throws {
         try await withStore { store, path in
             let entries = (1...200 as ClosedRange<UInt32>).map {

@@ -29,7 +29,9 @@ import Testing
         return try required(found)
     }
 
-    @Test func `After a restart with a clock 22 hours earlier it is still greater than before`() async throws {
+    @Test func `After a restart with a clock that is 22 hours behind, attempts still have greater numbers`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: folder) }
         var certificate: ClientCertificate?

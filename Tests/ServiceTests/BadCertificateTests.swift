@@ -62,7 +62,7 @@ struct BadCertificateTests {
     }
 
     @Test(arguments: Port.allCases)
-    func `Only the one with nothing wrong is served`(port: Port) async throws {
+    func `Only the certificate without a fault is accepted`(port: Port) async throws {
         try await TestService.run { test in
             let secrets = try await SharedSecrets.load(
                 from: FileSecrets(folder: test.service.folder.path + "/secrets"), now: .now())

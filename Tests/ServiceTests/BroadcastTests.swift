@@ -87,7 +87,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A channel that keeps nothing reaches only who is connected`() async throws {
+    @Test func `A broadcast to a channel that stores nothing reaches only connected devices`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()
             let (device, certificate) = try await test.connectRegistered()
@@ -105,7 +105,8 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A channel keeps the newest broadcast for whoever comes later, once for each device`() async throws {
+    @Test func `A channel stores the newest broadcast for devices that come later, once for each device`() async throws
+    {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -132,7 +133,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A stored broadcast and what a device has seen outlive a restart`() async throws {
+    @Test func `Stored broadcasts and acknowledgements survive a restart`() async throws {
         try await TestService.runTwice { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -158,7 +159,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `An expired broadcast is not kept, and one with expiration 0 is not either`() async throws {
+    @Test func `An expired broadcast is not stored, and neither is one with expiration 0`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -198,7 +199,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A subscription is refused for what is wrong with it`() async throws {
+    @Test func `An invalid subscription is refused with its reason`() async throws {
         try await TestService.run {
             $0.channels.subscriptionsPerApp = 1
         } _: { test in
@@ -225,7 +226,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A device that does not acknowledge gets the newest when it has caught up`() async throws {
+    @Test func `A device that does not acknowledge gets the newest broadcast after it has caught up`() async throws {
         try await TestService.run {
             $0.channels.unacknowledgedPerDevice = 2
         } _: { test in
@@ -268,7 +269,7 @@ struct BroadcastTests {
     ]
 
     @Test(arguments: rejections.indices)
-    func `A broadcast is rejected to the letter`(index: Int) async throws {
+    func `Each rejection of a broadcast has the documented status and reason`(index: Int) async throws {
         let (reason, change) = Self.rejections[index]
         try await TestService.run { test in
             let channel = try await test.makeChannel()
@@ -332,7 +333,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `The delivery log has a broadcast once, whatever the number of devices`() async throws {
+    @Test func `The delivery log records a broadcast once, whatever the number of devices`() async throws {
         struct Entry: Decodable {
             let event: String
             let topic: String

@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: [
         "{\"aps\":{\"alert\":\n\"torn\"}}", "{\"aps\":{\"alert\":\"torn\u{0}\"}}", "\u{0}\u{0}\u{0}", "{\"aps\":",
     ])
-    func `A stored payload that was damaged is dropped and logged, and the device's line goes on`(
+    func `A damaged stored payload is dropped and logged, and the device's stream goes on`(
         _ damaged: String
     ) async throws {
         let (bad, good) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `A full disk does not stop the start: what is stored is delivered, and the rest is answered 503`()
+    @Test func `A full disk does not prevent a start: stored notifications are delivered, and new ones get 503`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [("secrets/authority.json", 0o640, 0o600), ("secrets", 0o750, 0o700)])
-    func `Secrets that others could read are closed, and the log says so`(
+    func `Secrets that others could read are made private, and the log says so`(
         _ name: String, _ open: Int, _ closed: Int,
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")

@@ -68,7 +68,7 @@ struct FixtureTests {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    @Test func `Every behaviour answers as a device of that kind`() async throws {
+    @Test func `Every behaviour gets the documented answer`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             #expect(made.team["name"] as? String == "Shop")
@@ -102,7 +102,8 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A behaviour changes while the service runs, and what was stored arrives`() async throws {
+    @Test func `A behaviour can be changed while the service runs, and stored notifications then arrive`() async throws
+    {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let (id, token) = try made.device("tablet")
@@ -132,7 +133,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A team that is deleted takes its devices, tokens and requests along`() async throws {
+    @Test func `Deleting a team deletes its devices, tokens and requests`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let client = try await test.connectProvider()
@@ -178,7 +179,7 @@ struct FixtureTests {
             "/teams/0/devices/0/tokens/b"
         ),
     ])
-    func `A fixture that cannot be is refused whole, with the place of the fault`(
+    func `An invalid fixture is refused as a whole, with the place of the fault`(
         document: String,
         status: Int,
         pointer: String,
@@ -192,7 +193,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+    @Test func `A fixture that fails in the store leaves nothing behind`() async throws {
         let stores = Mutex<[FailingStore]>([])
         let wrap = { @Sendable (store: any Store) -> any Store in
             let failing = FailingStore(store)
@@ -228,7 +229,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+    @Test func `Virtual devices end with the service, even if the store is on disk`() async throws {
         let first = { (test: TestService) async throws -> String in
             let made = try Made(
                 try await test.ask(
@@ -261,7 +262,7 @@ struct FixtureTests {
         return sent.problem?["status"] as? Int
     }
 
-    @Test func `A certificate comes as PKCS12 too`() async throws {
+    @Test func `A certificate can be had as PKCS12 too`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
@@ -274,7 +275,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A dry run says what the gateway and strict would answer, and sends nothing`() async throws {
+    @Test func `A dry run returns the answers of the gateway and of strict, and sends nothing`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -310,7 +311,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `What is sent without a provider stands in the journal, with its outcome, and in no report`()
+    @Test func `A notification without a provider is in the journal with its outcome, and in no report`()
         async throws
     {
         try await Self.run { test in
@@ -343,7 +344,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A virtual device whose power is low holds what can wait`() async throws {
+    @Test func `A virtual device with low power delays notifications that can wait`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -370,7 +371,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A device joins a team, and a notification goes to it without a provider`() async throws {
+    @Test func `A device is added to a team, and gets a notification without a provider`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures", body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"]}]}"#)

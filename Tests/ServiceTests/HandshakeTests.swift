@@ -35,7 +35,7 @@ struct HandshakeTests {
         return try await done.futureResult.get()
     }
 
-    @Test func `A client that offers HTTP/2 or names nothing is taken, and one that offers something else only is not`()
+    @Test func `A client that offers HTTP/2 or no protocol is accepted, and one that offers only others is not`()
         async throws
     {
         try await TestService.run { test in
@@ -51,7 +51,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test func `With TLS 1.2 there is authenticated encryption or none`() async throws {
+    @Test func `With TLS 1.2 only authenticated encryption is allowed`() async throws {
         try await TestService.run { test in
             for port in [try test.port(\.provider), try test.port(\.courier)] {
                 func shakeHands(_ ciphers: NIOTLSCipher...) async throws -> String? {

@@ -42,7 +42,7 @@ struct KeptAuthorityTests {
         object["root"] = root
     }
 
-    @Test func `An authority from before administrators had certificates gets theirs, once`() async throws {
+    @Test func `An authority from before administrators' certificates gets their issuer once`() async throws {
         try await withKept { folder, authority in
             try change(folder) { $0["administrators"] = nil }
             let older = try Data(contentsOf: file(folder))
@@ -57,7 +57,7 @@ struct KeptAuthorityTests {
         }
     }
 
-    @Test func `Under a root whose key is kept elsewhere, it has to be brought once more`() async throws {
+    @Test func `If the root's key is kept elsewhere, it has to be given once more`() async throws {
         try await withKept { folder, authority in
             try change(folder) {
                 $0["administrators"] = nil
@@ -73,7 +73,7 @@ struct KeptAuthorityTests {
         }
     }
 
-    @Test func `Nothing is kept that another root has signed`() async throws {
+    @Test func `Nothing that another root has signed is stored`() async throws {
         try await withKept { folder, _ in
             try change(folder) {
                 $0["administrators"] = nil
@@ -95,7 +95,9 @@ struct KeptAuthorityTests {
         (#"{"root":null}"#, "its root has an invalid value"), ("", "it is not a JSON dictionary"),
         ("[]", "it is not a JSON dictionary"), (#"{"root":"#, "it is not a JSON dictionary"),
     ])
-    func `A damaged one is named, with what is wrong and what to do`(_ text: String, fault: String) async throws {
+    func `If the stored authority is damaged, the error says what is wrong and what to do`(
+        _ text: String, fault: String
+    ) async throws {
         try await withKept { folder, _ in
             try Data(text.utf8).write(to: file(folder))
             let error = await #expect(throws: ServiceError.self) { _ = try await load(folder) }

@@ -133,7 +133,7 @@ struct LimitMetricsTests {
         }
     }
 
-    @Test func `More than may wait for the disk is counted`() async throws {
+    @Test func `The limit of notifications that wait for the disk is counted`() async throws {
         try await RejectionSituation.withFaultyDisk {
             $0.delivery.pendingStoresPerShard = 1
         } _: { test, disk in

@@ -59,7 +59,7 @@ import Testing
         return text.split(separator: "\n").map(String.init)
     }
 
-    @Test func `It is filtered by notification, device token and team`() async throws {
+    @Test func `The log is filtered by notification, device token and team`() async throws {
         try await TestService.run { test in
             let tokens = try await push(test)
             // There is no wait: events that are recorded before an answer are read after it.
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `It is followed as lines, and as events that can be taken up again`() async throws {
+    @Test func `The log is followed as lines, and as events that can be continued`() async throws {
         try await TestService.run { test in
             let lines = Task {
                 try await follow(try test.request("GET", "/v1/log?follow=true")) { text in

@@ -16,7 +16,7 @@ struct NodesTests {
 
     // MARK: Token keys
 
-    @Test("A device token that another node's new key sealed is asked for, and not refused")
+    @Test("If another node's new key sealed a device token, the key is looked up")
     func rotatedKey() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -30,7 +30,7 @@ struct NodesTests {
         }
     }
 
-    @Test("The other node seals with the new key as well, and names a device its old token")
+    @Test("The other node then seals with the new key too, and a device keeps its old token")
     func sealsWithNewKey() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -53,7 +53,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that nobody made is refused once the store has been asked, all of them with few questions")
+    @Test("A device token that no node made is refused after a look-up, and many need few look-ups")
     func forgedTokens() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
@@ -87,7 +87,7 @@ struct NodesTests {
         }
     }
 
-    @Test("What a connection sends after it does not overtake a notification whose key is being asked for")
+    @Test("Later notifications of a connection do not overtake one whose key is being looked up")
     func keepsOrder() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -114,7 +114,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A service of one process knows all keys, and asks nobody")
+    @Test("A service with its own store knows all keys, and looks none up")
     func oneProcess() async throws {
         try await Nodes.run(isShared: false) { nodes in
             let node = try await nodes.start()
@@ -127,7 +127,7 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node that may not know of a revocation refuses every provider, and goes on when it knows")
+    @Test("A node whose accounts may be out of date refuses every provider, until they are current")
     func refusesProviders() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
@@ -145,7 +145,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A request that has begun is refused as well")
+    @Test("It also refuses a request that has begun")
     func refusesBegun() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
@@ -160,7 +160,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A device's stream ends at such a node, which tells it to go on elsewhere")
+    @Test("It ends the streams of devices, and tells them to connect elsewhere")
     func endsStreams() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `An answer takes the place of acceptance`() async throws {
+    @Test func `An answer replaces the acceptance`() async throws {
         let fault = #"{"fault":{"answer":{"reason":"ServiceUnavailable","retryAfter":7}}}"#
         try await Self.run(fault) { test, headers, rehearsal in
             let client = try await test.connectProvider()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `An answer may lie about a notification that is accepted`() async throws {
+    @Test func `A notification can be accepted in spite of an error answer`() async throws {
         let fault = #"{"fault":{"answer":{"reason":"InternalServerError"},"accepted":true}}"#
         try await Self.run(fault) { test, headers, _ in
             let client = try await test.connectProvider()
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A 410 has its timestamp, or now`() async throws {
+    @Test func `A 410 has the given timestamp, or the present time`() async throws {
         let fault =
             #"{"when":{"first":1},"fault":{"answer":{"reason":"Unregistered","timestamp":1234567890123}}},"#
             + #"{"fault":{"answer":{"reason":"ExpiredToken"}}}"#
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `GOAWAY comes once so many more requests are answered`() async throws {
+    @Test func `GOAWAY is sent after the given number of further answers`() async throws {
         let fault = #"{"when":{"first":1},"fault":{"goAway":{"reason":"Shutdown","after":2}}}"#
         try await Self.run(fault) { test, headers, _ in
             let client = try await test.connectProvider()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `GOAWAY comes at once, and the request before it is answered`() async throws {
+    @Test func `GOAWAY is sent at once, and the request before it is answered`() async throws {
         try await Self.run(#"{"when":{"first":1},"fault":{"goAway":{"reason":"IdleTimeout"}}}"#) { test, headers, _ in
             let client = try await test.connectProvider()
             #expect(try await client.send(headers.fields).status == 200)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `An answer is late, and others overtake it`() async throws {
+    @Test func `An answer is late, and later ones overtake it`() async throws {
         try await Self.run(#"{"match":{"apnsID":"\#(Self.id)"},"fault":{"delay":"PT1S"}}"#) { test, headers, _ in
             let order = Mutex<[String]>([])
             let client = try await test.connectProvider()
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `The number of streams falls to one, and stays`() async throws {
+    @Test func `The number of streams is reduced to one, and stays`() async throws {
         let fault = #"{"when":{"first":1},"fault":{"settings":{"maxConcurrentStreams":1}}}"#
         try await Self.run(fault) { test, headers, _ in
             let client = try await test.connectProvider()
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `What the gateway rejects is rehearsed too, and the match says so`() async throws {
+    @Test func `Requests that the gateway rejects are rehearsed too, and a match can select them`() async throws {
         let fault = #"{"name":"rejected","match":{"status":400},"fault":{"answer":{"reason":"Shutdown"}}}"#
         try await Self.run(fault) { test, headers, rehearsal in
             let client = try await test.connectProvider()
@@ -249,7 +249,7 @@ import Testing
 
     // MARK: The API
 
-    @Test func `A document that cannot be is refused whole`() async throws {
+    @Test func `An invalid document is refused as a whole`() async throws {
         try await TestService.run { test in
             let answer = try await test.ask(
                 "POST", "/v1/rehearsals",
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `There are no rehearsals where the development environment is not served`() async throws {
+    @Test func `If the development environment is not served there are no rehearsals`() async throws {
         try await TestService.run(environment: .production) {
             $0.environments = [.production]
         } _: { test in
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `Production is not rehearsed`() async throws {
+    @Test func `In production there are no faults`() async throws {
         try await TestService.run(environment: .production) { _ in
         } _: { test in
             _ = try await Self.begin(#"{"fault":{"answer":{"reason":"Shutdown"}}}"#, test)
@@ -303,7 +303,7 @@ import Testing
 
     // MARK: Determinism
 
-    @Test func `The same seed and requests fire alike over 1, 2 and 8 connections`() async throws {
+    @Test func `The same seed and requests fire in the same way over 1, 2 and 8 connections`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test func `On one connection the same requests are hit each time`() async throws {
+    @Test func `On one connection the same requests get the faults each time`() async throws {
         try await TestService.run { test in
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
             var runs: [[Int]] = []

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [(40, true), (4, false)])
-    func `Windows are opened a byte at a time`(_ count: Int, _ misbehaves: Bool) async throws {
+    func `A window is opened one byte at a time`(_ count: Int, _ misbehaves: Bool) async throws {
         try await Self.run { test, headers in
             let client = try await HandmadeClient(test)
             try await Self.send(headers, by: client) { _ in try await client.sendWindowUpdates(count) }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `An hour may pass before a connection has to be checked`() async throws {
+    @Test func `Within an hour a connection may be used again without PING`() async throws {
         try await Self.run { test, headers in
             let client = try await HandmadeClient(test)
             try await Self.send(headers, by: client)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `Connections of the binary API that are never used belong to their certificate's team`() async throws {
+    @Test func `Unused connections of the binary API count for their certificate's team`() async throws {
         try await Self.run { test, _ in
             let certificate = try await test.makeCertificate("development")
             for _ in 0..<3 {

@@ -18,7 +18,7 @@ import Testing
         return report.findings
     }
 
-    @Test func `A client that misbehaves is told what to change, with the requests that show it`() async throws {
+    @Test func `A faulty client gets findings with advice, and the requests that show them`() async throws {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let good = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
@@ -41,7 +41,9 @@ import Testing
         }
     }
 
-    @Test func `What a rehearsal left undone is lost if the client does not send it again`() async throws {
+    @Test func `A notification that a rehearsal left unprocessed is lost if the client does not send it again`()
+        async throws
+    {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `Our own provider library gets a clean report, in trouble too`() async throws {
+    @Test func `Our own provider library gets no findings, even in trouble`() async throws {
         try await Self.run { test in
             let key = try required(test.description.key)
             let begun = try await test.ask(

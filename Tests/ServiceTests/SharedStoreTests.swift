@@ -61,7 +61,7 @@
             try required(UInt64(required(line.firstMatch(of: /"sending":(\d+)/)).1))
         }
 
-        @Test func `What one service takes reaches the device at the other one`() async throws {
+        @Test func `A notification that one service accepts reaches the device at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)
@@ -103,7 +103,7 @@
             }
         }
 
-        @Test func `While a device flees from one to the other, the last notification always arrives`() async throws {
+        @Test func `While a device moves between the services, the last notification always arrives`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let opening = try await one.connectCourier(certificate)
@@ -124,7 +124,7 @@
             }
         }
 
-        @Test func `A change of the accounts at one service holds at the other`() async throws {
+        @Test func `A change of the accounts at one service takes effect at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)

@@ -121,7 +121,7 @@ struct HandshakeTests {
     private let now = Date().timeIntervalSince1970
 
     @Test(
-        "A device is known to the server, and the server to the device by name",
+        "The server identifies the device, and the device the server by its name",
         arguments: [
             "push.example.com", "localhost",
         ])

@@ -7,7 +7,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("Issued certificates, in openssl's reading")
+@Suite("Issued certificates, according to openssl")
 struct IssuedCertificateTests {
     private let authority: CertificateAuthority
 
@@ -47,7 +47,7 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Server: good under its names and under no other",
+        "Server: valid under its names and under no other",
         arguments: [
             (["-verify_hostname", "push.example.com"], true), (["-verify_hostname", "localhost"], true),
             (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
@@ -76,7 +76,7 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Server: refuses names that are none",
+        "Server: refuses invalid names",
         arguments: [
             "", "a b", "-a.example", "a..b", "1.2.3", "256.1.1.1", "*", "*.com", "ä.example", "a.example:443", "[::1]",
             String(repeating: "a", count: 64) + ".example",
@@ -85,17 +85,17 @@ struct IssuedCertificateTests {
         expect(.badName) { try authority.serverChain(names: [name]) }
     }
 
-    @Test("Server: takes a wildcard and an underscore")
+    @Test("Server: accepts a wildcard and an underscore")
     func oddNames() throws {
         #expect(try text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
     }
 
-    @Test("Server: refuses more names than a certificate takes")
+    @Test("Server: refuses more names than fit into a certificate")
     func tooManyNames() {
         expect(.tooLarge) { try authority.serverChain(names: (0...100).map { "host\($0)" }) }
     }
 
-    @Test("Server: a name given twice stands there once")
+    @Test("Server: a name that is given twice occurs once")
     func repeatedNames() throws {
         let text = try text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
         #expect(text.components(separatedBy: "localhost").count == 2)
@@ -141,7 +141,7 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Provider: markers of the environments it is for",
+        "Provider: has markers for its environments",
         arguments: [
             ([.development], true, false), ([.production], false, true), ([.development, .production], true, true),
         ] as [(Set<Environment>, Bool, Bool)])
@@ -151,7 +151,7 @@ struct IssuedCertificateTests {
         #expect(text.contains("1.2.840.113635.100.6.3.2: \n") == production)
     }
 
-    @Test("Provider: topics and kinds in the guide's order, not critical")
+    @Test("Provider: topics and kinds are in the Guide's order, and not critical")
     func topics() throws {
         let issued = try authority.providerChain()
         let leaf = try Fixture.leaf(issued)
@@ -171,7 +171,7 @@ struct IssuedCertificateTests {
             ])
     }
 
-    @Test("Provider: ordinary software verifies it, with nothing to ignore")
+    @Test("Provider: ordinary software verifies it without ignoring anything")
     func providerPlainly() throws {
         let result = try OpenSSL.run(
             [
@@ -183,7 +183,7 @@ struct IssuedCertificateTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Provider: for device management, nothing but the UID names a topic")
+    @Test("Provider: for device management, the only topic is the UID")
     func providerWithoutTopics() throws {
         var generator = SystemRandomNumberGenerator()
         let issued = try authority.issueProviderCertificate(
@@ -199,7 +199,7 @@ struct IssuedCertificateTests {
         #expect(provider.uid == Fixture.bundleID.rawValue && provider.topics.isEmpty)
     }
 
-    @Test("Provider: from a request, the requester keeps the key")
+    @Test("Provider: with a certificate request, the requester keeps the key")
     func providerFromRequest() throws {
         let key = P256.Signing.PrivateKey()
         var generator = SeededGenerator()

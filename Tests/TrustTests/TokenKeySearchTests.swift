@@ -3,7 +3,7 @@ import Testing
 
 @testable import Trust
 
-@Suite("Asking for token keys", .timeLimit(.minutes(1)))
+@Suite("Looking up token keys", .timeLimit(.minutes(1)))
 struct TokenKeySearchTests {
     private struct Trouble: Error {}
 
@@ -42,7 +42,7 @@ struct TokenKeySearchTests {
         TokenKeySearch(interval: interval) { [place] in try await place.ask() }
     }
 
-    @Test("All who ask while a question is under way share the next one")
+    @Test("Callers that come during a look-up share the next one")
     func shares() async throws {
         let search = search()
         let first = Task { try await search.run() }
@@ -57,7 +57,7 @@ struct TokenKeySearchTests {
         #expect(place.asked == 2)
     }
 
-    @Test("The next question is asked an interval later at the earliest")
+    @Test("The next look-up begins after an interval at the earliest")
     func waits() async throws {
         let interval = Duration.milliseconds(50)
         let search = search(interval: interval)
@@ -70,7 +70,7 @@ struct TokenKeySearchTests {
         #expect(ContinuousClock.now - began >= interval * 2)
     }
 
-    @Test("A question without an answer fails for all who wait for it, and the next one is asked anew")
+    @Test("A look-up that fails fails for all that wait for it, and the next one is made anew")
     func fails() async throws {
         let search = search()
         let run = Task { try await search.run() }
