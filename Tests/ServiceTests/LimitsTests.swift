@@ -29,9 +29,7 @@ struct LimitsTests {
         }
     }
 
-    @Test
-    func
-        `If a provider token changes too often the answer is TooManyProviderTokenUpdates, and the old one stays valid`()
+    @Test func `After too many changes of the provider token, TooManyProviderTokenUpdates; the old one stays valid`()
         async throws
     {
         try await TestService.run { test in
