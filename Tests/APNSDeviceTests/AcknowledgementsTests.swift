@@ -104,7 +104,7 @@ struct AcknowledgementsTests {
         #expect(all.last == 99_999)
     }
 
-    /// With a request open, and 2 in it.
+    /// Returns a state with an open request that contains 2.
     private static func open() -> Acknowledgements {
         var acknowledgements = Acknowledgements()
         acknowledgements.taken(1)

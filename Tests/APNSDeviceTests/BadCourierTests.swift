@@ -6,9 +6,9 @@ import Testing
 
 @testable import APNSDevice
 
-/// A courier that misbehaves: the caller gets an error, the device tries again if that can help, and nothing crashes.
+/// A misbehaving courier. The caller gets an error, the device tries again if that can help, and nothing crashes.
 @Suite(.timeLimit(.minutes(2))) struct BadCourierTests {
-    /// Misbehaves on the first connections, and then delivers one notification.
+    /// Returns a script that misbehaves on the first connections, and then delivers one notification.
     private static func first(
         connections count: Int = 1,
         _ act: ScriptedCourier.Act,
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Says something and ends the connection.
+    /// Sends a text and ends the connection.
     private final class Greeter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -160,7 +160,7 @@ import Testing
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(serverAge: -86_400, act: Self.first(.hang)) { courier in
             try await courier.device(delegate) {
-                // A clock that is a day behind.
+                // A device's clock that is a day behind.
                 $0.now = { Date(timeIntervalSinceNow: -86_400) }
             } _: { _ in
                 try await delegate.record.wait { $0.failures.count >= 2 }
@@ -277,7 +277,7 @@ import Testing
     }
 }
 
-/// Says something to whoever connects, and nothing more.
+/// Sends bytes to every client that connects, and nothing more.
 private final class Greeting: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -330,7 +330,7 @@ private final class Greeting: ChannelInboundHandler {
             configuration.reconnection.longest = .milliseconds(5)
             let device = try Device(identity, at: address, delegate: delegate, configuration: configuration)
             let running = Task { try await device.run() }
-            // Reported, and tried again.
+            // The error is reported, and the device tries again.
             try await accepted.wait { $0 >= 3 }
             try await delegate.record.wait { $0.failures.count >= 2 }
             await device.close()

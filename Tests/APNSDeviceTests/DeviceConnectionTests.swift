@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// What a device does on its connection without being asked.
+/// What a device does on its connection by itself.
 @Suite(.timeLimit(.minutes(2))) struct DeviceConnectionTests {
     private static func stream(_ text: String) -> @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act {
         { $0.path == "/1/notifications" ? .stream(text) : .answer(204, "") }
@@ -48,7 +48,7 @@ import Testing
             request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
         } _: { courier in
             try await courier.device(delegate) {
-                // So long that a slow machine does not look like a silence.
+                // This is long enough that a slow machine does not look like a silence.
                 $0.acknowledgements.silence = .hours(1)
                 $0.acknowledgements.longest = .hours(1)
                 $0.closeTimeout = .seconds(20)
@@ -296,7 +296,7 @@ import Testing
                 #expect(renewed.keyPEM != courier.identity.keyPEM)
                 let date = try #require(renewed.renewalDate)
                 #expect(date > Date())
-                // The new one is used on a new connection.
+                // The device uses the new identity on a new connection.
                 try await courier.record.wait { $0.requests.contains { $0.connection == 2 } }
                 #expect(await device.identity == renewed)
             }
@@ -334,7 +334,8 @@ import Testing
                 }
                 let request = try #require(courier.record.value.bodies("/1/renewals").first)
                 #expect(request.hasPrefix("-----BEGIN CERTIFICATE REQUEST-----"))
-                // The certificate is for another key than the requested one, so the device cannot use it and reports
+                // The certificate is for another key than the device has asked for. So the device cannot use it, and
+                // reports that.
                 // that.
                 #expect(delegate.record.value.problems.map(\.code) == [.badIdentity])
                 #expect(delegate.record.value.renewed.isEmpty)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// The system between a device and its apps, with a clock that is moved by hand.
+/// The system between a device and its apps, with a clock that the test advances.
 @Suite(.timeLimit(.minutes(1))) struct DeviceSystemTests {
     private static let bundleID = "com.example.app"
 
@@ -11,7 +11,7 @@ import Testing
             id: id, topic: Self.bundleID, bundleID: Self.bundleID, payload: Array(#"{"aps":\#(aps)}"#.utf8))
     }
 
-    /// An app whose answers a test decides.
+    /// An app that answers as the test says.
     private final class TestApp: App {
         let calls = Observed<[String]>([])
         let isHeld = Observed(false)

@@ -1,7 +1,8 @@
 import APNSDevice
 import Foundation
 
-// The code of the article "Getting started" (Sources/APNSDevice/APNSDevice.docc), compiled. A test compares the two.
+// The code of the article "Getting started" (Sources/APNSDevice/APNSDevice.docc). It is compiled here, and a test
+// compares it with the article.
 
 func identity(at courier: CourierAddress, keptIn path: String) async throws -> DeviceIdentity {
     if FileManager.default.fileExists(atPath: path) { return try DeviceIdentity(path: path) }

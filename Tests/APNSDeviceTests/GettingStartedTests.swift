@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The article's code is the code that is compiled beside this file.
+/// The code in the article equals the code that is compiled beside this file.
 struct GettingStartedTests {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 

@@ -6,7 +6,7 @@ import Testing
 struct KeepAliveTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    /// Lets the silence last until a PING is due, and answers it.
+    /// Waits in silence until a PING is due, and answers it.
     private func answer(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         #expect(keepAlive.look(at: now) == .ping(lookAgain: now + .seconds(20)))
@@ -14,7 +14,7 @@ struct KeepAliveTests {
         keepAlive.heard(at: now)
     }
 
-    /// Lets a PING go without an answer.
+    /// Leaves a PING without an answer.
     private func lose(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         _ = keepAlive.look(at: now)

@@ -30,7 +30,8 @@ struct SystemStateTests {
         #expect(state(.neverLaunched).delivery(of: notification(aps)) == .drop(.neverLaunched))
     }
 
-    /// 003 speaks of the app's code; with the app not running the system still displays the notification (Guide, 2.1).
+    /// A notification for an app that the user has closed does not run the app. The system still displays it: "with
+    /// the app not running" (Guide, 2.1).
     @Test(arguments: [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#, #"{"alert":"x","content-available":1}"#])
     func `The alert for an app that the user closed is shown, and the app does not run`(_ aps: String) {
         guard case .show(_, isMutable: false, wakesApp: false) = state(.forceQuit).delivery(of: notification(aps))

@@ -9,7 +9,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// One connection to the binary API: who gets one, how much it takes, and how it ends.
+/// One connection to the binary API: which clients get one, how many notifications it accepts, and how it ends.
 @Suite("A binary connection", .timeLimit(.minutes(1)))
 struct ConnectionTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
@@ -261,7 +261,7 @@ struct ConnectionTests {
         try await GatewayRig.run {
             $0.limits.unanswered = 4
             $0.group = group
-            // Only the device's acknowledgement answers; nothing is stored before it.
+            // Only the device's acknowledgement leads to the answer; nothing is stored before it.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { rig in
             let token = try await rig.register()

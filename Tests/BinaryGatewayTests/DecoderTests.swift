@@ -6,7 +6,7 @@ import Testing
 
 @Suite("BinaryDecoder")
 struct DecoderTests {
-    /// What comes out of bytes that arrive in pieces.
+    /// The results of decoding bytes that arrive in fragments.
     struct Decoded: Equatable {
         var notifications: [BinaryNotification] = []
         var fault: BinaryFault?

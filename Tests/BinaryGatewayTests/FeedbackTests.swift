@@ -22,7 +22,7 @@ struct FeedbackTests {
         return try await client.readToEnd()
     }
 
-    /// Puts so many device tokens on the list, in order.
+    /// Adds this many device tokens to the list, in order.
     private static func fill(_ rig: GatewayRig, _ count: UInt64) async throws {
         for device in 1...count {
             let token = try await rig.register(device)
@@ -165,7 +165,7 @@ struct FeedbackTests {
             try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)
             try await other.write([0])
-            // Waits for every connection to end: it is the service that ends these.
+            // This waits until all connections have ended, which the service does here.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
             #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
@@ -201,7 +201,7 @@ struct FeedbackTests {
             $0.feedback = { FailingFeedback($0) }
         } _: { rig in
             try await Self.fill(rig, 2)
-            // The first page comes, the second does not.
+            // The first page arrives, and the second does not.
             let client = try await rig.connect(.feedback)
             _ = try await client.readToEnd()
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
@@ -217,13 +217,13 @@ struct FeedbackTests {
         } _: { rig in
             let client = try await rig.connect(.feedback, limit: 0, closes: false)
             await rig.exceeded.wait(for: .feedbackTimeout)
-            // Waits for every connection to end: it is the service that ends this one.
+            // This waits until all connections have ended, which the service does here.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()
         }
     }
 
-    /// Has always more to say than a client reads.
+    /// A list that is longer than any client reads.
     private struct EndlessFeedback: Feedback {
         func note(_ entries: [FeedbackEntry]) async throws(StoreError) {}
 
@@ -243,7 +243,7 @@ struct FeedbackTests {
         func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {}
     }
 
-    /// Cannot be read.
+    /// A list that cannot be read.
     private struct FailingFeedback: Feedback {
         let store: MemoryStore
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import Trust
 
-/// What a node of a cluster has to do and a single one has not.
+/// What a node of a cluster has to do, and a single service does not.
 @Suite("A binary connection to one of several nodes", .timeLimit(.minutes(1)))
 struct NodesTests {
     /// The token keys of another node, which has made a second one.

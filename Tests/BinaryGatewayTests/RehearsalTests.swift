@@ -4,14 +4,14 @@ import Notifications
 import Rehearsals
 import Testing
 
-/// Every fault of a rehearsal that the binary API has, as a legacy provider sees it.
+/// Every fault of a rehearsal that is possible in the binary API, as a provider sees it.
 @Suite("A rehearsal of the binary API", .timeLimit(.minutes(1)))
 struct RehearsalTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
 
     private static func text(_ number: Int) -> String { String(decoding: payload(number), as: UTF8.self) }
 
-    /// A rig in which the first notification or connection meets a fault.
+    /// Runs a rig in which the first notification or connection gets a fault.
     private static func run(
         _ fault: Rehearsal.Fault,
         _ body: (GatewayRig, RehearsalDirector) async throws -> Void,

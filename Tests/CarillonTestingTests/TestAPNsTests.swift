@@ -2,7 +2,7 @@ import APNSProvider
 import CarillonTesting
 import Testing
 
-/// The test suite of a Swift backend, with the provider library.
+/// A test suite as that of a backend in Swift, which uses the provider library.
 @Suite("A push notification service inside a test", .timeLimit(.minutes(2)), .apns)
 struct TestAPNsTests {
     private func send(_ text: String, to device: TestDevice, of team: TestTeam) async throws -> PushReceipt {

@@ -36,7 +36,7 @@ struct ProxyHeaderTests {
     @Test("Versions 1 and 2 name the client, or no client", arguments: ProxyHeaderTests.headers.indices)
     func names(_ index: Int) throws {
         let (bytes, client) = Self.headers[index]
-        // What follows is not read.
+        // Bytes after the header are not read.
         guard case .complete(let address, let length) = Self.read(bytes + [22, 3, 1]) else {
             Issue.record("It was not read.")
             return

@@ -6,14 +6,14 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Acknowledgements one after the other in the body of one request (docs/device-protocol.md), over real TLS.
+/// Several acknowledgements in the body of one request (docs/device-protocol.md), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct AcknowledgementStreamTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
     }
 
-    /// A device that listens, and has an open request for its acknowledgements.
+    /// A device that listens, and has an open request for acknowledgements.
     private struct Device {
         let test: TestService
         let client: WireClient
@@ -21,7 +21,8 @@ struct AcknowledgementStreamTests {
         let notifications: WireClient.Open
         let acknowledgements: WireClient.Open
 
-        /// Sends to the device, and makes it acknowledge what arrives. The provider must not get its 200 before that.
+        /// Sends to the device, and makes it acknowledge the notification. The provider must not get its 200 before
+        /// that.
         func expectDelivery(of alert: String, acknowledge: (_ sending: String) async throws -> Void) async throws {
             async let answer = push(alert)
             let line = try required(try await nextLine())
@@ -51,7 +52,7 @@ struct AcknowledgementStreamTests {
         _ body: (Device) async throws -> Void,
     ) async throws {
         try await TestService.run {
-            // No push is stored instead.
+            // With this, no notification is stored while it waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
             change(&$0)
         } _: { test in
@@ -109,7 +110,7 @@ struct AcknowledgementStreamTests {
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
             }
-            // Space between two belongs to none.
+            // White space between two acknowledgements belongs to neither.
             try await device.acknowledgements.write(String(repeating: " ", count: 2000))
             try await device.expectDelivery(of: "Two") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
@@ -124,7 +125,7 @@ struct AcknowledgementStreamTests {
             $0.courier.requestTimeout = .milliseconds(1200)
             $0.courier.keepAlive = .seconds(3)
         } _: { device in
-            // This comes after the timer for requests that take too long has checked the connection more than once.
+            // By the time of this line, the timer for slow requests has checked the connection more than once.
             #expect(try await device.notifications.nextLine() == "")
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")

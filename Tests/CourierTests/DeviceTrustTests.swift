@@ -11,7 +11,8 @@ import Trust
 
 @testable import ServiceTesting
 
-/// Who is a device, for how long, and with which device tokens (Guide, 2.1.4.4), over real TLS.
+/// Which clients are trusted as devices, for how long, and which device tokens they get (Guide, 2.1.4.4), over real
+/// TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceTrustTests {
     private func headers(_ method: String, _ path: String, _ more: (String, String)...) -> [(String, String)] {

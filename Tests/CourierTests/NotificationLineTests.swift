@@ -9,7 +9,7 @@ import class Foundation.JSONSerialization
 
 @testable import Courier
 
-/// What a device reads of a notification.
+/// The line that a device reads for a notification.
 @Suite("A notification's line")
 struct NotificationLineTests {
     private let id = NotificationID(high: .max, low: .max)
@@ -18,7 +18,7 @@ struct NotificationLineTests {
     func longest() throws {
         let bundleID = try #require(BundleID(rawValue: String(repeating: "b", count: BundleID.maximumBytes)))
         let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
-        // Nothing takes more room in JSON than a control character.
+        // A control character takes more room in JSON than any other.
         let text = String(repeating: "\u{1}", count: CollapseIdentifier.maximumBytes)
         let longestType = try #require(PushType.all.max { $0.rawValue.count < $1.rawValue.count })
         let filler = String(repeating: "x", count: Payload.maximumVoIPBytes - #"{"aps":""}"#.utf8.count)

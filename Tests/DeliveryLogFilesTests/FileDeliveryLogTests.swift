@@ -110,8 +110,8 @@ struct FileDeliveryLogTests {
             limits.pendingEvents = 16
             let losses = Mutex<UInt64>(0)
             let log = try Self.log(folder, limits: limits) { report in losses.withLock { $0 += report.losses } }
-            // Recorded so fast that the log's thread cannot keep up. If it does, nothing is lost, which is right as
-            // well.
+            // Record faster than the log's thread can write. If it does keep up, no event is lost, which is correct
+            // too.
             for number in 1...100_000 as ClosedRange<UInt64> { log.record(Example.event(number)) }
             await log.flush()
             let all = try records(folder)

@@ -32,7 +32,7 @@ extension StoreContract {
     @Sendable
     private static func keepsGreatest(_ ports: Ports) async throws {
         try await ports.attemptNumbers.keep(try mark(7, at: Samples.later))
-        // The clock was set back, and the numbers have grown nevertheless.
+        // The clock was set back, but the numbers have grown.
         let greater = try mark(8, at: Samples.moment)
         try await ports.attemptNumbers.keep(greater)
         #expect(try await ports.attemptNumbers.attemptMark() == greater)

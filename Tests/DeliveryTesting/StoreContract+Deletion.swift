@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// What is deleted with a team or an app, and when.
+/// What deleting a team or an app deletes, and when.
 extension StoreContract {
     static let deletionPromises: [Promise] = [
         Promise("deleting a team deletes its apps, keys and certificates", deletesTeam),

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// What a store records in the delivery log: notifications that leave its mailboxes without a requested removal.
+/// What a store records in the delivery log: notifications that it removes from mailboxes by itself.
 extension StoreContract {
     static let logPromises: [Promise] = [
         Promise(

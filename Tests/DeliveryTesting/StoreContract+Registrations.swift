@@ -47,7 +47,7 @@ extension StoreContract {
     private static func revokedRegistersNothing(_ ports: Ports) async throws {
         let destination = Samples.destination()
         async let revoking = ports.accounts.apply(.revokeDevice(destination.deviceKey, at: Samples.moment))
-        // Whichever is written first, no registration is left after the revocation has ended those it found.
+        // In whichever order the two are written, no registration is left afterwards.
         async let registering = try? ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         _ = try await revoking
         for app in try await ports.registrations.registrations(of: destination.deviceKey).keys {

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// Which notifications go to the store together, and what follows from the store's answers.
+/// Which notifications are stored together, and what happens after the store's answers.
 @Suite("Acceptances and the store")
 struct AcceptancesStoreTests {
     @Test("if the store fails, the answer is ServiceUnavailable")

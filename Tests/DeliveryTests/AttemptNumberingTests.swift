@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The numbers of delivery attempts over several starts", .timeLimit(.minutes(1)))
 struct AttemptNumberingTests {
-    /// Keeps what a memory store keeps, and fails on request.
+    /// A store of marks in memory. It fails if the test wants it to.
     private final class Numbers: AttemptNumbers {
         let memory = MemoryStore()
         let isFull = Mutex(false)
@@ -24,7 +24,8 @@ struct AttemptNumberingTests {
     private let numbers = Numbers()
     private let clock = SettableClock()
 
-    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of what it was sent.
+    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of the attempts that
+    /// it gets.
     private func start(connections: Int = 1) async throws -> [UInt64] {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
@@ -89,7 +90,7 @@ struct AttemptNumberingTests {
     func fewWrites() async throws {
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 1)
-        // Half of it is used up.
+        // Half of the reservation is used up.
         clock.advance(by: .seconds(301))
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 2)

@@ -70,7 +70,7 @@ struct BroadcastLineTests {
         #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .send)
         #expect(line.take(try Self.message(2, to: other), isStored: false) == .send)
         #expect(line.take(try Self.message(3, to: other), isStored: false) == .noRoom)
-        // What the channel does not keep is lost, so there is nothing to read.
+        // The channel does not store broadcasts, so the missed one is lost, and there is nothing to read.
         #expect(!line.acknowledged([2]))
         #expect(line.channelsToRead.isEmpty)
         #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
@@ -92,7 +92,7 @@ struct BroadcastLineTests {
 
     @Test("the numbers of broadcasts differ from those of a device's own notifications")
     func numbers() {
-        // The year 2005, the present one, and two centuries from now.
+        // The times are in 2005, in the present, and two centuries from now.
         for milliseconds in [1_104_534_000_000, 1_795_000_000_000, 8_000_000_000_000] as [UInt64] {
             #expect(BroadcastMessage.has(milliseconds * BroadcastMessage.numbersPerMillisecond))
             #expect(!BroadcastMessage.has(milliseconds * DeviceLine.numbersPerMillisecond))

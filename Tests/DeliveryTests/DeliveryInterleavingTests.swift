@@ -5,7 +5,7 @@ import Testing
 /// Tests every order of events that may happen at the same time.
 @Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
-    /// All orders in which the two sequences may be mixed.
+    /// All orders in which the two sequences can be mixed.
     private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {
         guard let one = first.first, let other = second.first else { return [first + second] }
         return mixes(Array(first.dropFirst()), second).map { [one] + $0 }

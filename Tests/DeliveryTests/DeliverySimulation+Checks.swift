@@ -93,7 +93,7 @@ extension DeliverySimulation {
         if older != newer { records[Int(older) - 1].replacers.insert(newer) }
     }
 
-    /// Records a step that `Acceptances` reports.
+    /// Records a step that `Acceptances` has reported.
     func noteStep(_ step: DeliveryStep, of subject: NotificationSubject) {
         switch step {
         case .replaced(let newer), .coalesced(let newer): noteReplaced(subject.id.low, by: newer.low)
@@ -178,7 +178,8 @@ extension DeliverySimulation {
             guard keys.contains(record.destination.deviceKey), let expires = record.expires,
                 number > droppedUpTo[record.destination] ?? 0
             else { continue }
-            // It never wakes a device. After a connection it may still wait because of the rate.
+            // Such a notification never wakes a device. Even after a connection it may still wait, because of the
+            // rate.
             let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
             if record.isAccepted, !mayWait, !record.wasReceived, expires > now, !isReplaced(number, record) {
                 problems.append("\(number) was accepted and never arrived")

@@ -65,8 +65,8 @@ extension DeliverySimulation {
         node.startThread(node.advanced(actions))
     }
 
-    /// The store has answered a look-up of registrations. The submissions that waited for it are accepted in their
-    /// order, up to the next one that needs a look-up.
+    /// Handles the store's answer to a look-up of registrations. The submissions that waited for it are accepted in
+    /// their order, up to the next one that needs a look-up.
     /// - Parameter isAnswered: false if the store could not be reached.
     func lookedUp(_ connection: Connection, isAnswered: Bool, on node: Node) {
         guard var waiting = node.lookUps.removeValue(forKey: connection) else { return }

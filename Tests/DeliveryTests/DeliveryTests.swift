@@ -218,13 +218,13 @@ struct DeliveryTests {
         for (number, app) in zip(1...4 as ClosedRange<UInt64>, [1, 2, 1, 2] as [UInt32]) {
             rig.submit(number, app: app)
         }
-        // Other connections do not wait.
+        // Submissions of other connections do not wait.
         let others = RecordingAnswers()
         rig.delivery.submit([Example.submission(5, to: Example.destination(app: 2))], answers: others)
         registrations.release()
         await rig.answered(4)
         #expect(rig.log.events.values.filter { $0.step == .accepted }.map(\.subject.id.low) == [5, 1, 2, 3, 4])
-        // After it has caught up, it does not wait any more.
+        // After it has caught up, the connection does not wait any more.
         rig.submit(6, app: 2)
         #expect(rig.log.steps(of: 6).first == .accepted)
     }
@@ -388,7 +388,7 @@ struct DeliveryTests {
         let stream = await rig.online()
         let answers = SlowAnswers()
         rig.delivery.submit([Example.submission(1)], answers: answers)
-        // On a separate thread, which is blocked while it gives the answer.
+        // Acknowledge on a separate thread, which is blocked while it gives the answer.
         Thread.detachNewThread { rig.acknowledge(1, on: stream) }
         _ = await answers.arrivals.first(1)
         let drained = Recorder<Void>()

@@ -40,7 +40,7 @@ struct DeviceLinePowerTests {
         }
         rig.now = rig.now.advanced(by: Self.interval)
         #expect(rig.tick() == (1...5).map { .send($0, notification: $0) })
-        // The mailbox has the last one, and only its acknowledgement empties it.
+        // The mailbox contains the last one, so only its acknowledgement empties it.
         #expect(rig.acknowledged(4) == [.acknowledged(4), .remove(app: 1, version: 40)])
         #expect(rig.acknowledged(5) == [.acknowledged(5), .remove(app: 1, version: 50)])
     }
@@ -63,7 +63,7 @@ struct DeviceLinePowerTests {
         var rig = LineRig.open()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
             #expect(rig.offer(Self.considerate(number, app: app)).answer == .held)
-            // The last one is about to be stored.
+            // Of the last one, nothing was stored yet.
             if number < 4 { #expect(rig.stored(Self.stored(number, app: app), offer: number) == []) }
         }
         #expect(rig.removed(1) == [.returned(4), .read])

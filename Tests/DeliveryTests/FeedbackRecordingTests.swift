@@ -4,7 +4,7 @@ import Notifications
 import Synchronization
 import Testing
 
-/// The feedback entries of attempts to removed apps, and the answers of a gateway that discards.
+/// Which attempts to removed apps make feedback entries, and the answers of a gateway that discards notifications.
 @Suite("Delivery and feedback", .timeLimit(.minutes(1)))
 struct FeedbackRecordingTests {
     private static let list = FeedbackList(environment: Example.device.environment, app: AppID(rawValue: 1))
@@ -72,7 +72,7 @@ struct FeedbackRecordingTests {
         #expect(answers.tickets == [1, 2, 3])
     }
 
-    /// Takes nothing more after a rejection.
+    /// The connection of a gateway that accepts nothing more after a rejection.
     private final class ChoosyAnswers: SubmissionAnswers {
         private let state = Mutex((tickets: [UInt64](), hasFailed: false))
         var tickets: [UInt64] { state.withLock { $0.tickets } }

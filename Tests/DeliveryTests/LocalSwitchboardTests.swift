@@ -17,7 +17,7 @@ struct LocalSwitchboardTests {
         switchboard.report(to: outcomes)
     }
 
-    /// Attaches a stream, and waits until its mailboxes were read. A first notification shows that.
+    /// Attaches a stream, and waits until its mailboxes were read, which a first notification shows.
     private func attached(_ first: UInt64 = 1000) async -> RecordingStream {
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
@@ -162,7 +162,7 @@ struct LocalSwitchboardTests {
         _ = switchboard.offer(Example.offer(1))
         let old = first.attempts.values.map(\.number)
         switchboard.detach(first, of: Example.device)
-        // In the same millisecond.
+        // The second stream begins in the same millisecond.
         let second = await attached(1001)
         _ = switchboard.offer(Example.offer(2))
         switchboard.acknowledge(old, by: Example.device)
@@ -250,7 +250,7 @@ struct LocalSwitchboardTests {
         clock.advance(by: .milliseconds(1))
         switchboard.attach(second, of: Example.device)
         await store.arrival(.readAnswer, 2)
-        // The older stream's reading came first, so it passes first, and fails.
+        // The older stream's reading came first, so this failure is for it.
         store.fail(.read, .unavailable)
         store.pass(.readAnswer)
         _ = await store.failures.first(1)

@@ -2,7 +2,7 @@ import Foundation
 import FuzzEntries
 import Testing
 
-/// Every file of the corpus is read without a crash, also those that once caused one.
+/// Every file of the corpus is read without a crash, even those that once caused one.
 struct CorpusTests {
     private static func folder(_ entry: FuzzEntry) -> URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -127,7 +127,7 @@ import Testing
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
-        // Without an answer, the request may have been accepted or not.
+        // Without an answer, it is unknown whether the request was accepted.
         guard let answer = try? await connection.send(push) else { return false }
         #expect(answer.status == 200, "\(answer.body)")
         device.account.withLock { $0.accepted = number }
@@ -140,7 +140,7 @@ import Testing
         for await text in connection.lines {
             guard let line = try? JSONValue(text), let number = number(line) else { break }
             device.take(number)
-            // Without an answer, the acknowledgement may have been received or not.
+            // Without an answer, it is unknown whether the acknowledgement arrived.
             try? await connection.acknowledge(line)
         }
         await connection.close()

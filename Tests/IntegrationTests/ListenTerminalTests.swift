@@ -16,7 +16,7 @@ import Testing
         let terminal: TerminalProcess
         let token: String
 
-        /// Sends a notification and waits until its banner is whole.
+        /// Sends a notification, and waits until its banner is drawn completely.
         func show(_ alert: String, id: String) async throws {
             let topic = try service.developmentKey.bundleID ?? ""
             var push = try Push(token: token, topic: topic, from: service.developmentProvider)

@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// Sends and expects a 200.
+    /// Sends a notification, and expects a 200.
     private func send(
         _ service: CarillonProcess,
         _ alert: String,

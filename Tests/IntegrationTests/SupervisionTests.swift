@@ -81,7 +81,7 @@ import Testing
         #expect(finished.errors.contains(arguments[1]))
     }
 
-    /// Stands in for systemd: passes on the datagrams that come to a Unix socket.
+    /// Plays systemd's part: returns the datagrams that arrive at a Unix socket.
     private static func withSystemd(
         at path: String,
         _ body: (AsyncStream<String>) async throws -> Void,

@@ -5,7 +5,7 @@ import Notifications
 import Synchronization
 import Testing
 
-/// What the journal keeps, and who is told of it.
+/// Which requests the journal keeps, and which watchers are told of them.
 @Suite(.timeLimit(.minutes(1)))
 struct RequestJournalTests {
     private static let team = TeamID(rawValue: "ABCDE12345")
@@ -65,7 +65,7 @@ struct RequestJournalTests {
         #expect(first.entries.map(\.facts.number) == Array(UInt64(2)...51))
         #expect(first.entries.allSatisfy { $0.facts.status == 200 } && first.leftOut == 49)
         #expect(sample.take().isEmpty)
-        // What the reader knows from before, what it was shown, and what was left out.
+        // One request that the reader knows from before, one that it was shown, and one that was left out.
         for number in [known, 51, 52] { journal.end(number, as: .delivered) }
         let second = sample.take()
         #expect(second.entries.map(\.facts.number) == [known, 51] && second.leftOut == 0)
@@ -119,7 +119,7 @@ struct RequestJournalTests {
         let journal = Self.journal()
         _ = journal.append(Self.facts())
         for step in steps { journal.note(Self.event(step)) }
-        // Of the same notification elsewhere nothing is learnt.
+        // An event of the same notification in the other environment has no effect.
         journal.note(Self.event(.discarded(.oneAttempt), environment: .production))
         journal.note(Self.event(.discarded(.oneAttempt), id: 2))
         #expect(journal.requests(RequestMatch(), limit: 1).map(\.facts.outcome) == [outcome])
@@ -146,7 +146,7 @@ struct RequestJournalTests {
         _ = journal.append(other)
         #expect(journal.clear(Self.match { $0.team = Self.team }) == 1)
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [2])
-        // Its outcome is nobody's now.
+        // The notification's request is no longer in the journal, so this has no effect.
         journal.note(Self.event(.expired))
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.outcome) == [.expired])
     }

@@ -5,7 +5,7 @@ import Trust
 
 @testable import Management
 
-/// Which requests are allowed, by their headers.
+/// Which requests are allowed because of their headers.
 struct AccessRulesTests {
     private static let key = "0123456789abcdef0123456789abcdef"
     private static let now = Timestamp(seconds: 1_800_000_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Management
 
-/// Links and sessions of the console, by a clock that the test has.
+/// The links and sessions of the console, with times that the test gives.
 struct ConsoleSessionsTests {
     private let sessions = ConsoleSessions()
     private let start = Timestamp(seconds: 1_800_000_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Management
 
-/// Which notifications of a busy delivery log a person is shown.
+/// Which notifications of a busy delivery log are shown.
 struct LogSampleTests {
     private func id(_ number: UInt64) -> NotificationID { NotificationID(high: 0, low: number) }
 
@@ -29,7 +29,7 @@ struct LogSampleTests {
             #expect(sample.admits(id(UInt64(number))))
             _ = sample.next()
         }
-        // The first one is new again, and takes one of the places.
+        // The first one was forgotten, so it counts as new, and takes one of the places.
         for number in 20_000..<(20_000 + ManagementLimits.sampledEntries) {
             #expect(sample.admits(id(UInt64(number))))
         }

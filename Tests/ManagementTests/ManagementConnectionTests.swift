@@ -6,7 +6,7 @@ import Testing
 
 @testable import Management
 
-/// When a connection is ended, by a clock that the test sets.
+/// When a connection is closed, with a clock that the test sets.
 struct ManagementConnectionTests {
     private let channel = EmbeddedChannel()
     private let begin = NIODeadline.now()

@@ -1,7 +1,7 @@
 import Matching
 import Testing
 
-/// Durations as documents write them.
+/// Durations in the form of documents.
 struct DurationTests {
     @Test(arguments: [
         ("PT0S", Duration.zero), ("PT5S", .seconds(5)), ("PT0.5S", .milliseconds(500)),

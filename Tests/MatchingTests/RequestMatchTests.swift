@@ -2,7 +2,7 @@ import Matching
 import Notifications
 import Testing
 
-/// Which requests a document means.
+/// Which requests a match selects.
 struct RequestMatchTests {
     static let facts: RequestFacts = {
         var facts = RequestFacts(

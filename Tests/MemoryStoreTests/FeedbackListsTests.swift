@@ -4,7 +4,7 @@ import Testing
 
 @testable import MemoryStore
 
-/// What the contract leaves open: how many entries the store keeps.
+/// A property that the contract leaves open: how many entries the store keeps.
 @Suite("Feedback lists in memory")
 struct FeedbackListsTests {
     private static func list(_ app: UInt32) -> FeedbackList {

@@ -2,7 +2,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// Which texts are identifiers of each kind, and how an identifier is written.
+/// Which texts are identifiers of each kind, and how identifiers are written.
 @Suite("Identifiers")
 struct IdentifierTests {
     // MARK: NotificationID

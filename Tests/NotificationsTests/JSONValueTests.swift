@@ -12,7 +12,7 @@ struct JSONValueTests {
     func `It accepts what other JSON readers on this machine accept`(text: String) throws {
         let value = try #require(JSONValue(Array(text.utf8)))
         #expect(value == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
-        // What it writes is the same value.
+        // The text that it writes is read as the same value.
         #expect(JSONValue(Array(value.text.utf8)) == value)
     }
 

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// Which bodies are payloads.
+/// Which bodies are valid payloads.
 @Suite("Payload: reading a body")
 struct PayloadTests {
     /// The payload's text, or the error.

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// The one table of reasons against the documents.
+/// The table of reasons, compared with the documents.
 @Suite("Rejections")
 struct RejectionTests {
     /// The Guide's Table 8-6, row by row, then what came later (docs/current-apns.md).
@@ -38,7 +38,7 @@ struct RejectionTests {
 
     @Test("for a notification that must never be sent again, the advice says so")
     func finalReasons() {
-        // current.md, "Clients' duties".
+        // docs/current-apns.md, "What clients do".
         let final: [Rejection.Reason] = [
             .badDeviceToken, .deviceTokenNotForTopic, .forbidden, .expiredToken, .unregistered, .payloadTooLarge,
         ]

@@ -16,7 +16,7 @@ struct WaitingWorkTests {
         var waiting = WaitingWork()
         func hasRoom(for byteCount: Int) -> Bool { waiting.append(work(byteCount), within: limits) }
         func take() -> Int { waiting.take(within: limits).count }
-        // A group that waits alone may have more.
+        // A single waiting group may be larger.
         #expect(hasRoom(for: 1000))
         #expect(!hasRoom(for: 1))
         #expect(take() == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProviderGateway
 
-/// What a connection's client does beside its requests.
+/// What a connection's client does, apart from its requests.
 @Suite struct ConnectionPracticeTests {
     private static let hour = TimeAmount.hours(1)
 
@@ -29,7 +29,7 @@ import Testing
         #expect(Self.use(&practice, 260) == [])
         practice.pingReceived(at: .uptimeNanoseconds(0) + .minutes(270))
         #expect(Self.use(&practice, 330) == [.unchecked])
-        // An answer is still to come: the connection is not idle.
+        // An answer is still missing, so the connection is not idle.
         #expect(Self.use(&practice, 400, isIdle: false) == [])
     }
 

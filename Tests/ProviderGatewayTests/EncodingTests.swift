@@ -6,7 +6,7 @@ import Testing
 @testable import ProviderGateway
 @testable import ServiceTesting
 
-/// What `strict` says of how a client encodes its requests (Guide, 2.3.3 and 2.3.4.1).
+/// How `strict` judges the encoding of a client's requests (Guide, 2.3.3 and 2.3.4.1).
 @Suite(.timeLimit(.minutes(2)))
 struct EncodingTests {
     private static func headers(_ test: TestService) async throws -> ProviderHeaders {
@@ -55,7 +55,7 @@ struct EncodingTests {
         }
     }
 
-    /// Each header in its two first requests, and the forms that are right.
+    /// Each header, with its correct forms in the first two requests.
     static let wanted: [(name: String, first: [HeaderForm], then: [HeaderForm])] = [
         (":path", [.withoutIndexing], [.withoutIndexing]),
         ("authorization", [.withoutIndexing], [.withoutIndexing]),

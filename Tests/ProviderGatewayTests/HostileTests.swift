@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// One connection that misbehaves does not keep others from being served.
+/// A connection that misbehaves does not affect the service for others.
 @Suite(.timeLimit(.minutes(2)))
 struct HostileTests {
     @Test func `Rapid reset ends the connection that does it, and no other connection`() async throws {

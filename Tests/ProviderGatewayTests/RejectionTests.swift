@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Table 8-6 of the Guide and the reasons that came later: each is given over the wire, with its exact status, headers
+/// All reasons of the Guide's Table 8-6 and newer ones. Each is given over the wire, with its exact status, headers
 /// and body.
 @Suite(.timeLimit(.minutes(5)))
 struct RejectionTests {
@@ -26,7 +26,7 @@ struct RejectionTests {
             #expect(answer.headers["content-type"] == ["application/json"])
             let id = try required(answer.headers["apns-id"])
             #expect(id.count == 1 && UUID(uuidString: id[0]) != nil)
-            // As the request had it; what names no identifier, or none that can be one, gets a new one.
+            // The answer has the request's identifier. If the request has none, or an invalid one, it has a new one.
             #expect((id[0] == Self.id) == (reason != .badMessageID))
             let parsed = try JSONSerialization.jsonObject(with: Data(answer.body.utf8))
             var body = try required(parsed as? [String: any Sendable])

@@ -55,7 +55,7 @@ struct StoreTroubleTests {
                     faulty_disk_set(disk, FAULTY_DISK_NONE)
                 }
             }
-            // The first may wait still when the others come: it is taken to the disk by a task of its own.
+            // The first one may still wait when the others arrive, because a separate task takes it to the disk.
             #expect([[503, 200, 200], [503, 503, 200]].contains(statuses))
             await client.close()
         }

@@ -46,7 +46,7 @@ struct StreamLoadTests {
                 try await test.connectProvider(), try await test.connectProvider(), try await test.connectProvider(),
                 try await test.connectProvider(),
             ]
-            // Until it is told otherwise the disk finishes nothing.
+            // From now on the disk completes no write, until the fault is changed.
             faulty_disk_set(disk, FAULTY_DISK_SLOW)
             try await withThrowingDiscardingTaskGroup { group in
                 for client in clients { group.addTask { _ = try await client.send(headers) } }

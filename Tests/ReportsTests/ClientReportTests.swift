@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reports
 
-/// A client that does one thing wrong on purpose gets the one finding; a clean one gets none.
+/// A client that makes one fault on purpose gets that one finding. A client without faults gets none.
 @Suite("The report on a client")
 struct ClientReportTests {
     /// Writes a history request by request.

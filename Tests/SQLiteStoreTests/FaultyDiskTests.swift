@@ -8,7 +8,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A disk that fails below SQLite: no answer is wrong, and when the disk works again, so does the service.
+/// A disk that fails, simulated below SQLite: no answer is wrong, and when the disk works again, the service does
+/// too.
 @Suite("A faulty disk", .timeLimit(.minutes(2)))
 struct FaultyDiskTests {
     private static let destination = Example.destination()
@@ -34,7 +35,7 @@ struct FaultyDiskTests {
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
 
-        /// Returns once so many calls have met the fault.
+        /// Returns when this many calls have met the fault.
         func met(_ count: Int) async {
             while faulty_disk_count(disk) < count { await Task.yield() }
         }
@@ -51,13 +52,13 @@ struct FaultyDiskTests {
                 answers: answers)
         }
 
-        /// Expects the mailbox to hold that notification.
+        /// Expects the mailbox to contain that notification.
         func expect(_ number: UInt64, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             let held = try await held(in: store)
             #expect(held == number, sourceLocation: sourceLocation)
         }
 
-        /// Which notification the mailbox holds.
+        /// The number of the notification in the mailbox.
         func held(in store: SQLiteStore) async throws -> UInt64? {
             try await store.entries(of: FaultyDiskTests.destination.deviceKey).first?.entry.notification.id.low
         }
@@ -137,9 +138,9 @@ struct FaultyDiskTests {
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
             await rig.met(3)
-            // It may be on the disk or not: no answer claims either.
+            // It is uncertain whether it is on the disk, so there is no answer yet.
             #expect(rig.answers[2] == nil)
-            // A crash at this moment leaves one or the other.
+            // After a crash at this moment, one of the two is there.
             try await withStoreAfterCrash(of: rig.path) { store in
                 let held = try await rig.held(in: store)
                 #expect(held == 1 || held == 2)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the contract leaves to the store: how much it keeps, and that it keeps it.
+/// Properties that the contract leaves open: how many entries the store keeps, and that they survive.
 @Suite("Feedback on disk")
 struct FeedbackStoreTests {
     private static let list = FeedbackList(environment: .production, app: AppID(rawValue: 1))
 
-    /// Lists device tokens of as many devices, whose first byte is the device's number.
+    /// Lists a device token for each of these devices. Its first byte is the device's number.
     private static func list(_ devices: ClosedRange<UInt8>, in store: SQLiteStore) async throws {
         for device in devices {
             let destination = Destination(

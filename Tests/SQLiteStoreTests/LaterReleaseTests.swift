@@ -5,10 +5,10 @@ import Testing
 
 @testable import SQLiteStore
 
-/// After a return to an older release, the store has what a newer one has written.
+/// After a return to an older release, the store contains data that the newer release has written.
 @Suite("Data that a later release has stored")
 struct LaterReleaseTests {
-    /// The push types that are read back after the mailbox's row was given this one.
+    /// Stores this push type in the mailbox's row, and returns the push types that are read back.
     private static func read(_ pushType: String) async throws -> [String?] {
         var read: [String?] = []
         try await withStore { store, _ in

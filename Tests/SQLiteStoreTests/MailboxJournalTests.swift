@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the store tells the delivery log, beyond what the contract checks.
+/// What the store records in the delivery log, beyond what the contract checks.
 @Suite("The store and the delivery log")
 struct MailboxJournalTests {
     private final class RecordingLog: DeliveryLog {

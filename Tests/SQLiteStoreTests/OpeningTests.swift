@@ -127,7 +127,7 @@ struct OpeningTests {
             await store.close()
             let url = URL(fileURLWithPath: path + "/carillon.sqlite")
             var bytes = try Data(contentsOf: url)
-            // All but the header, and what follows it on the first page.
+            // Damage everything but the header on the first page, and what follows it.
             bytes.replaceSubrange(100..., with: Data(repeating: 0xee, count: bytes.count - 100))
             try bytes.write(to: url)
             try await expectRefusal(path, .unreadable, saying: "damaged")
@@ -155,7 +155,7 @@ struct OpeningTests {
         }
     }
 
-    // The system lets root read and write everything.
+    // This is not possible for root, who may read and write everything.
     @Test(
         "If permissions for the folder are missing, the error says what to do", .enabled(if: geteuid() != 0),
         arguments: [0o000, 0o500])

@@ -7,13 +7,13 @@ import Testing
 
 @testable import SQLiteStore
 
-/// The write-ahead log of a process that did not end cleanly, also with damage by the disk.
+/// The write-ahead log of a process that did not end cleanly, with and without damage by the disk.
 @Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))
 struct WriteAheadLogTests {
     private static let frameBytes = 24 + 4096
     private static let headerBytes = 32
 
-    /// The folder of a killed service, with 20 notifications in as many transactions.
+    /// Makes the folder of a killed service, with 20 notifications in as many transactions.
     private func withLeftFolder(_ body: (_ path: String, _ log: String) async throws -> Void) async throws {
         try await withStore { store, path in
             let key = try #require(TeamID(rawValue: "TEAM000001"))
@@ -71,13 +71,13 @@ struct WriteAheadLogTests {
             try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
             let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
             try await expectRefusal(path, saying: "transactions behind the damage")
-            // Looking changes nothing.
+            // Inspecting changes nothing.
             #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == damaged)
             let (count, loss, _) = try await stored(path, acceptsDamage: true)
             #expect(count < 20)
             #expect(loss?.contains("kept as") == true)
             #expect(try Data(contentsOf: URL(fileURLWithPath: log + ".damaged")) == damaged)
-            // It was said once.
+            // The loss is reported only once.
             let (again, nothing, _) = try await stored(path)
             #expect(again == count && nothing == nil)
         }
@@ -104,7 +104,7 @@ struct WriteAheadLogTests {
     @Test("Frames of an earlier use of the file are not damage")
     func earlierUse() async throws {
         try await withLeftFolder { path, log in
-            // Behind the end, with another salt.
+            // Change the bytes after the end of the log, which have another salt.
             try change(log) { bytes in
                 var old = bytes[Self.headerBytes...]
                 for frame in stride(from: old.startIndex, to: old.endIndex, by: Self.frameBytes) { old[frame + 8] ^= 1 }
@@ -121,7 +121,7 @@ struct WriteAheadLogTests {
             try change(log) { $0[byte] ^= 0x40 }
             try await expectRefusal(path, saying: "damaged at its beginning")
             let (count, loss, teams) = try await stored(path, acceptsDamage: true)
-            // Accounts are not in the log alone.
+            // Accounts are in the database too, and not only in the log.
             #expect(count == 0 && loss != nil && teams == 1)
         }
     }

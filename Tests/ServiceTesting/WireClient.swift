@@ -33,7 +33,7 @@ final class WireClient: Sendable {
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
     ///   - opening: bytes that are sent before the TLS handshake.
     ///   - protocols: what it offers in the TLS handshake.
-    ///   - burst: requests that are sent with the preface, before the service can have sent anything.
+    ///   - burst: requests that are sent right after the preface, before the service can have sent anything.
     static func connect(
         port: Int,
         authorityFile: String,
@@ -326,7 +326,7 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
-    /// Passes lines to those who wait for them; nil after the answer has ended.
+    /// Passes lines to the tasks that wait for them; nil after the answer has ended.
     private func serveLines(_ stream: StreamID) {
         guard var served = lines[stream] else { return }
         let isOpen = answers[stream] != nil

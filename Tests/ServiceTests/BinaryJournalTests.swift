@@ -31,7 +31,7 @@ import Testing
             [number, UInt8(data.count >> 8), UInt8(data.count & 0xff)] + data
         }
 
-        /// The requests that match, once there are so many.
+        /// Waits until this many requests match, and returns them.
         func wait(_ match: String, count: Int = 1) async throws -> [[String: Any]] {
             let answer = try await test.ask(
                 "POST", "/v1/requests/wait", body: #"{"match":\#(match),"count":\#(count),"timeout":"PT60S"}"#)

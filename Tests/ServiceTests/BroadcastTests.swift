@@ -28,7 +28,7 @@ struct BroadcastTests {
         try JSONDecoder().decode(Line.self, from: Data(try required(await stream.nextLine()).utf8))
     }
 
-    /// A provider's connection with its one provider token, which must not change often.
+    /// A provider's connection with one provider token, which must not change often.
     private struct Provider {
         let client: WireClient
         let token: String
@@ -65,7 +65,7 @@ struct BroadcastTests {
                 #expect(try await device.subscribe(to: channel).status == 204)
                 streams.append((device, stream))
             }
-            // The last one does not want it any more.
+            // The last device ends its subscription.
             #expect(try await streams[2].0.subscribe(to: channel, "DELETE").status == 204)
             try await test.waitForSubscribers(2, of: channel)
             let provider = try await Provider(test)
@@ -117,14 +117,14 @@ struct BroadcastTests {
             #expect(line.payload.text.contains(#""score":2"#))
             #expect(try await device.acknowledge([line.sending]).status == 204)
             await device.close()
-            // It has had that one, and gets the next.
+            // The device has acknowledged that one, and gets the next.
             try await test.waitForSubscribers(0, of: channel)
             let again = try await test.connectCourier(certificate)
             let stream = try await again.listen()
             try await test.waitForSubscribers(1, of: channel)
             #expect(try await Self.send(provider, channel, score: 3).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":3"#))
-            // Somebody who subscribes while connected gets it as well.
+            // A device that subscribes while it is connected gets the stored broadcast too.
             let other = try await test.connectRegistered().client
             let late = try await other.listen()
             #expect(try await other.subscribe(to: channel).status == 204)
@@ -244,7 +244,7 @@ struct BroadcastTests {
         }
     }
 
-    /// Each row of a broadcast's reasons, with what is wrong with the request. The channel keeps nothing.
+    /// Each reason for rejecting a broadcast, with the fault of the request. The channel stores nothing.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.methodNotAllowed, { $0.set(":method", "GET") }),
         (.badPath, { $0.set(":path", "/4/broadcasts/apps/") }),
@@ -276,10 +276,10 @@ struct BroadcastTests {
             let provider = try await Provider(test)
             let answer = try await Self.send(provider, channel, change)
             #expect((answer.status, answer.reason) == (reason.status, reason.rawValue))
-            // Only what names a broadcast is answered as one.
+            // Only an answer to a broadcast has the other identifier.
             let id = index == 3 ? "apns-id" : "apns-request-id"
             #expect(Set(answer.headers.keys) == [":status", id, "content-type"])
-            // The connection serves the next one.
+            // The connection goes on with the next request.
             #expect(
                 try await Self.send(provider, channel) { $0.set("apns-push-type", "LiveActivity") }.status == 200)
             await provider.client.close()

@@ -106,7 +106,7 @@ struct ChannelManagementTests {
         }
     }
 
-    /// Each row that a request alone can get, with what is wrong with it.
+    /// Each reason that a request alone can get, with the request's fault.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.badPath, { $0.set(":path", "/1/apps/com.example.app/channel") }),
         (.badPath, { $0.set(":path", "/1/apps//channels") }),
@@ -173,7 +173,7 @@ struct ChannelManagementTests {
         try await TestService.run { test in
             let (channels, binary) = (try test.port(\.channels), try test.port(\.binary))
             #expect(channels == binary)
-            // A client that offers no protocol is one of the legacy protocol, and needs a certificate.
+            // A client that offers no protocol gets the legacy protocol, and needs a certificate.
             let client = try await WireClient.connect(
                 port: binary, authorityFile: test.description.ca, protocols: [])
             #expect(await !client.isServed(ChannelHeaders("GET", "all-channels", token: nil).fields))

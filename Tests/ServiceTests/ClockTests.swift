@@ -8,7 +8,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What the virtual clock changes, and how clients' times are read.
+/// What advancing the virtual clock changes, and how clients' times are converted.
 @Suite("The virtual clock", .timeLimit(.minutes(2))) struct ClockTests {
     private static func run(
         _ change: (inout Settings) -> Void = { _ in },
@@ -211,7 +211,7 @@ import Testing
     @Test func `The time of removing a virtual device's app is in the time of the test's clock`() async throws {
         try await Self.run { test in
             try await Self.advance("P3D", test)
-            // After the advance: on the service's clock three days later.
+            // By the service's clock, this time is three days after the advance.
             let since = UInt64(Date().timeIntervalSince1970 * 1000) + 1
             try await Self.makeDevice(#"{"kind":"removed","since":\#(since)}"#, test)
             try await Self.advance("PT1H", test)

@@ -38,7 +38,7 @@ struct ConsoleTests {
         return String(try required(message?["url"]).dropFirst(try test.managementURL.count))
     }
 
-    /// Opens a link without following where it leads.
+    /// Requests a link without following the redirection.
     private static func open(_ link: String, _ test: TestService) async throws -> HTTPClientResponse {
         let client = HTTPClient(
             eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
@@ -141,7 +141,7 @@ struct ConsoleTests {
             var parts = response.body.makeAsyncIterator()
             #expect(try await parts.next().map { String(buffer: $0) } == ": open\n\n")
             let count = 300
-            // More streams may be open once the first provider token is verified.
+            // After the first provider token was verified, more streams may be open.
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 1..<count {
@@ -180,7 +180,7 @@ struct ConsoleTests {
             #expect(
                 try await client.send(headers.with("apns-topic", "no.app").fields, body: "{}").status != 200)
             await client.close()
-            // What was recorded before is counted once the log has it.
+            // Events that were recorded before are counted when they are in the log.
             _ = try await test.ask("GET", "/v1/log")
             test.service.sampleMetrics()
             let answer = try await test.ask("GET", "/v1/service")
@@ -268,7 +268,7 @@ struct ConsoleTests {
             _ = try await parts.next()
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"after"}}"#).status == 200)
             var text = ""
-            // The second one takes the place of the first one in the mailbox (Guide, 2.1.3).
+            // The second notification replaces the first one in the mailbox (Guide, 2.1.3).
             while !(text.contains(#""outcome":"replaced""#) && text.contains("id: 2\n")),
                 let part = try await parts.next()
             {

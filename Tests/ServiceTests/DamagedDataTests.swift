@@ -9,7 +9,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Data folders that are not as the service left them, or on a disk without room.
+/// Data folders that were changed after the service had ended, or are on a full disk.
 @Suite(.timeLimit(.minutes(2))) struct DamagedDataTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
@@ -60,7 +60,7 @@ import Testing
         } _: { test, kept in
             let client = try await test.connectCourier(kept.0)
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
-            // Before another notification can replace it.
+            // Wait until it is dropped, before another notification can replace it.
             var log = ""
             while !log.contains(#""event":"discarded""#) {
                 try await Task.sleep(for: .milliseconds(1))

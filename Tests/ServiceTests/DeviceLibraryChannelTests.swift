@@ -36,7 +36,7 @@ struct DeviceLibraryChannelTests {
     }
 }
 
-/// Hands on what arrives.
+/// Passes on what arrives.
 private final class Receiver: DeviceDelegate {
     private let arrived: AsyncStream<ReceivedNotification>
     private let arrive: AsyncStream<ReceivedNotification>.Continuation

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The device library against a whole service in this process.
+/// The device library, tested with a whole service in this process.
 @Suite(.timeLimit(.minutes(2))) struct DeviceLibraryTests {
-    /// Hands on what arrives.
+    /// Passes on what arrives.
     private struct StreamingDelegate: DeviceDelegate {
         let arrived: AsyncStream<ReceivedNotification>.Continuation
         func received(_ notification: ReceivedNotification) async { arrived.yield(notification) }
@@ -60,7 +60,7 @@ import Testing
 
     @Test func `Acknowledgements that are added to an open request arrive`() async throws {
         try await TestService.run {
-            // Nothing is stored: each answer waits for its acknowledgement.
+            // Nothing is stored meanwhile, so each answer waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
@@ -84,7 +84,7 @@ import Testing
                 let device = try Device(
                     identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
                 let token = try await device.register(test.bundleID)
-                // Nobody listens yet: it is stored.
+                // The device is not connected yet, so the notification is stored.
                 #expect(try await send("Round \(round)", to: token, of: test) == 200)
                 let running = Task { try await device.run() }
                 let first = await notifications.first { _ in true }

@@ -42,7 +42,7 @@ struct DeviceListTests {
             let certificate = try await test.makeDeviceCertificate()
             let device = try await test.connectCourier(certificate)
             let id = try await test.deviceID(of: certificate)
-            // The service does not know a device that was activated and has no app.
+            // A device that was activated but has no app is not known to the service.
             #expect(try await list(test).isEmpty)
             let token = try await register(device)
             try await push(token, test)

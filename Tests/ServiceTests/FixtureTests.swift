@@ -26,7 +26,7 @@ struct FixtureTests {
                      {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
         """
 
-    /// What a test needs of a completed fixture.
+    /// The parts of a completed fixture that tests need.
     struct Made {
         let document: [String: Any]
         let team: [String: Any]
@@ -146,7 +146,7 @@ struct FixtureTests {
             #expect(try await test.ask("GET", "/v1/requests?team=ABCDE12345").text == "[]")
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await test.ask("GET", "/v1/devices").text == "[]")
-            // Once more, with the same tokens: nothing of the first is left.
+            // Make it again with the same tokens: nothing of the first one is left.
             _ = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             await client.close()
         }
@@ -222,7 +222,7 @@ struct FixtureTests {
                 #expect(answer.status >= 400, "\(answer.text)")
                 #expect(try await listed() == before, "The call \(failures) failed.")
             }
-            // The team, its app, key and certificate, and the apps of six devices.
+            // At least these writes can fail: the team, its app, key and certificate, and the apps of six devices.
             #expect(failures >= 10)
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await listed() == before)
@@ -321,7 +321,7 @@ struct FixtureTests {
             let teams = try required(made.problem?["teams"] as? [[String: Any]])
             let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
             let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            // Rehearsals are about providers.
+            // Rehearsals are about providers, so this rule does not affect it.
             let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
             #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
             _ = try await test.ask(

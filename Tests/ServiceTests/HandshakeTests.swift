@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// With which protocols and ciphers the ports for HTTP/2 take a connection.
+/// With which protocols and ciphers the HTTP/2 ports accept a connection.
 @Suite(.timeLimit(.minutes(2)))
 struct HandshakeTests {
     /// Completes the handshake, or throws.
@@ -70,7 +70,7 @@ struct HandshakeTests {
     }
 }
 
-/// Tells how the handshake ended.
+/// Reports how the handshake ended.
 private final class HandshakeWait: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

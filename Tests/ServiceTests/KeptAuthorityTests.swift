@@ -12,7 +12,7 @@ import Trust
 struct KeptAuthorityTests {
     private let now = Timestamp.now()
 
-    /// Calls `body` with a folder in which an authority is kept, and the authority.
+    /// Calls `body` with a folder in which an authority is stored, and with the authority.
     private func withKept(_ body: (String, CertificateAuthority) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -27,7 +27,7 @@ struct KeptAuthorityTests {
         URL(fileURLWithPath: folder).appendingPathComponent(name)
     }
 
-    /// Changes what is kept of the authority.
+    /// Changes the stored authority.
     private func change(_ folder: String, _ body: (inout [String: Any]) throws -> Void) throws {
         var object = try required(
             try JSONSerialization.jsonObject(with: Data(contentsOf: file(folder))) as? [String: Any])

@@ -58,7 +58,7 @@ struct LimitsTests {
             let (silent, trusted) = (try await test.connectProvider(), try await test.connectProvider())
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
             #expect(try await trusted.send(headers).status == 200)
-            // The last of them takes the place of the first.
+            // The last of these connections makes the service close the first one.
             var others: [WireClient] = []
             for _ in 0..<4 { others.append(try await test.connectProvider()) }
             _ = try await silent.goAways()

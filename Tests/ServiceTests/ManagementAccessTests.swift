@@ -10,7 +10,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The ways to the management API, and who is kept out.
+/// The ways to the management API, and which clients are refused.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccessTests {
     @Test func `Over TCP every request needs the key, except those for the state of the service`() async throws {
         try await TestService.run { test in

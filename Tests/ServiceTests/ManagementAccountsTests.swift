@@ -11,7 +11,7 @@ import Trust
 
 @testable import ServiceTesting
 
-/// Teams, apps and keys by the management API: the caller's own identifiers and keys, deletion, and lists.
+/// Teams, apps and keys in the management API: the caller's own identifiers and keys, deletion, and lists.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccountsTests {
     private typealias Messages = ManagementMessages
 
@@ -45,7 +45,7 @@ import Trust
                 let made: Messages.KeyMade = try await test.administer("POST", "/v1/keys", form)
                 #expect(made.keyID == name && made.privateKey == nil)
                 let status = try await status(key.pemRepresentation, name, team.teamID, "com.example.shop", test)
-                // The key is good, and the device token belongs to another app.
+                // The key is accepted. The rejection says that the device token belongs to another app.
                 #expect(status == 400)
             }
         }

@@ -9,7 +9,7 @@ import Trust
 @testable import Service
 @testable import ServiceTesting
 
-/// Several nodes with one store, over real TLS: each learns in time what another makes or changes.
+/// Several nodes with one store, over real TLS. Each node learns in time what another one makes or changes.
 @Suite("Several nodes", .timeLimit(.minutes(2)))
 struct NodesTests {
     private static let forged = String(repeating: "0f", count: 32)
@@ -24,7 +24,7 @@ struct NodesTests {
             let token = try await first.register(try nodes.makeDevice())
             let client = try await second.connectProvider()
             for _ in 0..<2 { #expect(try await client.send(second.push(token)).status == 200) }
-            // Once for the key, and once for the one after it, which there is not.
+            // The node looked up this key, and the one after it, which does not exist.
             #expect(second.secrets.questions.withLock { $0.map(\.rawValue) } == ["token-key-2", "token-key-3"])
             await client.close()
         }
@@ -58,7 +58,7 @@ struct NodesTests {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
-            // The first good provider token opens the connection for many.
+            // The first valid provider token allows many open requests.
             let token = try await node.register(try nodes.makeDevice())
             #expect(try await client.send(node.push(token)).status == 200)
             let answers = try await withThrowingTaskGroup(of: WireClient.Answer.self) { group in
@@ -103,7 +103,7 @@ struct NodesTests {
                     let begun = try await client.begin(second.push(token, id: id))
                     group.addTask { try await begun.finish().status }
                 }
-                // A notification that is invalid in itself does not wait for the key.
+                // A notification that is invalid for another reason does not wait for the key.
                 #expect(try await client.send(second.push("xyz")).reason == "BadDeviceToken")
                 second.secrets.release()
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
@@ -167,7 +167,7 @@ struct NodesTests {
             let device = try nodes.makeDevice()
             let client = try await node.connectCourier(device)
             let stream = try await client.open(Node.headers("GET", "/1/notifications"), endStream: true)
-            // Requests of one connection are handled in order: once this one is answered, the stream has begun.
+            // Requests of one connection are handled in order, so when this one is answered, the stream has begun.
             #expect(try await client.send(Node.headers("POST", "/1/state"), body: #"{"power":"awake"}"#).status == 204)
             node.accounts.cutOff(true)
             #expect(try await stream.nextLine() == #"{"end":"storeUnavailable"}"#)

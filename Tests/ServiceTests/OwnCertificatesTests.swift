@@ -12,7 +12,7 @@ import Trust
 /// Certificates and keys that an organisation supplies instead of the service's own.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnCertificatesTests {
-    /// A server's chain, its key and its root, as another authority makes them.
+    /// Writes a server's chain, its key and its root, as another authority makes them.
     private func write(_ authority: CertificateAuthority, to folder: String) throws -> ServerCertificateFiles {
         var random = SystemRandomNumberGenerator()
         let issued = try authority.issueServerCertificate(

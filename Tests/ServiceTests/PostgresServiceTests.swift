@@ -10,7 +10,7 @@
     /// A service whose store is a PostgreSQL database, over real TLS.
     @Suite(.timeLimit(.minutes(2)))
     struct PostgresServiceTests {
-        /// A database with its store key, for several services one after the other.
+        /// A database with its store key, which several services use one after the other.
         private struct Place {
             let location: PostgresLocation
             let keyFile: String
@@ -112,7 +112,7 @@
             }
         }
 
-        /// Makes every change of a registration fail as on a full disk.
+        /// Makes every change of a registration fail as if the disk were full.
         private func fill(_ connection: PostgresConnection) async throws {
             _ = try await connection.execute(
                 """

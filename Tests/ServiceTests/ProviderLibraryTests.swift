@@ -11,9 +11,9 @@ import Testing
 @testable import APNSProvider
 @testable import ServiceTesting
 
-/// The provider library against the whole service.
+/// The provider library, tested with the whole service.
 @Suite(.timeLimit(.minutes(2))) struct ProviderLibraryTests {
-    /// Runs with a client that has the development team's key.
+    /// Calls `body` with a client that has the development team's key.
     private func withClient(
         _ test: TestService,
         _ change: (inout ProviderClient.Configuration) -> Void = { _ in },

@@ -7,7 +7,7 @@ import Testing
 @testable import Service
 @testable import ServiceTesting
 
-/// Connections through a load balancer that names the client.
+/// Connections through a load balancer that tells the service the client's address.
 @Suite(.timeLimit(.minutes(2)))
 struct ProxyProtocolTests {
     private func line(_ client: String) -> [UInt8] { Array("PROXY TCP4 \(client) 192.0.2.1 40000 2197\r\n".utf8) }
@@ -33,7 +33,7 @@ struct ProxyProtocolTests {
             port: port, authorityFile: test.description.ca, certificate: certificate, opening: opening)
     }
 
-    /// Whether a connection that begins like this is answered.
+    /// Whether the service answers a connection that begins with these bytes.
     private func isServed(_ test: TestService, _ opening: [UInt8]) async throws -> Bool {
         let client = try await connect(test, opening)
         let headers = ProviderHeaders(String(repeating: "0", count: 64), token: try test.providerToken())
@@ -102,7 +102,7 @@ struct ProxyProtocolTests {
         try await run { test async throws in
             for opening in [line("198.51.100.1"), line("127.0.0.1"), Array("PROXY UNKNOWN\r\n".utf8)] {
                 let status = try await activate(test, opening)
-                // It needs a code.
+                // The client does not count as local, so it needs an activation code.
                 #expect(status == 403)
             }
         }

@@ -24,7 +24,7 @@ import Testing
         return rehearsal.rules
     }
 
-    /// What the delivery log says of a notification that was accepted, once it says so.
+    /// Waits until the delivery log has events about a notification, and returns them.
     private static func events(of id: String = id, _ test: TestService) async throws -> [String] {
         while true {
             let text = try await test.ask("GET", "/v1/log?id=\(id)").text
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// A service, a device that is offline, and the headers of a push to it.
+    /// Runs a service with an offline device, and makes the headers of a push to it.
     private static func run(
         _ rules: String,
         _ body: (TestService, ProviderHeaders, String) async throws -> Void,
@@ -56,7 +56,7 @@ import Testing
             #expect(answer.headers["retry-after"] == ["7"])
             #expect(answer.headers["apns-id"] == [Self.id])
             _ = try await test.ask("DELETE", "/v1/rehearsals/\(rehearsal)")
-            // The same notification is accepted now, and nothing of it was before.
+            // The same notification is accepted now, and was not before.
             #expect(try await client.send(headers.fields).status == 200)
             #expect(try await Self.events(test).filter { $0 == "accepted" } == ["accepted"])
             await client.close()
@@ -145,7 +145,7 @@ import Testing
     @Test func `A request hangs, and those after it are answered`() async throws {
         try await Self.run(#"{"match":{"apnsID":"\#(Self.id)"},"fault":{"hang":true}}"#) { test, headers, _ in
             let client = try await test.connectProvider()
-            // A good provider token opens the connection for a second stream.
+            // A valid provider token allows a second stream on the connection.
             let hanging = try await client.open(headers.fields, endStream: false)
             try await hanging.write(#"{"aps":{"alert":"Hello"}}"#)
             async let hung = hanging.finish()
@@ -182,7 +182,7 @@ import Testing
             #expect(try await client.send(headers.fields).status == 200)
             let other = "00000000-0000-4000-8000-000000000002"
             #expect(try await client.send(headers.with("apns-id", other).fields).status == 200)
-            // The one behind it is in the log, and it is not.
+            // The next notification is in the log, and the lost one is not.
             #expect(try await Self.events(of: other, test).contains("accepted"))
             #expect(try await test.ask("GET", "/v1/log?id=\(Self.id)").text.isEmpty)
             await client.close()
@@ -308,7 +308,7 @@ import Testing
             $0.store = .memory
         } _: { test in
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
-            // Which of the requests a fault met, by their order.
+            // The numbers of the requests that got a fault.
             var fired: [[Int]] = []
             for connections in [1, 2, 8] {
                 let rehearsal = try await Self.begin(
@@ -345,7 +345,7 @@ import Testing
         }
     }
 
-    /// Sends so many requests, each connection one after the other.
+    /// Sends this many requests, one after the other on each connection.
     private static func push(
         _ headers: ProviderHeaders,
         times: Int,

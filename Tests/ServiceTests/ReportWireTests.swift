@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The report about a client that misbehaves on purpose, and about one that does not.
+/// The report about a client that makes faults on purpose, and about a client that makes none.
 @Suite("The report over the wire", .timeLimit(.minutes(2))) struct ReportWireTests {
     private static func run(_ body: (TestService) async throws -> Void) async throws {
         try await TestService.run({ $0.store = .memory }, body)

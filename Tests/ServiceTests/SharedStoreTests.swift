@@ -37,7 +37,7 @@
             return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
         }
 
-        /// Sends with the first service's key, which the second one knows from the store.
+        /// Sends with the key that the first service made; the second service knows it from the store.
         private func push(
             _ text: String, _ token: String, keyOf one: TestService, at test: TestService
         ) async throws
@@ -85,14 +85,14 @@
                 let older = try await first.open(headers("GET", "/1/notifications"), endStream: true)
                 #expect(try await push("first", token, keyOf: one, at: two) == 200)
                 let line = try required(try await older.nextLine())
-                // Not acknowledged: the next stream gets it again.
+                // The device does not acknowledge it, so the next stream gets it again.
                 let second = try await two.connectCourier(certificate)
                 let newer = try await second.open(headers("GET", "/1/notifications"), endStream: true)
                 let again = try required(try await newer.nextLine())
                 #expect(again.contains("first"))
                 #expect(try number(again) > number(line))
                 try await acknowledge(again, second)
-                // Its last line says why it ends.
+                // The last line of the older stream says why it ends.
                 let last = try required(try await older.nextLine())
                 #expect(last.contains("end"))
                 #expect(try await older.nextLine() == nil)

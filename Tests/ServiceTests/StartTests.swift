@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Which files a start changes, and which it leaves alone.
+/// Which files a start changes, and which it does not touch.
 @Suite(.timeLimit(.minutes(2)))
 struct StartTests {
     /// Calls `body` with an empty folder, and with settings that name a data folder in it.

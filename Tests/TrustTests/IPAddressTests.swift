@@ -4,7 +4,7 @@ import Testing
 
 @Suite("IP addresses as text")
 struct IPAddressTests {
-    /// What the C library makes of it.
+    /// The address as the C library reads it.
     private func reference(_ text: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET6, text, &bytes) == 1 { return bytes }

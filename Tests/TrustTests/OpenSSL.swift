@@ -1,17 +1,18 @@
 import Foundation
 
-/// The `openssl` command, as a second opinion on what is issued here.
+/// The `openssl` command, which gives a second opinion on the certificates that are issued here.
 enum OpenSSL {
     struct Result {
         let status: Int32
         let output: String
     }
 
-    /// Runs it in a new folder that holds `files` and is removed afterwards. Output and errors are returned together.
+    /// Runs it in a new folder that contains `files` and is removed afterwards. Returns the output and the errors
+    /// together.
     static func run(_ arguments: [String], files: [String: String]) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // A folder left behind fails no test.
+        defer { try? FileManager.default.removeItem(at: folder) }  // Ignore a failure: a folder that stays does no harm.
         for (name, text) in files {
             try Data(text.utf8).write(to: folder.appending(path: name))
         }

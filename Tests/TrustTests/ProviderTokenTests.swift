@@ -206,7 +206,7 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + 1e6, keys: [key]) == .invalidProviderToken)
     }
 
-    /// The value with its signature in DER, changed in some way.
+    /// The value of the header, with its signature in DER. A test may change the bytes.
     private func inDER(_ change: ([UInt8]) -> [UInt8] = { $0 }) throws -> String {
         let value = try fixture.value()
         let signed = value.dropFirst(7).prefix(upTo: try #require(value.lastIndex(of: ".")))

@@ -206,7 +206,7 @@ struct ProviderTokenVerifierTests {
 }
 
 extension ProviderTokenVerifier {
-    /// Does all that the verifier's owner does: recalls or verifies the token, checks it and remembers it.
+    /// Does what the verifier's owner does: finds or verifies the token, checks it and remembers it.
     fileprivate mutating func verify(
         authorization: Span<UInt8>,
         environment: Environment,

@@ -7,7 +7,7 @@ import Testing
 struct TokenKeySearchTests {
     private struct Trouble: Error {}
 
-    /// A store of keys that answers when the test tells it to.
+    /// A store of keys that answers when the test says so.
     private final class Place: Sendable {
         private struct State {
             var asked = 0
@@ -26,7 +26,7 @@ struct TokenKeySearchTests {
             }
         }
 
-        /// Answers the look-up that is under way, or else the next one.
+        /// Answers the present look-up, or the next one if there is none.
         func answer(_ result: Result<Void, any Error> = .success(())) async {
             while true {
                 let answer = state.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
@@ -48,7 +48,7 @@ struct TokenKeySearchTests {
         let first = Task { try await search.run() }
         while place.asked < 1 { await Task.yield() }
         let others = (0..<50).map { _ in Task { try await search.run() } }
-        // The others wait for a look-up that begins after they asked.
+        // The others wait for a look-up that begins after their calls.
         while search.waitingCount < others.count { await Task.yield() }
         await place.answer()
         try await first.value
