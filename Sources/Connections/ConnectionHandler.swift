@@ -148,7 +148,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func channelInactive(context: ChannelHandlerContext) {
         if let rest = served?.ended() {
-            // It counts as open until its remaining work is done.
+            // The connection counts as open until its remaining work is done.
             rest.assumeIsolated().whenComplete { _ in self.registry.remove(self) }
         } else {
             registry.remove(self)

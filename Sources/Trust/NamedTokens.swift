@@ -4,7 +4,8 @@ import Synchronization
 /// Device tokens that were given for tests, besides those that the service seals. They exist in the development
 /// environment only.
 package final class NamedTokens: Sendable {
-    /// In bytes. APNs' own have 32. Tests of clients use others, up to the length that Apple's documents allow.
+    /// The allowed sizes in bytes. APNs' own device tokens have 32. Tests of clients use other sizes, up to the
+    /// length that Apple's documents allow.
     package static let byteCounts = 8...200
 
     /// The registration that such a token means.
@@ -19,7 +20,8 @@ package final class NamedTokens: Sendable {
         }
     }
 
-    /// One token may be used for several apps, as in fixtures that have a single token for everything.
+    /// The meanings of each token, by app. Several apps may have the same token, as in fixtures that use a single
+    /// token for everything.
     private let meanings = Mutex<[[UInt8]: [AppID: Meaning]]>([:])
 
     package init() {}

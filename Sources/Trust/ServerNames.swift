@@ -6,7 +6,7 @@ enum ServerNames {
     /// The largest number of names. The certificate is sent in every handshake, and a machine has only a few names.
     static let maximumCount = 100
 
-    /// These reach any server on the same machine.
+    /// The names of the machine itself, which every server certificate contains.
     static let local = ["localhost", "127.0.0.1", "::1"]
 
     /// ``local`` and the given names, each a host name or an IP address, without duplicates.

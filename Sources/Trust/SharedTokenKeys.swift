@@ -46,8 +46,8 @@ package final class SharedTokenKeys: Sendable {
 
     package var current: TokenKeys { ring.keys.withLock { $0 } }
 
-    /// Whether a device token that no key opens may still be valid, because another node may have made its key. Then
-    /// ``findKeys()`` has to be awaited before the token is refused.
+    /// Whether a device token that no known key opens may still be valid, because another node may have made its key.
+    /// If so, the caller has to await ``findKeys()`` before it refuses the token.
     package var mayLackKeys: Bool { search != nil }
 
     /// Asks the store for keys. When it returns, all keys that existed at the time of the call are known.

@@ -6,8 +6,8 @@ package enum OverdueRequest: Sendable, Hashable {
     case unanswered
     /// The request has its answer, and the peer does not read it or still sends. Its stream is reset.
     case answered
-    /// The same time has passed again, and the reset could not be sent because the peer does not read. The connection
-    /// is closed.
+    /// The request was reset, and after the same time again the reset is still not sent, because the peer does not
+    /// read. The connection is closed.
     case stuck
 
     /// Nil while the request is in time.

@@ -68,7 +68,7 @@ package struct HeaderBlock: Sendable {
         fields.append(Field(name: piece(name), value: value, indexing: indexing))
     }
 
-    /// Adds a field whose name is known at run time only. It has to be in lower case (RFC 9113, 8.2).
+    /// Adds a field whose name is only known at run time. The name has to be in lower case (RFC 9113, 8.2).
     package mutating func append(name: String, value: String, indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name.utf8), value: piece(value.utf8), indexing: indexing))
     }
