@@ -1,4 +1,4 @@
-"""The console's pages beside the list, in a real browser, beside a real client."""
+"""Tests all pages of the console except the list of notifications, in a real browser, while a real client sends."""
 
 import json
 import os
@@ -36,7 +36,7 @@ class SendTests(ConsoleCase):
     def test_every_template_is_accepted_as_it_is(self):
         self.open()
         for name in ["Alert", "Background", "Badge", "Localised", "Critical sound", "VoIP", "Live Activity"]:
-            # Something else first, so that the answer is to this one.
+            # First something else, so that the answer cannot be that of an earlier text.
             self.console.write("payload", "{")
             self.console.wait_for_text("not JSON", "#check")
             self.console.press(name, ".chips")
@@ -60,7 +60,7 @@ class SendTests(ConsoleCase):
         self.console.choose("device", "pasted")
         self.console.write("token", "00" * 32)
         self.console.wait_for_text("400 BadDeviceToken", "#check")
-        # Nothing of it was sent.
+        # The check has sent nothing.
         self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
 
     def test_the_size_has_the_limit_of_the_push_type(self):
@@ -241,7 +241,8 @@ class AccountTests(ConsoleCase):
         link = self.console.wait(lambda: self.console.one("dialog a[download]"))
         key = self.driver.execute_async_script(
             "fetch(arguments[0].href).then(r => r.text(), String).then(arguments[1])", link)
-        # The policy lets no script read it back; the link's name and the key in the list say that it is there.
+        # The page's security policy allows no script to read the file. The link's name and the key in the list show that
+        # it was made.
         self.assertRegex(link.get_attribute("download"), "^AuthKey_[A-Z0-9]{10}.p8$")
         self.assertNotIn("undefined", key)
         self.console.press("Close")
@@ -314,7 +315,7 @@ class ServiceTests(ConsoleCase):
         self.console.show("#/service", "Service")
         self.console.wait_for_text("Ready", ".state")
         self.send("Counted")
-        # The first numbers come after ten seconds.
+        # The service has the first numbers after ten seconds.
         self.console.wait(lambda: self.console.one(".graph .graph-now").text.endswith("rejected"))
         text = self.console.text()
         for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
@@ -343,13 +344,13 @@ class ProductionTests(unittest.TestCase):
 
 
 class EveryPageTests(ConsoleCase):
-    """What holds on every page."""
+    """Tests that are made on every page."""
 
     def fill(self):
         device = {"team": self.provider.account.team_id, "name": INJECTIONS[1]}
         made = self.service.manage("POST", "/v1/devices", device)
         for injection in INJECTIONS:
-            # More kinds than a person sends; what the service refuses is shown too.
+            # Send more kinds of notifications than a person would. Those that the service refuses are shown too.
             self.provider.send({"aps": {
                 "alert": {"title": injection, "subtitle": injection, "body": injection, "loc-key": injection, "loc-args": [injection]},
                 "sound": injection, "category": injection, "thread-id": injection, "interruption-level": injection}},
@@ -368,7 +369,7 @@ class EveryPageTests(ConsoleCase):
             self.console.show(page)
             self.console.wait(lambda: self.driver.execute_script("return location.hash") == page and self.console.one("main h1").text)
             self.console.wait(lambda: "One moment" not in self.console.text())
-            # What a page asks for has arrived when nothing changes any more.
+            # When the page no longer changes, everything that it asked for has arrived.
             self.settle()
             self.check_readable()
             self.check_names()
@@ -401,7 +402,7 @@ class EveryPageTests(ConsoleCase):
             self.driver.switch_to.active_element.send_keys(Keys.ENTER)
             self.console.wait(lambda: self.console.one("nav [aria-current]").get_attribute("href").endswith(f"#/{name}"))
             if name != "notifications":
-                # The heading of the page has the focus, so that it is read first.
+                # The page's heading must have the focus, so that a screen reader reads it first.
                 self.console.wait(lambda: self.driver.switch_to.active_element.tag_name == "h1")
                 self.assertTrue(self.driver.title.startswith(self.console.one("main h1").text))
             self.driver.execute_script("document.activeElement.blur(); document.querySelector('.skip').focus()")
