@@ -136,8 +136,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Later errors go to the handlers in front. A connection that is closed while it opens ends without
-        // close_notify.
+        // This handler gets only errors that happen before the service has added its handlers, because those catch
+        // all later ones. A connection that is closed so early ends without close_notify. That is not worth a report.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
             accepted.report(

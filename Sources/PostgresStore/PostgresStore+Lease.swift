@@ -2,11 +2,12 @@ import Delivery
 import PostgresClient
 import Synchronization
 
-/// A node: one service among those that use a database.
+/// A node: one of the services that use the same database.
 package struct PostgresNode: Sendable, Hashable {
-    /// No other node may have it.
+    /// The node's name. No other node of the database may have it.
     package let name: String
-    /// Random bytes that the data folder keeps, so that a node that was killed takes its own name again at once.
+    /// Random bytes that are kept in the data folder. By them a node that was killed can take its own name again at
+    /// once.
     package let identity: [UInt8]
 
     package init(name: String, identity: [UInt8]) {
@@ -15,26 +16,27 @@ package struct PostgresNode: Sendable, Hashable {
     }
 }
 
-// A node's lease says that it lives. It is renewed, and runs out by itself if the node dies.
+// A node's lease shows the others that it is alive. The node renews it regularly. If the node dies, the lease
+// expires.
 extension PostgresStore {
-    /// The time for which the lease lasts without a renewal: longer than a failover usually takes, and short enough
-    /// that another machine can soon take the name of one that was lost.
+    /// How long a lease is valid without a renewal. This is longer than a failover of the database usually takes, and
+    /// short enough that another machine can soon take the name of a lost node.
     static let leaseSeconds: Int64 = 15
 
     struct Lease: Sendable {
         /// Whether another node has this node's name.
         var isNameTaken = false
         var renewed: ContinuousClock.Instant
-        /// How often the lease has run out.
+        /// How often the lease has expired.
         var term: UInt64 = 0
     }
 
-    /// Takes a lease. Devices that the node held before are given up.
-    /// - Returns: Whether it was taken; false if another node has the name.
+    /// Takes a lease. The devices that the node held before no longer belong to it.
+    /// - Returns: false if another node has the name.
     static func join(as node: PostgresNode, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
-            // The row is the lock for nodes that start at the same time.
+            // Nodes that start at the same time lock this row, so that they take their leases one after the other.
             try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
             let others = try transaction.execute(
                 "SELECT 1 FROM carillon.node WHERE name = $2 AND identity <> $1 AND until > clock_timestamp()",
@@ -52,7 +54,7 @@ extension PostgresStore {
         }
     }
 
-    /// Statements that give up what a node holds.
+    /// The statements that remove a node and free its devices.
     private static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
         [
             PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
@@ -60,8 +62,8 @@ extension PostgresStore {
         ]
     }
 
-    /// Renews the lease if it is time for that. If it has run out, other nodes may have given this node's devices up,
-    /// so a new term begins, without any devices.
+    /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
+    /// devices. So a new term begins, in which the node holds no devices.
     func renewLease() async throws(PostgresError) {
         let start = ContinuousClock.now
         let present = lease.withLock { $0 }
@@ -74,22 +76,23 @@ extension PostgresStore {
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
             if rows.affected == 1 { return lease.withLock { $0.renewed = start } }
         }
-        // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
+        // Begin a new term even if `join` fails: the node's devices may have been freed, so it has to take each of
+        // them again.
         defer { lease.withLock { $0.term += 1 } }
         let isNameTaken = try await !Self.join(as: configuration.node, on: writers[0])
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
     }
 
-    /// Lets another machine take the name at once.
+    /// Ends the lease, so that another machine can take the name at once.
     func endLease() async {
         guard !lease.withLock({ $0.isNameTaken }) else { return }
         let end = PostgresStatement(
             "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
-        // If it fails, the lease ends by itself.
+        // If this fails, the lease expires by itself.
         _ = try? await writers[0].execute(Self.leaving(configuration.node) + [end])
     }
 
-    /// Gives up the devices of nodes that are gone, a thousand at a time, so that nobody announces anything to them.
+    /// Frees the devices of lost nodes, a thousand at a time, so that no announcements are made to these nodes.
     func removeGoneNodes() async throws(PostgresError) {
         _ = try await writers[0].execute([
             PostgresStatement(

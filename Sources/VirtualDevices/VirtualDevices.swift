@@ -24,7 +24,8 @@ package final class VirtualDevices: Sendable {
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
-    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
+    /// - Parameter remember: is called with a device before it is registered in the store. A store that outlives the
+    ///   process needs this to remove the device later.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
@@ -83,7 +84,7 @@ package final class VirtualDevices: Sendable {
 // MARK: - Changes
 
 extension VirtualDevices {
-    /// Makes a device: all of it, or nothing.
+    /// Makes a device. If something fails, nothing of the device remains.
     /// - Throws: ``StoreError`` if the store cannot take it now, or a named token is taken.
     package func create(
         name: String?,

@@ -2,7 +2,7 @@ package import Notifications
 import Rates
 import Synchronization
 
-// What providers do with channels: the decisions behind the requests of docs/channels.md.
+// What providers can do with channels. docs/channels.md describes the requests, and the decisions are made here.
 extension Broadcasts {
     /// Creates a channel and gives it an identifier.
     package func create(
@@ -62,8 +62,9 @@ extension Broadcasts {
         for device in subscribedDevices(of: key) { reload(device) }
     }
 
-    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
-    /// and this one has not expired, returns when it is stored; otherwise when it is under way.
+    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest
+    /// broadcast and this one has not expired, the method returns when the broadcast is stored. Otherwise it returns
+    /// when the broadcast was given to the streams.
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
         let now = clock.moment
         let channel = try await channel(key)
@@ -87,7 +88,7 @@ extension Broadcasts {
         }
         let message = BroadcastMessage(
             number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
-        // One step for all devices: a step for each would fill the log.
+        // Record one step for all devices together. A step for each device would fill the log.
         if fanOut(message) > 0 { record(.sent, notification, clock.time) }
     }
 

@@ -55,12 +55,13 @@ extension DeviceLine {
         return readAgain(releases: true)
     }
 
-    /// - Returns: nil if a reading is in progress. It then reads once more.
+    /// Begins to read the mailboxes.
+    /// - Returns: nil if a reading is in progress. The line then reads once more after it.
     mutating func readAgain(releases: Bool) -> Action? {
         switch phase {
         case .open:
             phase = .reading(Reading(releases: releases))
-            // From now on, all waiting contents wait for this reading.
+            // Whatever each app's notification has waited for, this reading now finds it in its mailbox.
             for app in waiting.keys { waiting[app]?.reason = .reading }
             return .readMailboxes(epoch: epoch)
         case .reading(var reading):
@@ -114,7 +115,7 @@ extension DeviceLine {
             }
             passed.insert(app)
             actions.append(.returned(id, next.offer.destination))
-            // The notification is in its mailbox already, where the next reading finds it.
+            // The notification is also in its mailbox. Record why it waits there, so that a later reading sends it.
             if let wait, let version {
                 begin(wait, in: version, of: app, now)
                 actions.append(.note(wait.step, NotificationSubject(notification, to: next.offer.destination)))
@@ -130,8 +131,9 @@ extension DeviceLine {
         let place: Int
 
         /// Whether this offer has replaced another held offer of the app in the mailbox. If the other's version is
-        /// not known, the one that came first counts as older. For offers of one origin, that is the order of
-        /// acceptance. For different origins, both orders are correct, and a returned offer is not lost.
+        /// not known, the one that came first counts as older. For offers of the same node, that is the order of
+        /// acceptance. Offers of different nodes have no order, so either of them may count as older, and none is
+        /// lost: a returned offer is stored by its node.
         func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
             other.map { $0 < version } ?? (place < self.place)
         }
@@ -149,8 +151,8 @@ extension DeviceLine {
         return newest
     }
 
-    /// Whether the mailbox has or had a notification that may be newer than this offer, or that this offer would
-    /// overtake.
+    /// Whether this offer must not be sent now, because the mailbox has or had a notification that may be newer, or
+    /// has one that this offer would overtake.
     func isPassed(_ held: Held, _ version: MailboxVersion?, by reading: Reading) -> Bool {
         let app = held.offer.destination.app
         guard let version else {

@@ -25,8 +25,8 @@ struct DeviceLine: ~Copyable {
     /// Decides when a notification may be sent to the device.
     var policy: SendingPolicy
     var lastNumber: UInt64
-    /// Identifies this line among all lines of the device. A reading that was begun for an earlier line does not
-    /// count for this one, because it may have missed something.
+    /// Distinguishes this line from all other lines of the device. If a reading was begun for an earlier line, its
+    /// result does not count for this one, because that reading may have missed something.
     let epoch: UInt64
     /// The identifiers of the last notifications that were sent. If another notification has one of them, it is a
     /// duplicate.
@@ -75,8 +75,7 @@ struct DeviceLine: ~Copyable {
         /// Whether the notification is sent with the next burst.
         var isDeferred: Bool { if case .policy(let wait) = reason { wait.isDeferred } else { false } }
 
-        /// If the notification waits for the app's rate: the time at which the app may have a silent notification
-        /// again.
+        /// When the app may have a silent notification again, if this notification waits for the app's rate.
         var opens: Uptime? { if case .policy(.rate(let until)) = reason { until } else { nil } }
     }
 
