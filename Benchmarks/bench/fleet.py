@@ -1,4 +1,4 @@
-"""Devices and providers: the programs of Benchmarks/load."""
+"""Runs the devices and providers of the measurements, which are the programs of Benchmarks/load."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ class Trust:
 
 
 class Fleet:
-    """Connected devices, until the end of a `with`."""
+    """Devices that are connected until the end of a `with` statement."""
 
     def __init__(self, program, kind, port, trust, count):
         command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count)]
@@ -28,7 +28,7 @@ class Fleet:
         return json.loads(line)
 
     def report(self):
-        """The number of notifications since the last report, and their latencies."""
+        """Returns the number of notifications since the last report, and their latencies."""
         self.process.stdin.write("report\n")
         self.process.stdin.flush()
         return self.read()
@@ -42,7 +42,7 @@ class Fleet:
 
 
 def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
-    """Sends to one device after the other. Returns the seconds until all were answered."""
+    """Sends to one device after the other. Returns the seconds until all requests were answered."""
     command = [
         program, "push", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count), "-paths", paths,
         "-connections", str(connections), "-window", str(window), "-rate", str(rate), "-token", token,

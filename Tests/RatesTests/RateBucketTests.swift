@@ -15,7 +15,7 @@ struct RateBucketTests {
         #expect(admissions(Rate(burst: 3, perSecond: 1), at: times) == [true, true, true, false, false])
     }
 
-    @Test func `After the burst events are allowed at the rate`() {
+    @Test func `After the burst, events are allowed at the rate`() {
         let tenth = Self.second / 10
         let times = [0, 0, tenth - 1, tenth, tenth]
         #expect(admissions(Rate(burst: 2, perSecond: 10), at: times) == [true, true, false, true, false])
