@@ -22,8 +22,8 @@ package struct LogEntry: Sendable, Hashable {
     }
 
     /// - Parameter token: returns the device token of an address, in hexadecimal digits. It is needed because a
-    ///   record contains only what a device token seals, and the number of the key that sealed it (0 if that is not
-    ///   known).
+    ///   record does not contain the device token, but only the values that are sealed in it, and the number of the
+    ///   key that sealed it (0 if it is not known).
     package init(_ record: LogRecord, token: (NotificationSubject.Address, _ key: UInt32) -> String?) {
         switch record {
         case .lost(let count, let time):

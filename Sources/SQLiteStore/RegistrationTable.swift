@@ -77,7 +77,8 @@ final class RegistrationTable: KnownRegistrations {
     struct Position: Equatable {
         /// How many shards are not completely searched yet.
         var shards = RegistrationTable.shardCount
-        /// In the last of these shards: the rows below this number are not searched yet; nil for all rows.
+        /// In the last of these shards, only the rows below this number are not searched yet; nil for all of its
+        /// rows.
         var row: Int?
     }
 

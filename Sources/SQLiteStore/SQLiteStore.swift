@@ -35,7 +35,8 @@ package final class SQLiteStore: Sendable {
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
-    /// What was lost with a damaged log, and accepted when the database was opened; nil if nothing was lost.
+    /// A sentence that says what was lost with a damaged log that the administrator accepted; nil if nothing was
+    /// lost.
     package let loss: String?
     let openReads = OpenReads()
 

@@ -53,7 +53,7 @@ extension CertificateAuthority {
         return identity
     }
 
-    /// As ``verifyPeer(chain:as:now:)``, for a listener of providers.
+    /// Does the same as ``verifyPeer(chain:as:now:)`` for the certificate of a provider.
     package func verifyProvider(chain: [[UInt8]], now: Double) throws(TrustError) -> ProviderIdentity {
         guard case .provider(let identity) = try verifyPeer(chain: chain, as: .provider, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a provider's.")

@@ -254,7 +254,7 @@ extension Broadcasts {
 
     private static let settlePoll = Duration.milliseconds(2)
 
-    /// Works until the task is cancelled: removes what has expired and what deleted apps leave behind.
+    /// Removes expired broadcasts and the data of deleted apps, again and again until the task is cancelled.
     package func run() async {
         while !Task.isCancelled {
             do {

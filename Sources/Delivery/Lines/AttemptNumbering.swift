@@ -32,7 +32,7 @@ package final class AttemptNumbering: Sendable {
         AttemptNumbering(store, try await store.attemptMark())
     }
 
-    /// For a switchboard whose numbers no later start has to continue.
+    /// Keeps no mark. This is for switchboards whose numbers no later start has to continue, as in tests.
     package static let unkept = AttemptNumbering(NoAttemptNumbers(), nil)
 
     /// Returns a number that is greater than all numbers of earlier starts.

@@ -13,7 +13,8 @@ package struct HTTP2Configuration: Sendable {
     /// at once.
     package var streamHighMark = 65_536
 
-    /// After the high mark was reached, `writable` is called when a stream has fewer unsent body bytes than this.
+    /// When `write` has returned `wait` for a stream, `writable` is called as soon as the stream has fewer unsent
+    /// body bytes than this.
     package var streamLowMark = 16_384
 
     /// The largest number of unsent body bytes of all streams together. A write that would exceed it resets its stream.

@@ -147,7 +147,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     }
 
     deinit {
-        // Needed only if the handler never heard of the channel's end.
+        // Only needed if the handler was never told that the channel ended.
         if let library { nghttp2_session_del(library) }
     }
 

@@ -58,6 +58,6 @@ final class RecordingDevice: NotificationStream {
 }
 
 extension Notification {
-    /// The text that distinguishes it in tests.
+    /// The payload as text, by which tests distinguish notifications.
     var text: String { String(decoding: payload.json, as: UTF8.self) }
 }
