@@ -7,7 +7,7 @@ struct AcknowledgementsTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private static let soon = start + .milliseconds(999)
 
-    @Test func `There is one request at a time; acknowledgements that gather meanwhile go into the next`() {
+    @Test func `Only one request is open at a time; acknowledgements that come meanwhile go into the next`() {
         var acknowledgements = Acknowledgements()
         acknowledgements.taken(1)
         #expect(acknowledgements.next(at: Self.start) == .request([1]))

@@ -319,7 +319,7 @@ private final class Greeting: ChannelInboundHandler {
         ("", DeviceError.Code.timedOut), ("HTTP/1.1 400 Bad Request\r\n\r\n", .disconnected),
         ("\u{15}\u{3}\u{3}", .timedOut),
     ])
-    func `The peer sends nothing, something that is not TLS, or half a record`(
+    func `The device reports a peer that sends nothing, something that is not TLS, or half a record`(
         _ greeting: String, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()

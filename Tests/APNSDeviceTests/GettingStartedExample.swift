@@ -39,7 +39,7 @@ struct Messages: App {
     }
 
     func userPrefers(languages: [String]) async {
-        // Give the first of them to your provider, if it translates.
+        // If your provider translates its notifications, tell it the first of these languages.
     }
 
     func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }

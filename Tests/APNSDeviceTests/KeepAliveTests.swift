@@ -65,7 +65,7 @@ struct KeepAliveTests {
         #expect(keepAlive.interval == .seconds(135))
     }
 
-    @Test func `If that interval no longer works, the shortest one is used again`() {
+    @Test func `If the last interval that worked no longer works, the shortest one is used again`() {
         var keepAlive = KeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)

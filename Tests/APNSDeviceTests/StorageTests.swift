@@ -13,7 +13,7 @@ struct StorageTests {
         return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 
-    @Test func `A file of identifiers still has them after a restart`() throws {
+    @Test func `Identifiers that were stored in a file are still known after a restart`() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileIdentifiers(path: path).insert(Self.identifier(1))

@@ -197,7 +197,8 @@ struct SystemStateTests {
         }
     }
 
-    @Test(arguments: PushService.allCases) func `Such a push runs the app's code`(_ service: PushService) {
+    @Test(arguments: PushService.allCases)
+    func `A push for a service is dropped if the user closed the app or never opened it`(_ service: PushService) {
         #expect(state(.forceQuit).delivery(of: push(service)) == .drop(.forceQuit))
         #expect(state(.neverLaunched).delivery(of: push(service)) == .drop(.neverLaunched))
     }

@@ -60,7 +60,7 @@ struct ExchangeTests {
         #expect(late == nil && lastAccepted == 7)
     }
 
-    @Test("There is only one packet")
+    @Test("Only one error packet is sent")
     func once() {
         var exchange = Self.taking(7)
         _ = exchange.rejected(0, .invalidToken)

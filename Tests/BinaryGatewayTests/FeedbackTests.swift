@@ -76,7 +76,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Without an attempt nothing is listed, and neither is an attempt that expires at a removed app")
+    @Test("A removed app is not listed if nobody sent to it; a notification that expires lists no app")
     func notListed() async throws {
         try await GatewayRig.run { rig in
             let (removed, offline) = (try await rig.register(1), try await rig.register(2))

@@ -36,7 +36,7 @@ struct AfterBatchTests {
         #expect(record.all == ["work"])
     }
 
-    @Test("work that is added by such work is a task of the event loop, so a batch ends")
+    @Test("work that is added by a batch's own work becomes a task of the event loop, so that the batch ends")
     func workGivesWork() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [loop, record] in

@@ -39,7 +39,7 @@ struct ClientHelloTests {
         #expect(hello.offersHTTP2)
     }
 
-    @Test("The hello may name neither")
+    @Test("A client hello may name neither a server nor a protocol")
     func namesNothing() throws {
         guard case .hello(let hello) = Self.read(Self.hello([])) else { throw Unreadable() }
         #expect(hello.serverName == nil)

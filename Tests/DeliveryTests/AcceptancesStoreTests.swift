@@ -76,7 +76,7 @@ struct AcceptancesStoreTests {
         #expect(rig.stored([1]).last == .store([4]))
     }
 
-    @Test("if several for one destination wait, only the newest is stored, and its result answers all")
+    @Test("if several notifications for one destination wait, only the newest is stored, and its result answers all")
     func newestOfBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)

@@ -17,7 +17,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("a second acknowledgement, or one of an unknown offer, is ignored")
+    @Test("a second acknowledgement, or that of an unknown offer, is ignored")
     func unknownAcknowledgements() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)

@@ -21,7 +21,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("one that is not acknowledged in time is stored and accepted, and removed when it is acknowledged")
+    @Test("a notification that is not acknowledged in time is stored and accepted, and removed when it is acknowledged")
     func late() async throws {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)

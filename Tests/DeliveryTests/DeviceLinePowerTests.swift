@@ -73,7 +73,7 @@ struct DeviceLinePowerTests {
         #expect(rig.removed(1) == [])
     }
 
-    @Test("if the stream ends, all of them are returned, in order")
+    @Test("if the stream ends, all waiting notifications are returned, in order")
     func streamEnds() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number)) }
@@ -305,7 +305,8 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(Example.offer(6)).answer == .taken)
     }
 
-    @Test("one beyond the rate waits in the mailbox until the rate allows it, a third of an hour later")
+    @Test(
+        "a silent notification beyond the rate waits in the mailbox until the rate allows it, a third of an hour later")
     func throttled() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {

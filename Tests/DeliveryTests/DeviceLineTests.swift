@@ -375,7 +375,7 @@ struct DeviceLineTests {
         #expect(rig.end() == [.returned(1), .returned(4), .returned(5), .returned(6)])
     }
 
-    @Test("contents of mailboxes are not returned, and neither are notifications without a receiver")
+    @Test("contents of mailboxes are not returned, and neither are notifications whose outcome nobody waits for")
     func endKeepsStored() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(2)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Elements by number")
 struct NumberedTests {
-    @Test("They behave like a dictionary, in whatever order they are removed", arguments: UInt64(1)...20)
+    @Test("Numbered elements behave like a dictionary, in whatever order they are removed", arguments: UInt64(1)...20)
     func likeDictionary(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (numbered, model, last) = (Numbered<String>(), [UInt64: String](), UInt64(0))

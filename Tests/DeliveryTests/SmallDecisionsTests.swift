@@ -29,7 +29,7 @@ struct SmallDecisionsTests {
         #expect(rejection?.timestamp == nil)
     }
 
-    @Test("an older token is unregistered since the newer one began", arguments: [true, false])
+    @Test("an older device token is unregistered since the time when the newer one began", arguments: [true, false])
     func olderGeneration(isActive: Bool) {
         let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 2)
         #expect(rejection?.reason == .unregistered)

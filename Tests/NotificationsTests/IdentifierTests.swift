@@ -216,7 +216,7 @@ struct IdentifierTests {
         #expect(KeyID(rawValue: text) == nil)
     }
 
-    @Test("a new ID of a team or a key is valid")
+    @Test("a new random ID of a team or a key is valid")
     func randomTenCharacters() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<100 {

@@ -9,7 +9,7 @@ struct JSONValueTests {
         #"{"s":["","\"\\\/\b\f\n\r\t","\u00e4\ud83d\ude00","äöü"]}"#, #"{"w":[true,false,null]}"#,
         #"{"deep":[[[[{"x":[{}]}]]]]}"#,
     ])
-    func `It accepts what other JSON readers on this machine accept`(text: String) throws {
+    func `The JSON reader accepts what other readers on this machine accept`(text: String) throws {
         let value = try #require(JSONValue(Array(text.utf8)))
         #expect(value == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
         // The text that it writes is read as the same value.

@@ -211,13 +211,13 @@ struct PayloadTests {
             : String(repeating: #"{"k":"#, count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
 
-    @Test("the largest allowed nesting is accepted", arguments: [true, false])
+    @Test("a payload with as many levels as allowed is accepted", arguments: [true, false])
     func deepest(isArray: Bool) {
         let body = Self.nested(Payload.maximumDepth, isArray: isArray)
         #expect(Self.read(body) == .success(body))
     }
 
-    @Test("one level more is refused", arguments: [true, false])
+    @Test("a payload with one level more than allowed is refused", arguments: [true, false])
     func tooDeep(isArray: Bool) {
         #expect(Self.read(Self.nested(Payload.maximumDepth + 1, isArray: isArray)) == .failure(.tooDeep))
     }

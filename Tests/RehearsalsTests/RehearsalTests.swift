@@ -50,7 +50,7 @@ struct RehearsalTests {
         #expect(try Self.fired(.between(.seconds(3), .seconds(5))) { .seconds($0) } == [3, 4])
     }
 
-    @Test func `The same seed fires in the same way, and another seed in another way`() throws {
+    @Test func `With the same seed the same requests get faults, and with another seed others do`() throws {
         let once = try Self.fired(.share(0.1), of: 10_000, seed: 7)
         #expect(try Self.fired(.share(0.1), of: 10_000, seed: 7) == once)
         #expect(try Self.fired(.share(0.1), of: 10_000, seed: 8) != once)

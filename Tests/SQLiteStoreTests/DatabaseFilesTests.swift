@@ -18,7 +18,7 @@ struct DatabaseFilesTests {
         #expect(await store.trouble()?.code == .unavailable, sourceLocation: sourceLocation)
     }
 
-    @Test("After one of them was deleted nothing is accepted", arguments: ["", "-wal", "-shm"])
+    @Test("After one of the database's files was deleted, nothing is accepted", arguments: ["", "-wal", "-shm"])
     func deleted(_ suffix: String) async throws {
         try await withStore { store, path in
             for result in await store.store([Example.entry()]) { _ = try result.get() }
@@ -41,7 +41,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("After another file has replaced one of them nothing is accepted")
+    @Test("After another file has replaced one of the database's files, nothing is accepted")
     func replaced() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName
@@ -52,7 +52,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("A transaction that is in progress when they are deleted is not answered as stored")
+    @Test("A transaction that is in progress when the files are deleted is not answered as stored")
     func deletedMeanwhile() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName

@@ -48,7 +48,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("After the queue was full there is room again")
+    @Test("A queue that was full accepts writes again when it has room")
     func roomAgain() async throws {
         try await withStore(maximumPendingItems: 1) { store, _ in
             for id in 1...5 as ClosedRange<UInt64> {

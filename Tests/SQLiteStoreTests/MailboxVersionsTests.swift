@@ -12,7 +12,7 @@ struct MailboxVersionsTests {
         #expect(versions.take(3) == MailboxVersions.Taken(first: 1, reservation: 4 + Self.block))
     }
 
-    @Test("Within a committed reservation nothing is written")
+    @Test("Versions within a committed reservation need no write")
     func usesReservation() {
         var versions = MailboxVersions(reserved: 1)
         _ = versions.take(3)

@@ -27,7 +27,7 @@ struct MailboxWritingTests {
         return [bare, full]
     }
 
-    @Test("A mailbox contains nothing of its earlier contents")
+    @Test("New contents of a mailbox keep nothing of the earlier ones")
     func overwritten() async throws {
         let entries = try Self.entries()
         try await withStore { store, _ in

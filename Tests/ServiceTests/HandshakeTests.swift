@@ -35,7 +35,8 @@ struct HandshakeTests {
         return try await done.futureResult.get()
     }
 
-    @Test func `A client that offers HTTP/2 or no protocol is accepted, and one that offers only others is not`()
+    @Test
+    func `A client that offers HTTP/2 or no protocol is accepted; a client that offers only other protocols is not`()
         async throws
     {
         try await TestService.run { test in

@@ -39,14 +39,14 @@ struct MemoryReliefTests {
         #expect(looks == [false, true, false, true, false])
     }
 
-    @Test("Less memory than is worth it is not returned, however quiet it is")
+    @Test("If only few connections have ended, no memory is returned, however quiet it is")
     func fewHaveEnded() {
         var relief = MemoryRelief()
         let looks = [MemoryRelief.remainder - 1, 0, 0].map { relief.isDue(openConnections: $0) }
         #expect(looks == [false, false, false])
     }
 
-    @Test("The next wave is counted from the beginning")
+    @Test("After memory was returned, connections that end are counted anew")
     func nextWave() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: many)

@@ -30,7 +30,7 @@ struct NodesTests {
         }
     }
 
-    @Test("The other node then seals with the new key too, and a device keeps its old token")
+    @Test("After a change of keys the other node seals with the new key too, and a device keeps its old token")
     func sealsWithNewKey() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -160,7 +160,7 @@ struct NodesTests {
         }
     }
 
-    @Test("It ends the streams of devices, and tells them to connect elsewhere")
+    @Test("A node whose accounts may be out of date ends the streams of devices, which then connect elsewhere")
     func endsStreams() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `A thousand at once are all accepted, with one provider token`() async throws {
+    @Test func `A thousand notifications at once are all accepted, with one provider token`() async throws {
         try await TestService.run {
             $0.delivery.requestsPerDeviceToken = Rate.off
         } _: { test in

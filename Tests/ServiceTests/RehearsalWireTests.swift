@@ -303,7 +303,7 @@ import Testing
 
     // MARK: Determinism
 
-    @Test func `The same seed and requests fire in the same way over 1, 2 and 8 connections`() async throws {
+    @Test func `With the same seed, the same requests get faults over 1, 2 and 8 connections`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in

@@ -26,7 +26,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test func `A request that ends in time gets its usual answer, and then the connection ends`() async throws {
+    @Test func `A request that is complete in time gets its usual answer, and then the connection ends`() async throws {
         try await TestService.run {
             $0.shutdownTimeout = .seconds(60)
         } _: { test in

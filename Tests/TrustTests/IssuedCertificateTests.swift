@@ -32,7 +32,7 @@ struct IssuedCertificateTests {
             files: ["ca.pem": authority.rootPEM, "chain.pem": issued.chainPEM])
     }
 
-    @Test("Server: verified for a server, under each of its names")
+    @Test("Server: the certificate is valid for a server, under each of its names")
     func server() throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7", "fd00::7"])
         #expect(try verify(issued, purpose: "sslserver").status == 0)
@@ -58,12 +58,12 @@ struct IssuedCertificateTests {
         #expect(try (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
     }
 
-    @Test("Server: not verified for a client")
+    @Test("Server: the certificate is not valid for a client")
     func serverAsClient() throws {
         #expect(try verify(authority.serverChain(), purpose: "sslclient").status != 0)
     }
 
-    @Test("Server: the key that comes with it is its own")
+    @Test("Server: the private key belongs to the certificate")
     func serverKey() throws {
         let issued = try authority.serverChain()
         let key = try P256.Signing.PrivateKey(pemRepresentation: #require(issued.keyPEM))
