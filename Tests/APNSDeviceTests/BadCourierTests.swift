@@ -184,7 +184,7 @@ import Testing
         #expect(delegate.record.value.failures.isEmpty)
     }
 
-    @Test func `An authority that did not issue the courier's certificate`() async throws {
+    @Test func `A courier whose certificate another authority issued is refused`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { other in
             try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `No courier listens`() async throws {
+    @Test func `If no courier listens, a request fails as not connected`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
             var address = courier.address
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test(arguments: ["", "<html>", "{}", #"{"token":7}"#, "[]"])
-    func `An answer to a registration without a device token`(_ body: String) async throws {
+    func `If the answer to a registration has no device token, the error says so`(_ body: String) async throws {
         try await ScriptedCourier.run(act: { _ in .answer(200, body) }) { courier in
             let device = try Device(courier.identity, at: courier.address, delegate: RecordingDelegate())
             let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `A request that is not answered fails in time`() async throws {
+    @Test func `A request that is not answered fails after a time limit`() async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var configuration = Device.Configuration()
             configuration.requestTimeout = .milliseconds(200)
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `A key of another certificate`() async throws {
+    @Test func `An identity with the key of another certificate is refused`() async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var identity = courier.identity
             identity.keyPEM = P256.Signing.PrivateKey().pemRepresentation
@@ -264,7 +264,7 @@ import Testing
     }
 
     @Test(arguments: ["", "key", "chain"])
-    func `An identity that cannot be used`(_ part: String) async throws {
+    func `An identity without a readable key or chain is refused`(_ part: String) async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var identity = courier.identity
             if part != "key" { identity.chainPEM = "nothing" }

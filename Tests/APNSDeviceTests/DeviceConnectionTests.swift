@@ -178,7 +178,9 @@ import Testing
         #expect(delegate.record.value.notifications.count == 1)
     }
 
-    @Test func `With a file of identifiers, this is so even after a restart`() async throws {
+    @Test func `With a file of identifiers, a notification that arrives twice is recognised even after a restart`()
+        async throws
+    {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let delegate = RecordingDelegate()

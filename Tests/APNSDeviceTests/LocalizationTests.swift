@@ -41,7 +41,7 @@ struct StringsTableTests {
         #expect(error?.line == line)
     }
 
-    @Test func `UTF-8 and UTF-16, with a byte order mark`() throws {
+    @Test func `Files in UTF-8 and UTF-16, with a byte order mark, are read`() throws {
         let text = #""key" = "é🔔";"#
         let utf16 = text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
         #expect(try StringsTable(bytes: Array(text.utf8))["key"] == "é🔔")
@@ -53,7 +53,7 @@ struct StringsTableTests {
         }
     }
 
-    @Test func `No input crashes it`() {
+    @Test func `No input crashes the reader`() {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("\"'\\/*=;uU0n \n%é{")
         for _ in 0..<2000 {

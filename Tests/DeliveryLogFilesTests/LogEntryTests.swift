@@ -34,7 +34,7 @@ struct LogEntryTests {
         (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
     ]
 
-    @Test("a step with a detail ends with it", arguments: stepsWithDetail)
+    @Test("the detail of a step is the last key of its entry", arguments: stepsWithDetail)
     func details(step: DeliveryStep, end: String) {
         #expect(Self.json(step).hasSuffix(end))
     }

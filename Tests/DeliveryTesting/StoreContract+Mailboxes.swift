@@ -173,7 +173,7 @@ extension StoreContract {
         for id in 1...50 as ClosedRange<UInt64> {
             let version = try #require(await ports.mailboxes.store([Samples.entry(id: id)]).first).get()
             #expect(versions.insert(version).inserted)
-            // A version stays used after the mailbox was emptied or the registration ended.
+            // A version must not be used again, even after the mailbox was emptied or the registration ended.
             if id % 3 == 0 {
                 _ = await ports.mailboxes.remove([MailboxReference(destination: destination, version: version)])
             }

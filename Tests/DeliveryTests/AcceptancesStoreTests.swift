@@ -100,7 +100,8 @@ struct AcceptancesStoreTests {
         #expect(Set(rig.stored([4], failing: [4])) == [.unavailable(3), .unavailable(4)])
     }
 
-    @Test("while a notification is being stored and is on no stream, the next for its destination has to follow it")
+    @Test(
+        "while a notification that is on no stream is being stored, later ones for its destination have to wait for it")
     func mustFollow() {
         var rig = AcceptancesRig()
         #expect(rig.mustFollow() == false)

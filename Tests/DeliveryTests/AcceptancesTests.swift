@@ -57,7 +57,7 @@ struct AcceptancesTests {
         #expect(rig.tick() == [])
     }
 
-    @Test("at its deadline it is stored, announced with its offer, and answered")
+    @Test("at its deadline a notification is stored, announced with its offer, and answered")
     func deadline() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -116,7 +116,7 @@ struct AcceptancesTests {
         #expect(!isWaiting)
     }
 
-    @Test("it waits for a time only while a deadline is in the future")
+    @Test("a timer is needed only while a deadline is in the future")
     func isWaiting() {
         var rig = AcceptancesRig()
         var waiting = rig.isWaiting
@@ -167,7 +167,7 @@ struct AcceptancesTests {
 
     // MARK: Acknowledged while it is being stored
 
-    @Test("if it is acknowledged before its batch is stored, it is answered at once and not stored")
+    @Test("a notification that is acknowledged before its batch is stored is answered at once and not stored")
     func acknowledgedBeforeBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 2)
@@ -179,7 +179,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("if it is acknowledged while its batch is stored, it is answered at once and removed afterwards")
+    @Test("a notification that is acknowledged while its batch is stored is answered at once and removed afterwards")
     func acknowledgedAfterBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -213,7 +213,7 @@ struct AcceptancesTests {
 
     // MARK: Older and newer
 
-    @Test("an older one that is returned after a newer one was stored is answered with it, and not stored")
+    @Test("an older notification that is returned after a newer one was stored is answered with it, and not stored")
     func olderAfterStored() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -224,7 +224,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("an older one that is returned while a newer one is being stored is answered with it")
+    @Test("an older notification that is returned while a newer one is being stored is answered with it")
     func olderWhileStoring() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -235,7 +235,7 @@ struct AcceptancesTests {
         #expect(steps.count == 3)
     }
 
-    @Test("an older one that waits for a newer one is answered when the device acknowledges it")
+    @Test("an older notification that waits for a newer one is answered when the device acknowledges it")
     func olderAcknowledged() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -245,7 +245,7 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
-    @Test("an older one is answered with a newer one that was acknowledged while it was being stored")
+    @Test("an older notification is answered with a newer one that was acknowledged while it was being stored")
     func olderWithAcknowledged() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -256,7 +256,7 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.accepted(1), .remove(app: 1, version: 20)])
     }
 
-    @Test("an older one is not answered with a newer one that could not be stored")
+    @Test("an older notification is not answered with a newer one that could not be stored")
     func olderWithFailure() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -265,7 +265,7 @@ struct AcceptancesTests {
         #expect(Set(rig.stored([2], failing: [2])) == [.unavailable(1), .unavailable(2)])
     }
 
-    @Test("an older one that is returned after storing a newer one failed is stored")
+    @Test("an older notification that is returned after storing a newer one failed is stored")
     func olderAfterFailure() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -274,7 +274,7 @@ struct AcceptancesTests {
         #expect(rig.returned(1) == [.store([1])])
     }
 
-    @Test("a newer one is stored, whatever happens to the older one")
+    @Test("a newer notification is stored, whatever happens to the older one")
     func newerAfterOlder() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])

@@ -35,7 +35,7 @@ extension DeliverySimulation {
         var releasedUpTo: UInt64 = .max
         /// Whether the line reads its mailboxes to send everything in them.
         var isReleasing = true
-        /// Whether it reads them because something has waited long enough.
+        /// Whether the line reads its mailboxes because a waiting time has passed.
         var isTicking = false
         var lastBurst = Timestamp(milliseconds: 0)
 

@@ -131,7 +131,7 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
-    @Test("if a device is awake everything is sent at once", arguments: [Priority.considerate, .low])
+    @Test("if a device is awake, everything is sent at once", arguments: [Priority.considerate, .low])
     func awake(_ priority: Priority) {
         for power in [DevicePower.awake, .charging] {
             var rig = LineRig.open(power: power)

@@ -55,7 +55,8 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("an offer that is held while its app's mailbox is read is stored, because the mailbox's may be newer")
+    @Test(
+        "an offer that is held while its app's mailbox is read is stored, because the notification there may be newer")
     func heldMayBeReplaced() {
         var rig = LineRig()
         _ = rig.offer(1)

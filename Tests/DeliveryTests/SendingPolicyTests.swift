@@ -46,7 +46,7 @@ struct SendingPolicyTests {
         for type in PushType.all { #expect(isSilent(.app, type) == (type == .background)) }
     }
 
-    @Test("the first notification that waits for a burst sets its time")
+    @Test("the first notification that waits for a burst sets the time of the burst")
     func burst() {
         var policy = Self.policy(.low)
         policy.began(.company, now: Example.now)

@@ -96,7 +96,7 @@ struct ServiceClockTests {
         #expect(clock.serviceExpiration(ofClient: .unspecified) == .unspecified)
     }
 
-    @Test func `The fraction of an iat is kept`() throws {
+    @Test func `If an iat has a fraction of a second, the converted time has it too`() throws {
         let clock = Machine().clock()
         try clock.advance(by: .seconds(3600))
         #expect(clock.serviceSeconds(ofClient: 1_000_000.25) == 1_003_600.25)
@@ -105,7 +105,7 @@ struct ServiceClockTests {
         #expect(clock.serviceSeconds(ofClient: .nan).isNaN)
     }
 
-    @Test func `An iat in the second of an advance counts as after it`() throws {
+    @Test func `An iat in the same second as an advance counts as later than the advance`() throws {
         let clock = ServiceClock(isVirtual: true) {
             Moment(time: Timestamp(milliseconds: 1_000_000_700), uptime: Uptime(nanoseconds: 0))
         }

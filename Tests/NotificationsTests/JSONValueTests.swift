@@ -17,11 +17,11 @@ struct JSONValueTests {
     }
 
     @Test(arguments: ["", "[]", "1", #"{"a"}"#, #"{"a":1,}"#, #"{"a":1}x"#, #"{"a":"\ud800"}"#, #"{"a":1e999}"#])
-    func `It refuses everything else`(text: String) {
+    func `The JSON reader refuses what other readers refuse`(text: String) {
         #expect(JSONValue(Array(text.utf8)) == nil)
     }
 
-    @Test func `It refuses JSON that is nested too deeply`() {
+    @Test func `The JSON reader refuses JSON that is nested too deeply`() {
         func text(_ levels: Int) -> [UInt8] {
             Array(
                 (#"{"a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1) + "}")

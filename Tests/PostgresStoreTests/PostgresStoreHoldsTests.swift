@@ -70,7 +70,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("If a node takes a device while another node stores for it, the notification is found in either order")
+    @Test("If a node takes a device while another node stores for it, the notification is found, whichever comes first")
     func race() async throws {
         try await withNodes { here, there in
             for _ in 0..<50 {

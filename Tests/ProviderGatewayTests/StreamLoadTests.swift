@@ -23,7 +23,7 @@ struct StreamLoadTests {
         #expect(Self.streams(1, 1, 1, 1) == [500, 250, 100, 100])
     }
 
-    @Test func `It increases when the load is well below the load of the step`() {
+    @Test func `The number of streams increases when the load is well below the load of the step`() {
         #expect(
             Self.streams(1, 1, 1, 0.4, 0.37, 0.3, 0.24, 0.13, 0.12) == [500, 250, 100, 100, 250, 250, 500, 500, 1000])
         // A load that moves around a threshold does not change the allowance.

@@ -37,7 +37,7 @@ import Testing
         return answer.text.matches(of: /"event":"(\w+)"/).map { String($0.1) }
     }
 
-    @Test func `It runs with the machine's clock, plus the advances`() async throws {
+    @Test func `The virtual clock runs with the machine's clock, plus the advances`() async throws {
         try await Self.run { test in
             let before = Date()
             try await Self.advance("P2D", test)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `It is refused if the development environment is not served`() async throws {
+    @Test func `A virtual clock is refused if the development environment is not served`() async throws {
         await #expect(throws: ServiceError.self) {
             try await Self.run {
                 $0.environments = [.production]

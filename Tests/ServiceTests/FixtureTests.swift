@@ -321,7 +321,7 @@ struct FixtureTests {
             let teams = try required(made.problem?["teams"] as? [[String: Any]])
             let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
             let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            // Rehearsals are about providers, so this rule does not affect it.
+            // Rehearsals affect only requests of providers, and this test sends without a provider.
             let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
             #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
             _ = try await test.ask(

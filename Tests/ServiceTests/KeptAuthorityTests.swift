@@ -42,7 +42,9 @@ struct KeptAuthorityTests {
         object["root"] = root
     }
 
-    @Test func `An authority from before administrators' certificates gets their issuer once`() async throws {
+    @Test func `An authority that was made before administrators had certificates gets their issuer, once`()
+        async throws
+    {
         try await withKept { folder, authority in
             try change(folder) { $0["administrators"] = nil }
             let older = try Data(contentsOf: file(folder))

@@ -23,7 +23,7 @@ struct MemoryReliefTests {
         #expect(!isDue)
     }
 
-    @Test("A few connections that come and go are not worth it")
+    @Test("If only a few connections come and go, no memory is returned")
     func fewConnections() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: MemoryRelief.connections - 1)

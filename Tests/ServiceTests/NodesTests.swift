@@ -145,7 +145,7 @@ struct NodesTests {
         }
     }
 
-    @Test("It also refuses a request that has begun")
+    @Test("A node whose accounts become out of date also refuses a request that has begun")
     func refusesBegun() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()

@@ -47,7 +47,7 @@ struct BroughtRootTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Another authority is not under this root")
+    @Test("A root knows that another root's authority is not its own")
     func other() throws {
         #expect(try !root([]).isRoot(of: Fixture.authority()))
     }

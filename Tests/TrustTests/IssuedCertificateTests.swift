@@ -70,7 +70,7 @@ struct IssuedCertificateTests {
         #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
     }
 
-    @Test("Server: lives 397 days")
+    @Test("Server: the certificate is valid for 397 days")
     func serverLife() throws {
         #expect(try authority.serverChain().validUntil == Fixture.now + 397 * Fixture.day)
     }
@@ -102,7 +102,7 @@ struct IssuedCertificateTests {
         #expect(text.components(separatedBy: "127.0.0.1").count == 2)
     }
 
-    @Test("Device: verified for a client, with the role as the only other critical extension")
+    @Test("Device: the certificate is valid for a client, with the role as the only other critical extension")
     func device() throws {
         let issued = try authority.deviceChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
@@ -115,7 +115,7 @@ struct IssuedCertificateTests {
         #expect(issued.validUntil == Fixture.now + 365 * Fixture.day)
     }
 
-    @Test("Device: not verified for a server")
+    @Test("Device: the certificate is not valid for a server")
     func deviceAsServer() throws {
         #expect(try verify(authority.deviceChain(), purpose: "sslserver").status != 0)
     }
@@ -130,7 +130,7 @@ struct IssuedCertificateTests {
         #expect(result.output.contains("unhandled critical extension"))
     }
 
-    @Test("Provider: verified for a client, the UID and the name are the bundle ID")
+    @Test("Provider: the certificate is valid for a client; its UID and its name are the bundle ID")
     func provider() throws {
         let issued = try authority.providerChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)

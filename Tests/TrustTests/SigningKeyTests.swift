@@ -48,7 +48,7 @@ struct SigningKeyTests {
         expect(.tooLarge) { try SigningKey(id: id, pem: String(repeating: "A", count: SigningKey.maximumBytes + 1)) }
     }
 
-    @Test("Its description does not contain the key")
+    @Test("The description of a signing key does not contain the key")
     func description() throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         #expect("\(SigningKey(id: id, privateKey: P256.Signing.PrivateKey()))" == "SigningKey(ABC123DEFG)")
