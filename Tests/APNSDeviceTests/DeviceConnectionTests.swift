@@ -48,7 +48,7 @@ import Testing
             request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
         } _: { courier in
             try await courier.device(delegate) {
-                // This is long enough that a slow machine does not look like a silence.
+                // A silence this long does not occur in the test, even on a slow machine.
                 $0.acknowledgements.silence = .hours(1)
                 $0.acknowledgements.longest = .hours(1)
                 $0.closeTimeout = .seconds(20)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// When a device reports its power state, and when it reports it again.
+/// When a device reports its power state, and when it repeats the report.
 @Suite(.timeLimit(.minutes(2))) struct DevicePowerTests {
     /// The paths of the requests on one connection, in order.
     private static func paths(_ courier: ScriptedCourier, on connection: Int) -> [String] {

@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Pushes of other services
 
-    /// Records which of its methods was called.
+    /// An app that records which of its methods was called.
     private final class ServiceApp: App {
         let calls = Observed<[String]>([])
         private func called(_ name: String) { calls.update { $0.append(name) } }

@@ -312,7 +312,8 @@ struct ConnectionTests {
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
             await rig.exceeded.wait(for: .binaryLingerTimeout)
-            // This waits until all connections have ended. The client does not close, so the service has ended this
+            // `shutDown` waits until all connections have ended. The client does not close its connection, so the
+            // service has ended it.
             // one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

@@ -165,7 +165,7 @@ struct FeedbackTests {
             try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)
             try await other.write([0])
-            // This waits until all connections have ended, which the service does here.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
             #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
@@ -217,7 +217,7 @@ struct FeedbackTests {
         } _: { rig in
             let client = try await rig.connect(.feedback, limit: 0, closes: false)
             await rig.exceeded.wait(for: .feedbackTimeout)
-            // This waits until all connections have ended, which the service does here.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()
         }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The timer of a listener's connections")
 struct ConnectionRegistryTests {
-    /// Counts how often it is checked.
+    /// A connection that counts how often it is checked.
     private final class Connection: RegisteredConnection, Sendable {
         let ticks = Atomic(0)
         var count: Int { ticks.load(ordering: .relaxed) }

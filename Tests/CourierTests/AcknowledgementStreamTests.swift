@@ -52,7 +52,7 @@ struct AcknowledgementStreamTests {
         _ body: (Device) async throws -> Void,
     ) async throws {
         try await TestService.run {
-            // With this, no notification is stored while it waits for its acknowledgement.
+            // With such a long time, no notification is stored while it waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
             change(&$0)
         } _: { test in

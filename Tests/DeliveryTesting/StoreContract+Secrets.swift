@@ -61,7 +61,7 @@ extension StoreContract {
         var names = ports.secrets.names().makeAsyncIterator()
         #expect(await names.next() == (try Samples.secret("one")))
         _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
-        // It exists already.
+        // This secret exists already.
         _ = try await ports.secrets.keep([3], as: Samples.secret("one"))
         _ = try await ports.secrets.keep([3], as: Samples.secret("three"))
         #expect(await names.next() == (try Samples.secret("two")))

@@ -157,7 +157,7 @@ struct DeliveryLogTests {
         for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
         #expect(note(1) && note(16))
         #expect(!note(1, app: 2))
-        // It has replaced the oldest one.
+        // The new identifier has replaced the oldest one.
         #expect(!note(1) && note(3))
     }
 

@@ -36,17 +36,17 @@ extension DeliverySimulation {
         let isSilent: Bool
         /// The earlier notifications to the destination that were accepted when it was submitted.
         let answeredBefore: Set<UInt64>
-        /// Nil if it must not be stored.
+        /// When the notification expires; nil if it must not be stored.
         var expires: Timestamp?
         var isAccepted = false
         var isAnswered = false
-        /// Whether its node died before it answered.
+        /// Whether the node died before it answered the provider.
         var isForgotten = false
         var isSafe = false
         var wasStored = false
         var wasReceived = false
         var wasAcknowledged = false
-        /// Whether it was only in its mailbox when its app was removed.
+        /// Whether the notification was only in its mailbox when its app was removed.
         var isWithdrawn = false
         /// The notifications that replaced it.
         var replacers: Set<UInt64> = []
@@ -82,7 +82,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// Records that it is on disk, or that the device has it.
+    /// Records that a notification is on disk, or that the device has it.
     func noteSafe(_ number: UInt64) {
         let destination = records[Int(number) - 1].destination
         records[Int(number) - 1].isSafe = true

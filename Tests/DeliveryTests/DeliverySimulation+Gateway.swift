@@ -13,7 +13,7 @@ extension DeliverySimulation {
     func submit() {
         guard var node = someNode(), var destination = destinations.randomElement(using: &random) else { return }
         let number = UInt64(records.count + 1)
-        // If there is only one node, it has one connection, which counts as the same one after a restart.
+        // A single node has only one connection, which is the same one after a restart.
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
             // A provider often has another notification to the same destination after it got an answer.

@@ -57,7 +57,7 @@ extension DeliverySimulation {
         var calls: [Call] = []
         /// The last known node of each device.
         var hints: [DeviceKey: Int] = [:]
-        /// The registrations that it knows: whether the app is on its device.
+        /// The registrations that the node knows: whether the app is on its device.
         var known: [Destination: Bool] = [:]
         /// The submissions that wait for a look-up, by connection.
         var lookUps: [Connection: [Submission]] = [:]
@@ -124,7 +124,7 @@ extension DeliverySimulation {
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
         case 4..<7:
             if let destination = destinations.randomElement(using: &random), node.isReachable {
-                // Its knowledge of a registration is dropped or updated.
+                // The node's knowledge of a registration is dropped or updated.
                 node.known[destination] = chance(50) ? nil : active.contains(destination)
             }
         default: repair(node)

@@ -109,7 +109,7 @@ final class DeliverySimulation {
     init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
         isCluster = count > 1
-        // This way, every combination occurs with every number of nodes.
+        // With this choice, every combination of settings occurs with every number of nodes.
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)

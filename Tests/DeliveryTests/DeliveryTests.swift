@@ -4,7 +4,7 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// From a submission to its answer. Everything is real except the disk.
+/// The whole way from a submission to its answer. Everything is real except the disk.
 @Suite("Delivery", .timeLimit(.minutes(1)))
 struct DeliveryTests {
     // MARK: Online
@@ -329,7 +329,8 @@ struct DeliveryTests {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1)
         await rig.store.arrival(.storeAnswer)
-        // The store has it but has not answered. The device connects, and its reading finds nothing.
+        // The store has written the notification but has not answered yet. The device connects, and its reading finds
+        // nothing.
         let reference = MailboxReference(
             destination: Example.destination(),
             version: try #require(try await rig.store.memory.entries(of: Example.device).first).version,

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> ChildProcess.Finished {
         let arguments = ["serve", "--json", "--data", data] + arguments
         return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-            // If it starts nevertheless, its ready line ends the wait.
+            // If the service starts nevertheless, its ready line ends the wait.
             if await child.output.nextLine() != nil { child.signal(SIGTERM) }
             return await child.finished()
         }

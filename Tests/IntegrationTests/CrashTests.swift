@@ -22,7 +22,7 @@ import Testing
 
         let identity: String
         let token: String
-        /// Whether it is connected while the service is under load.
+        /// Whether the device is connected while the service is under load.
         let isOnline: Bool
         let account = Mutex(Account())
 

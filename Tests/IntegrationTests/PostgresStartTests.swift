@@ -14,7 +14,7 @@
         ) async throws -> ChildProcess.Finished {
             let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
             return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-                // If it starts unexpectedly, its ready line ends the wait.
+                // If the service starts unexpectedly, its ready line ends the wait.
                 if await child.output.nextLine() != nil { child.signal(SIGTERM) }
                 return await child.finished()
             }

@@ -47,7 +47,7 @@ struct StrangePeerTests {
             await service.child.errors.wait(for: message)
             _ = await service.stop()
             let lines = service.child.errors.text.split(separator: "\n").filter { $0.contains(message) }
-            // There are five, and a few more on a slow machine.
+            // The log has five such lines, and a few more on a slow machine.
             #expect(lines.count < count / 2, "\(lines.joined(separator: "\n"))")
             #expect(lines.allSatisfy { $0.contains("peer=127.0.0.1 ") || $0.hasSuffix("peer=127.0.0.1") })
         }

@@ -12,7 +12,7 @@ struct JSONValueTests {
     func `The JSON reader accepts what other readers on this machine accept`(text: String) throws {
         let value = try #require(JSONValue(Array(text.utf8)))
         #expect(value == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
-        // The text that it writes is read as the same value.
+        // When the value is written and read again, it is the same.
         #expect(JSONValue(Array(value.text.utf8)) == value)
     }
 

@@ -107,7 +107,7 @@ struct PostgresStoreOpeningTests {
         var neighbour = configuration
         neighbour.node = PostgresNode(name: "there", identity: [3])
         try await prepare(neighbour)
-        // It was killed and starts anew.
+        // The node was killed and starts anew.
         let restarted = try await PostgresStore.open(configuration)
         await restarted.close()
         await first.close()

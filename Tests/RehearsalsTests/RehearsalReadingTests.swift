@@ -78,7 +78,7 @@ struct RehearsalReadingTests {
         #expect(rehearsal.rules.first?.condition == expected)
     }
 
-    /// Each with the place of its fault.
+    /// Invalid documents, each with the place of its fault.
     private static let bad: [(String, String)] = [
         ("[]", ""), (#"{}"#, ""), (#"{"rules":[]}"#, "/rules"), (#"{"rules":{}}"#, "/rules"),
         (#"{"rules":[{"fault":{"hang":true}}],"speed":1}"#, "/speed"),

@@ -138,9 +138,9 @@ struct FaultyDiskTests {
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
             await rig.met(3)
-            // It is uncertain whether it is on the disk, so there is no answer yet.
+            // It is uncertain whether the notification is on the disk, so there is no answer yet.
             #expect(rig.answers[2] == nil)
-            // After a crash at this moment, one of the two is there.
+            // After a crash at this moment, the disk has one of the two notifications.
             try await withStoreAfterCrash(of: rig.path) { store in
                 let held = try await rig.held(in: store)
                 #expect(held == 1 || held == 2)

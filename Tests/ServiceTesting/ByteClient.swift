@@ -34,7 +34,7 @@ final class ByteClient {
             }
             .connect(host: "127.0.0.1", port: port).get()
         let client = ByteClient(channel, stream)
-        // This write ends after the handshake, so it waits for it.
+        // This write is completed after the handshake, so the method returns after the handshake.
         try await client.write([])
         return client
     }
@@ -68,7 +68,7 @@ final class ByteClient {
         return Array(unread)
     }
 
-    /// Closes and waits until the other side has closed too.
+    /// Closes the connection, and waits until the other side has closed it too.
     func close() async {
         // This fails if the service has closed the connection already.
         try? await channel.close()

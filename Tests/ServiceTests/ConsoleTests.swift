@@ -258,7 +258,7 @@ struct ConsoleTests {
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"before"}}"#).status == 200)
-            // Waits until it is stored: a later outcome would be reported as a change.
+            // Wait until the notification is stored: a later outcome would be reported as a change.
             let waited = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"outcome":"stored"}}"#)
             #expect(waited.status == 200)
             let request = try test.request(

@@ -60,7 +60,7 @@ import Testing
         } _: { test, kept in
             let client = try await test.connectCourier(kept.0)
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
-            // Wait until it is dropped, before another notification can replace it.
+            // Wait until the damaged notification is dropped, before another one can replace it.
             var log = ""
             while !log.contains(#""event":"discarded""#) {
                 try await Task.sleep(for: .milliseconds(1))

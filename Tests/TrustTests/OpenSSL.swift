@@ -7,7 +7,8 @@ enum OpenSSL {
         let output: String
     }
 
-    /// Runs it in a new folder that contains `files` and is removed afterwards. Returns the output and the errors
+    /// Runs openssl in a new folder that contains `files` and is removed afterwards. Returns the output and the
+    /// errors together.
     /// together.
     static func run(_ arguments: [String], files: [String: String]) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")

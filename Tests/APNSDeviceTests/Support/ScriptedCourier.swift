@@ -39,7 +39,7 @@ final class ScriptedCourier: Sendable {
         var method = ""
         var path = ""
         var body = ""
-        /// The number of its connection, from 1.
+        /// The number of the request's connection, from 1.
         var connection = 0
     }
 

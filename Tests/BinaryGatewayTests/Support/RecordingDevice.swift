@@ -40,7 +40,7 @@ final class RecordingDevice: NotificationStream {
 
     func end(_ reason: StreamEnd) {}
 
-    /// The notifications it has received.
+    /// The notifications that the device has received.
     var notifications: [Notification] { state.withLock { $0.notifications } }
 
     /// The first notifications, once there are this many.
