@@ -63,7 +63,7 @@ struct LogRecordTests {
         #expect(LogRecord.read(Self.written(record)[...]) == [record])
     }
 
-    @Test("a topic of any length is cut to 255 bytes, and what follows reads back")
+    @Test("a longer topic is cut to 255 bytes, and the rest of the record can still be read")
     func longTopic() {
         var event = Example.event(1)
         event.subject.topic = String(repeating: "x", count: 300)

@@ -94,7 +94,7 @@ struct SmallDecisionsTests {
 
     // MARK: Topics
 
-    @Test("a topic leads to the app whose bundle ID it is or begins with")
+    @Test("a topic belongs to the app whose bundle ID equals the topic or its beginning")
     func topics() throws {
         let team = try #require(TeamID(rawValue: "TEAM000001"))
         let bundleIDs = try ["com.example.app", "com.example.app.voip"].map { try #require(BundleID(rawValue: $0)) }

@@ -9,7 +9,9 @@ import Testing
 /// Connection trust by a provider certificate (Guide, 2.1.4.3, 2.3.2 and 2.3.3), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct CertificateTrustTests {
-    @Test func `A certificate needs no provider token, and starts with the full number of streams`() async throws {
+    @Test func `With a certificate no provider token is needed, and the full number of streams is allowed at once`()
+        async throws
+    {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate())

@@ -30,7 +30,7 @@ struct StreamLoadTests {
         #expect(Self.streams(0.25, 0.24, 0.26, 0.2, 0.25) == [500, 500, 500, 500, 500])
     }
 
-    @Test func `There is always one stream`() {
+    @Test func `At least one stream is always allowed`() {
         #expect(Self.streams(1, 1, 1, full: 1) == [1, 1, 1])
     }
 

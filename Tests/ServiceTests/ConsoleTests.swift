@@ -76,7 +76,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A program that looks at a link without opening it does not use it up`() async throws {
+    @Test func `A link stays valid if a program looks at it without opening it`() async throws {
         try await TestService.run { test in
             let link = try await Self.link(test)
             _ = try await test.ask("HEAD", link, key: "")
@@ -84,7 +84,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A browser that loads a link ahead does not use it up`() async throws {
+    @Test func `A link stays valid if a browser prefetches it`() async throws {
         try await TestService.run { test in
             let link = try await Self.link(test)
             for (name, value) in [

@@ -171,7 +171,7 @@ struct IssuedCertificateTests {
             ])
     }
 
-    @Test("Provider: ordinary software verifies it without ignoring anything")
+    @Test("Provider: openssl verifies the certificate without ignoring any extension")
     func providerPlainly() throws {
         let result = try OpenSSL.run(
             [
