@@ -63,8 +63,8 @@ struct PayloadPropertyTests {
         return body
     }
 
-    /// If the two readers may differ, or Foundation is wrong: the construct in the body that explains it; nil if there
-    /// is none.
+    /// Returns the construct in the body that explains why the two readers differ, because JSON allows both results or
+    /// Foundation is wrong; nil if there is none.
     private static func lawfulDifference(_ body: [UInt8], isTaken: Bool) -> String? {
         guard let text = String(validating: body, as: UTF8.self) else { return nil }
         if isTaken {
