@@ -35,7 +35,7 @@ func runKiosk(at courier: CourierAddress, folder: String) async throws {
 
 struct Messages: App {
     func registered(deviceToken: String) async {
-        // Give it to your provider, each time.
+        // Send the device token to your provider, each time.
     }
 
     func userPrefers(languages: [String]) async {
