@@ -189,7 +189,7 @@ extension ChannelConnection {
     private func perform(_ request: ChannelRequest, on stream: StreamID) throws(Rejection) {
         let (action, bundleID) = try request.action()
         if let header = request.repeated {
-            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+            throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
         }
         try checkTrust(request)
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }

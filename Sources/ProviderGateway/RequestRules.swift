@@ -78,7 +78,7 @@ struct RequestRules: Sendable {
         case .broadcast: try request.broadcast?.checkPath()
         }
         if let header = request.repeated {
-            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+            throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
         }
     }
 

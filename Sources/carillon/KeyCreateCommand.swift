@@ -53,7 +53,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
             throw ValidationError("Missing expected argument '--out <out>': the folder for the new key's file.")
         }
         guard out == nil || publicKey == nil else {
-            throw ValidationError("--out is for a key with its private half; a public key is not written.")
+            throw ValidationError("--out writes a private key to a file, and --public-key has none.")
         }
     }
 

@@ -89,7 +89,7 @@ package enum StoreChoice: Sendable, Hashable {
                     folder: folder.path, log: log, acceptsDamage: settings.acceptsDamagedLog,
                     clock: { clock.time })
                 if let loss = store.loss {
-                    logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
+                    logger.warning("The store has lost data that it had accepted", metadata: ["cause": "\(loss)"])
                 }
                 if !store.exposedSecrets.isEmpty {
                     logger.warning(
