@@ -49,7 +49,7 @@ public struct TestTeam: Sendable {
         get throws { try ProviderCredentials(key: privateKeyPEM, keyID: keyID, teamID: id) }
     }
 
-    /// Waits until `count` of this team's requests match. Requests from before the call count too.
+    /// Waits until `count` of this team's requests match. Requests that came before the call count too.
     /// - Parameters:
     ///   - count: the number of requests to wait for. With 0, waits until the timeout, and succeeds if no request
     ///     matched.

@@ -54,7 +54,7 @@ package enum RequestDecision: Sendable {
 
 /// The answer that a provider got.
 package struct RequestAnswer: Sendable, Hashable {
-    /// The status, as ``RequestFacts/status`` has it.
+    /// The status, in the form of ``RequestFacts/status``.
     package var status: Int
     package var reason: String?
 

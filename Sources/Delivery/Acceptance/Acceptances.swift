@@ -57,9 +57,10 @@ struct Acceptances: ~Copyable {
     }
 
     fileprivate enum State {
-        /// A device has the notification and has not acknowledged it.
+        /// The notification is under way to a device, which has not acknowledged it.
         case offered
-        /// The notification goes to the mailbox. `isOut` is true while a device has it too.
+        /// The notification is being stored in the mailbox. `isOut` is true while it is under way to a device as
+        /// well.
         case storing(isOut: Bool)
         /// The device has acknowledged the notification while it was being stored, so the mailbox need not keep it.
         case acknowledgedWhileStoring

@@ -1,5 +1,5 @@
-/// Makes sure that only one task at a time passes notifications to the store. That task goes on until no more have
-/// come.
+/// Makes sure that only one task at a time passes notifications to the store. That task continues until no new
+/// notifications have come.
 struct StoringTurn {
     private var isTaken = false
     private var hasMore = false

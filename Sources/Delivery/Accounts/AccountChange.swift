@@ -21,7 +21,7 @@ extension AccountsSnapshot {
     /// Returns the accounts after a change; nil if the change has no effect. These rules are the same for every
     /// store.
     ///
-    /// - Parameter nextAppID: a number that no app has or has had.
+    /// - Parameter nextAppID: a number that was never used for an app.
     /// - Throws: ``StoreError/Code/exists`` or ``StoreError/Code/missing``.
     package func applying(
         _ change: AccountChange,

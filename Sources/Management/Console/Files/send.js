@@ -64,7 +64,7 @@ export class Send {
 
   focus() { this.element.querySelector("h1").focus(); }
 
-  /** Shows in the answer how the notification that was sent goes on, as the feed reports it. */
+  /** Shows below the answer what happens to the sent notification, as the feed reports it. */
   change() {
     this.#notice.hidden = this.#feed.state?.source !== "production";
     if (this.#sentID === null || !this.element.isConnected) return;
