@@ -93,8 +93,8 @@ package struct PostgresLimits: Sendable {
     package var maximumWaitingBytes = 64 << 20
     /// The largest number of groups of statements that are sent together.
     package var maximumPipelined = 64
-    /// The number of bytes from which no further group is sent together with others. All groups that are sent
-    /// together have to be answered within ``timeLimit``.
+    /// When the groups that will be sent together have this many bytes, no further group is added. All groups that are
+    /// sent together have to be answered within ``timeLimit``.
     package var maximumPipelinedBytes = 4 << 20
     /// The pause between two attempts to connect grows from this value to the next.
     package var firstPause = Duration.milliseconds(50)

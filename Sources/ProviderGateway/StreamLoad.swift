@@ -14,7 +14,7 @@ final class StreamLoad: Sendable {
 
     private let delivery: Delivery
     private let state: Mutex<State>
-    /// The present number. Every request with a provider token reads it.
+    /// The number of streams that a connection may have now. Every request with a provider token reads it.
     private let current: Atomic<Int>
 
     init(full: Int, delivery: Delivery) {

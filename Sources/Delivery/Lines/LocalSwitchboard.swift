@@ -203,7 +203,8 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// Works until the task is cancelled. It wakes only while something waits for a time.
+    /// Sends notifications whose waiting time has passed, until the task is cancelled. It wakes up only while some
+    /// notification has a waiting time.
     package func run() async {
         for await _ in wakeUps {
             while shards.contains(where: { $0.lines.withLock { $0.firstDue != nil } }) {

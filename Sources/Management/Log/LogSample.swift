@@ -19,7 +19,7 @@ final class LogSample: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins to choose. All entries until this call were shown.
+    /// Begins to choose entries. Call it when all entries of the past have been shown.
     func begin() { state.withLock { $0.isLive = true } }
 
     /// Whether an entry is shown.

@@ -31,7 +31,7 @@ extension ListenScreen {
         let takesKeys: Bool
         /// When each notification on show arrived.
         private var times: [String: String] = [:]
-        /// The notifications on show, by the events so far.
+        /// The notifications that are shown now, computed from all events so far.
         private var centre = NotificationCentre()
         /// The app whose banner was drawn last, if the banner shows a sound whose event has not arrived yet.
         private var drawn: String?
