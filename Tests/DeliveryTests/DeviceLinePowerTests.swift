@@ -211,7 +211,7 @@ struct DeviceLinePowerTests {
         #expect(rig.changed(power) == [.send(1, notification: 1)])
     }
 
-    @Test("priority 1 waits for no time, and is sent with a burst")
+    @Test("a notification of priority 1 is sent only with a burst, however long it waits")
     func lowPriority() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))

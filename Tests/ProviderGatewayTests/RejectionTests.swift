@@ -8,8 +8,8 @@ import Testing
 /// and body.
 @Suite(.timeLimit(.minutes(5)))
 struct RejectionTests {
-    /// All but the one that is never given (docs/decisions/0012-expired-token.md), and those of broadcast channels, which
-    /// have tests of their own.
+    /// All reasons except two groups: ExpiredToken, which is given for virtual devices only
+    /// (docs/decisions/0012-expired-token.md), and the reasons for broadcast channels, which other tests check.
     static let given = Rejection.Reason.allCases.filter {
         $0 != .expiredToken && !Rejection.Reason.ofChannels.contains($0)
     }
