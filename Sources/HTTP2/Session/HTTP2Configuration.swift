@@ -89,11 +89,11 @@ package struct HTTP2Configuration: Sendable {
     /// send no more than its window, and the application decides when to reset the stream.
     package var resetsAfterEarlyAnswer = true
 
-    /// The two literals that do not enter a table (RFC 7541, 6.2).
+    /// How to encode a literal header field that is not added to HPACK's table (RFC 7541, 6.2).
     package enum Literals: Sendable, Hashable {
-        /// 6.2.3: an intermediary must not index the field either. libnghttp2 writes this form.
+        /// Intermediaries must not add the field to their tables either (RFC 7541, 6.2.3). libnghttp2 writes this form.
         case neverIndexed
-        /// 6.2.2: the form that the Guide asks of a provider (2.3.4.1).
+        /// Intermediaries may do so (RFC 7541, 6.2.2). The Guide asks this form of a provider (2.3.4.1).
         case withoutIndexing
     }
 
