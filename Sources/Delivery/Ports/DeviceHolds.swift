@@ -37,9 +37,9 @@ package struct DeviceHold: Sendable, Hashable {
         self.previousNumber = previousNumber
     }
 
-    /// The first number of a stream that begins at this time of the store's clock. It is later than the clocks of all
-    /// nodes, which may differ from the store's by ten seconds. So streams of the same device have growing numbers,
-    /// whichever nodes they are on.
+    /// The first number of a stream that begins at this time of the store's clock. A node's clock may differ from the
+    /// store's by ten seconds. This number is greater than any number that a node makes from its own clock, so streams of
+    /// the same device have growing numbers, whichever nodes they are on.
     package static func previousNumber(at time: Timestamp) -> UInt64 {
         let ahead = time.milliseconds.addingReportingOverflow(20_000)
         let number = ahead.partialValue.multipliedReportingOverflow(by: DeviceLine.numbersPerMillisecond)
