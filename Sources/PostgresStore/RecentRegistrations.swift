@@ -45,7 +45,7 @@ final class RecentRegistrations: KnownRegistrations {
         }
     }
 
-    /// A look-up that has begun: what was known before the store is asked.
+    /// When a look-up began, and how many changes this node had made until then.
     struct LookUp {
         fileprivate let began: ContinuousClock.Instant
         fileprivate let changes: UInt64
