@@ -30,8 +30,8 @@ package final class BroadcastMessage: Sendable {
     /// number in 2004.
     static let firstOtherNumber: UInt64 = 1 << 50
 
-    /// How many numbers there are for each millisecond. Numbers begin with the time of the service's start, so a
-    /// later start uses no number again.
+    /// How many numbers there are for each millisecond. Numbers follow the machine's clock, so a later start of the
+    /// service uses no number again.
     static let numbersPerMillisecond: UInt64 = 128
 
     /// Whether an acknowledged number is a broadcast's.
