@@ -318,7 +318,7 @@ private struct Lines {
     private(set) var attached: [DeviceKey: AttachedLine] = [:]
     /// The rates of silent notifications, for each app on each device. They stay when a connection ends.
     var silents: DeviceLine.Silents
-    /// When each line has something to do next, for lines that wait for a time.
+    /// For each line in which something waits for a time: when the line next has something to do.
     private var due: [DeviceKey: Uptime] = [:]
     /// A time that is not later than the first of ``due``.
     private(set) var firstDue: Uptime?

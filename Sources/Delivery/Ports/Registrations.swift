@@ -10,8 +10,8 @@ package protocol KnownRegistrations: Sendable {
     /// Returns what is known of a registration; nil if the store has to be asked with ``Registrations/lookUp(_:)``.
     func known(_ destination: Destination) -> KnownRegistration?
 
-    /// Returns the same for several destinations, in their order. With many registrations a look-up mostly waits for
-    /// memory, and the waits for several can overlap.
+    /// Returns what is known of several registrations, in the order of the destinations. With many registrations a
+    /// look-up mostly waits for memory, and the waits for several can overlap.
     func known(_ destinations: [Destination]) -> [KnownRegistration?]
 }
 
