@@ -7,8 +7,8 @@ import Testing
 struct LogSampleTests {
     private func id(_ number: UInt64) -> NotificationID { NotificationID(high: 0, low: number) }
 
-    @Test func `All entries of the past are shown, then a limited number of new notifications with all later entries`()
-    {
+    @Test
+    func `All entries of the past are shown; of new notifications only a limited number, each with all its entries`() {
         let sample = LogSample()
         for number in 0..<500 { #expect(sample.admits(id(UInt64(number)))) }
         #expect(sample.next() == 0)

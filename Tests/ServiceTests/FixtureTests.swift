@@ -262,7 +262,7 @@ struct FixtureTests {
         return sent.problem?["status"] as? Int
     }
 
-    @Test func `A certificate can be had as PKCS12 too`() async throws {
+    @Test func `A fixture can return a certificate as PKCS12 too`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)

@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `A web page has no access: not by another name, another origin, or a form`() async throws {
+    @Test func `A web page has no access, neither under another host name nor from another origin nor with a form`()
+        async throws
+    {
         try await TestService.run { test in
             let team = #"{"name":"Shop"}"#
             let attempts = [

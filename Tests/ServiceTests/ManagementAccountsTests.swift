@@ -137,7 +137,9 @@ import Trust
     }
 
     @Test(arguments: ["s3cret", "Schlüssel", ""])
-    func `A certificate can be had as PKCS12 with its key, under the passphrase`(_ passphrase: String) async throws {
+    func `A certificate can be returned as PKCS12 with its key, encrypted with the passphrase`(
+        _ passphrase: String
+    ) async throws {
         try await TestService.run { test in
             let made: Messages.CertificateMade = try await test.administer(
                 "POST", "/v1/certificates",
