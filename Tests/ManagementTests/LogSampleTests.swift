@@ -8,7 +8,7 @@ struct LogSampleTests {
     private func id(_ number: UInt64) -> NotificationID { NotificationID(high: 0, low: number) }
 
     @Test
-    func `All entries of the past are shown; of new notifications only a limited number, each with all its entries`() {
+    func `All past entries are shown; of new notifications a limited number, each with all its entries`() {
         let sample = LogSample()
         for number in 0..<500 { #expect(sample.admits(id(UInt64(number)))) }
         #expect(sample.next() == 0)
