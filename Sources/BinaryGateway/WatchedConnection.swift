@@ -119,7 +119,7 @@ extension RequestAnswer {
 }
 
 extension BinaryStatus {
-    /// The name of the status as the journal shows it.
+    /// The status in the journal's form.
     fileprivate var name: String {
         switch self {
         case .noErrors: "NoErrors"

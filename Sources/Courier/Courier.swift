@@ -75,8 +75,8 @@ package final class Courier: HTTP2Service {
         return identity
     }
 
-    /// Admits a device that was revoked after its first handshake. It is told so in the same way as a connected
-    /// device, and so does not try forever.
+    /// Admits a device that was revoked since the first handshake. It gets what it would have got while it was
+    /// connected, so that it does not try for ever.
     package func admitResumed(_ chain: [[UInt8]]) throws -> DeviceIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {

@@ -88,7 +88,7 @@ extension JournalEntry {
         return text + "}"
     }
 
-    /// The headers by their names. If a name is repeated, its values are joined in their order (RFC 9110, 5.3).
+    /// The headers by their names. The values of a repeated name are joined in order (RFC 9110, 5.3).
     private var headers: String {
         var values: [String: String] = [:]
         for header in facts.headers {

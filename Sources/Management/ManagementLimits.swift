@@ -1,23 +1,23 @@
 import NIOCore
 
-/// The fixed limits of the management API.
+/// The bounds of the management API.
 package enum ManagementLimits {
-    /// The size of a request's body in bytes. The largest usual body, a certificate signing request, has 2,000.
+    /// The size of a request's body in bytes. The largest, a certificate signing request, has 2,000.
     package static let bodyBytes = 65_536
 
-    /// The size of a fixture in bytes. A fixture with 10,000 devices has 2 MB.
+    /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20
 
-    /// How long a request that waits for providers' requests may wait: longer than a person waits for a test.
+    /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
 
-    /// The number of items on a page of a list. Such a page has about 200 KB.
+    /// The number of items in an answer. A page has some 200 KB.
     package static let listItems = 1000
 
-    /// How long a sign-in link is valid: long enough to copy it into a browser.
+    /// How long a link to the console is good: time to copy it into a browser.
     static let consoleLinkLife = Duration.seconds(300)
 
-    /// The maximum number of unused sign-in links: more than a person makes in five minutes.
+    /// How many unused links there may be: more than anybody makes in five minutes.
     static let consoleLinks = 16
 
     /// How long a browser stays signed in: a working day.

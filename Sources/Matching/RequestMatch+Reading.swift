@@ -43,7 +43,7 @@ extension RequestMatch {
         payload = try reader.object(.payload)
     }
 
-    /// The key, escaped for a JSON pointer (RFC 6901, 3).
+    /// The key escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {
         var text = ""
         for character in name {

@@ -281,7 +281,7 @@ extension PostgresRow {
         return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
     }
 
-    /// Reads a stored notification. Returns nil if this store cannot have written such a row.
+    /// Nil if this store does not write such a row.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = integer(0).flatMap(AppID.init(column:)),
             let version = integer(1).flatMap(UInt64.init(exactly:)), let expires = moment(2),

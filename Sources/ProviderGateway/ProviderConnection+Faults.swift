@@ -15,7 +15,7 @@ extension ProviderConnection {
             change(by: fault.kind)
             batch.append(submission)
         case .duplicate(let count):
-            // All copies have the same ticket. The first answer to it is used.
+            // The copies have the same ticket, and the first answer is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket:
             rehearsed?.set(fault, on: stream)
@@ -53,14 +53,14 @@ extension ProviderConnection {
         return true
     }
 
-    /// Counts an answered request, and sends a planned GOAWAY if this was the last request before it.
+    /// Counts a request that was answered, and sends a GOAWAY if it is now due.
     func countAnswer() {
         if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
     }
 
-    /// Ends requests that a rehearsal keeps without an answer.
-    /// - Parameter now: the time, to end those that are open for too long; nil ends all of them, because the service
-    ///   is shutting down.
+    /// Ends requests that a rehearsal keeps open.
+    /// - Parameter now: ends those that have been open for too long; nil for all of them, because the service shuts
+    ///   down.
     func endHanging(_ now: NIODeadline?) {
         guard let rehearsed else { return }
         let limit = TimeAmount(RequestFault.longest)
@@ -76,7 +76,7 @@ extension ProviderConnection {
     private func change(by kind: RequestFault.Kind) {
         switch kind {
         case .goAway(let reason, let left):
-            // Do not count this request: it is still answered before the GOAWAY.
+            // The request itself is answered first and is not counted.
             rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
             if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
         case .settings(let streams):
@@ -86,7 +86,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Sends GOAWAY, which tells the client that later streams are not processed (RFC 9113, 6.8).
+    /// Sends GOAWAY, so that the client knows that later streams are not processed (RFC 9113, 6.8).
     private func sayGoodbye(_ reason: Rejection.Reason) {
         session?.goAway(.noError, debugData: goAwayData(reason))
     }

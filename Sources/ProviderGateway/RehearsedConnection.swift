@@ -18,11 +18,11 @@ struct RehearsedConnection {
 
     private struct GoAway {
         var reason: Rejection.Reason
-        /// The number of requests that are answered before the GOAWAY is sent.
+        /// The number of requests that are still answered before it.
         var left: Int
     }
 
-    /// The streams whose answers are delayed or withheld.
+    /// The streams whose answers are delayed or never come.
     var held: [StreamID] { Array(hanging.keys) + Array(timers.keys) }
 
     mutating func set(_ fault: RequestFault, on stream: StreamID) { faults[stream] = fault }
@@ -37,28 +37,28 @@ struct RehearsedConnection {
 
     mutating func timerFired(on stream: StreamID) { timers[stream] = nil }
 
-    /// Forgets a stream that has ended.
+    /// Removes a stream that has ended.
     mutating func forget(_ stream: StreamID) {
         faults[stream] = nil
         hanging[stream] = nil
         timers.removeValue(forKey: stream)?.cancel()
     }
 
-    /// Plans a GOAWAY. If several are planned, the first one that becomes due is sent.
+    /// Plans a GOAWAY. If several are planned, the first one that is due counts.
     mutating func plan(_ reason: Rejection.Reason, after left: Int) {
         guard left < goAway?.left ?? .max else { return }
         goAway = GoAway(reason: reason, left: left)
     }
 
-    /// Counts an answered request.
-    /// - Returns: The reason of the GOAWAY that is due now; nil if none is.
+    /// Counts a request that was answered.
+    /// - Returns: The reason of the GOAWAY that is now due; nil if none is.
     mutating func countAnswer() -> Rejection.Reason? {
         guard let planned = goAway else { return nil }
         goAway?.left -= 1
         return planned.left <= 1 ? takeGoAway() : nil
     }
 
-    /// Returns the reason of a GOAWAY that need not wait for further answers; nil if there is none.
+    /// Returns the reason of a GOAWAY that waits for no answer; nil if there is none.
     mutating func dueGoAway() -> Rejection.Reason? { goAway?.left == 0 ? takeGoAway() : nil }
 
     private mutating func takeGoAway() -> Rejection.Reason? {

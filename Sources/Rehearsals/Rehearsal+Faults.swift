@@ -80,10 +80,10 @@ extension Rehearsal.Fault {
         }
     }
 
-    /// The statuses in the Guide's Table A-4 that mean an error.
+    /// The statuses of the Guide's Table A-4 that name a fault.
     private static let packetStatuses: [Int64] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 128, 255]
 
-    /// The names of the error codes (RFC 9113, 7), in the order of the codes.
+    /// The names of RFC 9113, 7. The index of a name is its error code.
     private static let resetCodes = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",

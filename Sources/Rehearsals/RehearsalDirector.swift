@@ -21,12 +21,11 @@ package final class RehearsalDirector: RequestObserver {
         self.now = now
     }
 
-    /// Sets the gateways' watch, which this switches on while a rehearsal is active.
+    /// Makes the gateways report requests while a rehearsal is active.
     package func direct(_ gateways: RequestWatch) { watch.withLock { $0.gateways = gateways } }
 
     // MARK: Rehearsals
 
-    /// Begins a rehearsal.
     /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
     package func begin(_ rehearsal: Rehearsal) -> String? {
         let id = stage.withLock { $0.begin(rehearsal, now: now()) }
@@ -73,7 +72,7 @@ package final class RehearsalDirector: RequestObserver {
             let now = now()
             return (stage.decide(facts, now: now), stage.isActive(now: now))
         }
-        // The last active rehearsal's time has passed, so stop observing.
+        // The time of the last active rehearsal is over.
         if !isActive { setWatching() }
         guard let firing else { return decision }
         next.rehearsed(decision.number, rule: firing.rule, firing.fault)

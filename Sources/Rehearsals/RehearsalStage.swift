@@ -9,14 +9,14 @@ package struct RehearsalStage: Sendable {
     private struct Entry {
         let id: String
         var rehearsal: ActiveRehearsal
-        /// When the rehearsal began, as the machine's uptime.
+        /// In machine uptime.
         let began: Duration
         var hasEnded = false
 
         func isActive(at now: Duration) -> Bool { !hasEnded && now - began < rehearsal.rehearsal.life }
     }
 
-    /// A rehearsal with its counts, as the management API shows it.
+    /// A rehearsal as it is shown.
     package struct Shown: Sendable {
         package var id: String
         package var isActive: Bool
@@ -26,7 +26,7 @@ package struct RehearsalStage: Sendable {
     package init() {}
 
     /// Begins a rehearsal.
-    /// - Parameter now: the machine's uptime. All methods take it.
+    /// - Parameter now: the machine's uptime, as in every call.
     /// - Returns: its identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
     package mutating func begin(_ rehearsal: Rehearsal, now: Duration) -> String? {
         guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }

@@ -194,7 +194,7 @@ extension SQLiteStore {
 }
 
 extension Row {
-    /// Reads a row with the columns environment, device, app, id and topic.
+    /// A row with the columns environment, device, app, id and topic.
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let id = NotificationID(column: blob(3))
@@ -204,7 +204,7 @@ extension Row {
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Reads a stored notification; nil if this store did not write the row.
+    /// Nil if this store did not write the row.
     fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
         guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
             let id = NotificationID(column: blob(3)),

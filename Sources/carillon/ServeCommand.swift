@@ -121,7 +121,7 @@ struct ServeCommand: AsyncParsableCommand {
         ).run()
     }
 
-    /// Makes the logger leave out the life cycle's own messages, except for warnings and errors.
+    /// Shows only warnings and errors of the life cycle's own messages.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         logger.logLevel = max(.warning, logger.logLevel)

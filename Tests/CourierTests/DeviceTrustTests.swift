@@ -192,7 +192,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `A new token key seals new tokens, and old ones stay valid, even after a restart`() async throws {
+    @Test func `A new token key seals new tokens, and those given out stay good, across a restart too`() async throws {
         try await TestService.runTwice { test in
             let device = try await test.makeDeviceCertificate()
             let client = try await test.connectCourier(device)

@@ -82,7 +82,7 @@ struct RehearsalTests {
         #expect(active.counts.map(\.matched) == [1, 1])
     }
 
-    @Test func `Connections are refused by rules of their own kind`() throws {
+    @Test func `Connections are refused by a rule of their own`() throws {
         var match = RequestMatch()
         match.interface = .binary
         let refuse = Rehearsal.Rule(name: "refuse", match: match, condition: .first(1), fault: .refuse)
@@ -135,7 +135,7 @@ struct RehearsalTests {
         #expect(shown.rehearsal.counts.map(\.fired) == [1])
     }
 
-    @Test func `If several rehearsals fire, the oldest decides, and all of them count`() throws {
+    @Test func `Of several rehearsals the oldest wins, and all of them count`() throws {
         var (stage, id) = Self.stage(Rehearsal(rules: [Self.rule("first", .every(2))]))
         let first = try #require(id)
         let now = Duration.seconds(100)

@@ -7,10 +7,10 @@ final class HandmadeClient {
         static let (ping, windowUpdate) = (UInt8(6), UInt8(8))
     }
 
-    /// How a header is encoded.
+    /// How a header is written.
     enum Form: UInt8 {
         case withoutIndexing = 0x00
-        /// The header enters the table.
+        /// It enters the table.
         case incremental = 0x40
     }
 
@@ -42,7 +42,7 @@ final class HandmadeClient {
             Self.frame(Kind.headers, flags: 0x4, stream: lastStream, block)
                 + Self.frame(Kind.data, flags: 0x1, stream: lastStream, Array(body.utf8)))
         let answer = try await read { $0.kind == Kind.headers && $0.stream == self.lastStream }
-        // This byte is the status 200 in the static table (RFC 7541, A).
+        // The table's field for the status 200 (RFC 7541, A).
         return answer.payload.first == 0x88
     }
 

@@ -326,7 +326,7 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
-    /// Passes lines to the tasks that wait for them; nil after the answer has ended.
+    /// Passes lines to those who wait for them; nil after the answer has ended.
     private func serveLines(_ stream: StreamID) {
         guard var served = lines[stream] else { return }
         let isOpen = answers[stream] != nil

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `GOAWAY is sent at once, and the request before it is answered`() async throws {
+    @Test func `GOAWAY comes at once, and the request before it is answered`() async throws {
         try await Self.run(#"{"when":{"first":1},"fault":{"goAway":{"reason":"IdleTimeout"}}}"#) { test, headers, _ in
             let client = try await test.connectProvider()
             #expect(try await client.send(headers.fields).status == 200)

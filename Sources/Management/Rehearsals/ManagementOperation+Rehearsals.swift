@@ -112,7 +112,7 @@ extension ManagementSchemas {
         "Rehearsal",
         .object([
             .required("rehearsal", .string(.any), "Its identifier."),
-            .required("active", .boolean, "false after a request ended it or its time is over."),
+            .required("active", .boolean, "false after it was ended or its time is over."),
             .required(
                 "rules",
                 .array(

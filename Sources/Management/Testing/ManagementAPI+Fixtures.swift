@@ -42,7 +42,7 @@ extension ManagementAPI {
     ) async throws -> [ManagementMessages.FixtureDevice]? {
         guard var written else { return nil }
         let apps = accounts.current.apps
-        // Create the devices concurrently, so that a store can write them to disk in one transaction.
+        // Together: a store that writes to disk takes them in one go.
         try await withThrowingTaskGroup(of: (Int, VirtualDevice).self) { group in
             for (index, device) in planned.enumerated() {
                 group.addTask { (index, try await Self.create(device, of: team, apps, testing)) }

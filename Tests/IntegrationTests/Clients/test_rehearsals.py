@@ -65,7 +65,7 @@ def test_what_costs_a_single_request_nothing(client, account, fault):
 
 @pytest.mark.parametrize("kind", [clients.Curl, clients.Nghttp])
 def test_goaway_comes_before_the_answer(kind, account):
-    """RFC 9113 (6.8) allows answers after GOAWAY. aioapns is not tested, because python-h2, which it uses, loses the answer."""
+    """As RFC 9113 (6.8) allows. aioapns is not among the clients: python-h2 loses the answer."""
     client = kind(account)
     with rehearsal(account, {"goAway": {}}):
         (answer,) = client.send(account.device_token, "Hello")

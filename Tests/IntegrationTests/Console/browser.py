@@ -73,7 +73,7 @@ class Provider:
         return "bearer " + (text + b"." + part(signature)).decode()
 
     def send(self, payload, token=None, **headers):
-        """Sends one notification, and returns the status of the answer."""
+        """The status of the answer."""
         fields = {"authorization": self.authorization(), "apns-topic": self.account.bundle_id, "apns-push-type": "alert"}
         fields.update({name.replace("_", "-"): value for name, value in headers.items()})
         command = ["curl", "--silent", "--http2", "--cacert", str(self.account.authority_file), "--output", os.devnull,
@@ -86,7 +86,7 @@ class Provider:
         return int(result.stdout)
 
     def send_many(self, count):
-        """Sends many notifications with Carillon's own client, which is faster than curl."""
+        """With Carillon's own client, which is fast."""
         lines = "".join(json.dumps({
             "token": self.token, "topic": self.account.bundle_id, "pushType": "alert",
             "payload": {"aps": {"alert": f"Number {number}"}}}) + "\n" for number in range(count))
@@ -96,12 +96,12 @@ class Provider:
                 "--url", f"https://localhost:{self.account.port}", "--ca", str(self.account.authority_file),
                 "--key-file", str(self.account.key_file), "--key-id", self.account.key_id,
                 "--team-id", self.account.team_id, "--data", folder,
-                # The rate for each device token makes the service refuse some. The console lists these too.
+                # Some are refused, because a device token takes only so many a second: they are rows too.
             ], input=lines, text=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 class Console:
-    """The console's page, with methods for what a person does there."""
+    """The console's page, as a person uses it."""
 
     def __init__(self, service, driver):
         self.service = service
@@ -217,7 +217,7 @@ class ConsoleCase(unittest.TestCase):
                 self.assertLessEqual(
                     self.driver.execute_script("return document.documentElement.scrollWidth"), width,
                     f"{self.driver.title}, {scheme} at {width}")
-                # Only the part below the bar may scroll.
+                # The page scrolls below the bar, and nothing else does.
                 self.assertLessEqual(self.driver.execute_script(
                     "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{self.driver.title}, {scheme} at {width}")
@@ -240,8 +240,7 @@ class ConsoleCase(unittest.TestCase):
         self.assertEqual(headings, 1, self.driver.title)
 
 
-# A script that returns the texts whose contrast with their background is below 4.5 (WCAG 2.2, 1.4.3), except the
-# texts of disabled controls, which may have less.
+# The texts whose contrast with their ground is below 4.5 (WCAG 2.2, 1.4.3); those of disabled controls may be.
 CONTRAST = """
 const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 const rgba = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };

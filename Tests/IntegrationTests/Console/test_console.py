@@ -167,8 +167,7 @@ class ConsoleTests(ConsoleCase):
     def test_ten_thousand_rows_are_a_window(self):
         self.provider.send_many(10_000)
         self.console.wait(lambda: self.console.one(".count").text == "10,000", self.console.one(".count").text)
-        # Scrolls through the whole list, one screen in each frame. In each frame rows must be visible, and only few rows
-        # may be in the document.
+        # Scrolls from end to end, a screen in each picture; every one of them shows rows, and few are in the document.
         result = self.driver.execute_async_script("""
             const done = arguments[arguments.length - 1];
             const viewport = document.querySelector('.viewport');

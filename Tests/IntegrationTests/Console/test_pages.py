@@ -241,8 +241,7 @@ class AccountTests(ConsoleCase):
         link = self.console.wait(lambda: self.console.one("dialog a[download]"))
         key = self.driver.execute_async_script(
             "fetch(arguments[0].href).then(r => r.text(), String).then(arguments[1])", link)
-        # The page's security policy allows no script to read the file. The link's name and the key in the list show that
-        # it was made.
+        # The policy lets no script read it back; the link's name and the key in the list say that it is there.
         self.assertRegex(link.get_attribute("download"), "^AuthKey_[A-Z0-9]{10}.p8$")
         self.assertNotIn("undefined", key)
         self.console.press("Close")
@@ -344,13 +343,13 @@ class ProductionTests(unittest.TestCase):
 
 
 class EveryPageTests(ConsoleCase):
-    """Tests that are made on every page."""
+    """What holds on every page."""
 
     def fill(self):
         device = {"team": self.provider.account.team_id, "name": INJECTIONS[1]}
         made = self.service.manage("POST", "/v1/devices", device)
         for injection in INJECTIONS:
-            # Send more kinds of notifications than a person would. Those that the service refuses are shown too.
+            # More kinds than a person sends; what the service refuses is shown too.
             self.provider.send({"aps": {
                 "alert": {"title": injection, "subtitle": injection, "body": injection, "loc-key": injection, "loc-args": [injection]},
                 "sound": injection, "category": injection, "thread-id": injection, "interruption-level": injection}},

@@ -7,7 +7,7 @@ import Notifications
 /// One connection of a device: its stream of notifications as lines, and its other requests. For tests that have too
 /// many devices for a curl process each.
 struct WireDevice: Sendable {
-    /// The lines of the device's stream of notifications, without keep-alives, until the stream ends.
+    /// The lines of its stream of notifications, without keep-alives, until it ends.
     let lines: AsyncStream<String>
 
     private let channel: any Channel

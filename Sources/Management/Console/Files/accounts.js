@@ -221,7 +221,7 @@ function download(title, file, text, hint) {
   const link = element("a", { class: "button primary", href: address, download: file, onclick: () => { note.textContent = "Downloaded. Keep it where only your provider can read it."; } }, `Download ${file}`);
   const dialog = element("dialog", { "aria-labelledby": "download-title" }, element("div", { class: "stack" },
     element("h2", { id: "download-title" }, title), element("p", {}, hint),
-    element("p", {}, "The service does not keep the private key. You can download it only now."), note,
+    element("p", {}, "The service does not keep the private key. It can be downloaded now, and never again."), note,
     element("div", { class: "actions end" }, element("button", { type: "button", onclick: () => dialog.close() }, "Close"), link)));
   dialog.addEventListener("close", () => {
     URL.revokeObjectURL(address);

@@ -26,18 +26,18 @@ async function ask(method, path, body) {
   throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`, problem.pointer);
 }
 
-/** Sends a request, and returns the JSON of the answer. */
+/** The JSON of an answer. */
 export async function json(method, path, body) {
   return (await ask(method, path, body)).json();
 }
 
-/** How many items to ask for at once. */
+/** How many items a page of a list has. */
 const PAGE = 1000;
 
 /**
- * Loads all items of a list, page by page.
- * @param {number} maximum stop after this many items
- * @param onPage called after each page, with all items loaded so far
+ * The items of a list, page after page.
+ * @param {number} maximum how many at most
+ * @param onPage called with what is there so far, after each page
  */
 export async function list(path, maximum = Infinity, onPage = () => {}) {
   const items = [];
@@ -51,7 +51,7 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
   return items;
 }
 
-/** The objects of an answer that contains one JSON object on each line. */
+/** The objects of an answer that has one on each line. */
 export async function lines(path) {
   const text = await (await ask("GET", path)).text();
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));

@@ -1,14 +1,14 @@
-// Makes the curl command that sends a notification again.
+// A notification as the command that sends it.
 
-/** Quotes text for a POSIX shell. */
+/** For a POSIX shell. */
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Headers that the command leaves out, because curl adds them by itself, or the command gives its own value. */
+/** Headers that curl makes by itself, or that only the connection's client can. */
 const own = new Set(["host", "content-length", "user-agent", "accept", "accept-encoding", "authorization", "content-type"]);
 
-/** The body. The journal keeps the JSON value, so spaces and the order of keys may differ from what was sent. */
+/** The body, as the journal keeps it: the same JSON, perhaps in another form. */
 export function body(request) {
   return JSON.stringify(request.payload ?? {});
 }

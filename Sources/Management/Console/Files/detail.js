@@ -1,4 +1,4 @@
-// The page of one notification: what was sent, what happened to it and when, and buttons to send it again.
+// The page of one notification: what was sent, what became of it and when, and what can be done with it.
 
 import { json, lines } from "./api.js";
 import * as commands from "./curl.js";
@@ -6,7 +6,7 @@ import { announce, element, moment, section } from "./dom.js";
 import { duration } from "./time.js";
 import { outcomes, steps } from "./words.js";
 
-/** How long to wait, in milliseconds, before reading the delivery log again: events reach the log with a short delay. */
+/** The delivery log is written together, a moment after what it tells of. In milliseconds. */
 const LOG_DELAY = 700;
 
 export class Detail {
@@ -25,7 +25,7 @@ export class Detail {
     this.#reasons = reasons;
   }
 
-  /** @param back the address of the list, for the link that leads back */
+  /** @param back the address of the list */
   open(query, key, back) {
     this.#key = key;
     this.#back = back;
@@ -54,8 +54,8 @@ export class Detail {
 
   #drawMissing() {
     this.element.replaceChildren(this.#backLink(),
-      element("h1", { tabindex: -1 }, this.#feed.state === null ? "One moment…" : "This notification is no longer in the journal"),
-      element("p", {}, this.#feed.state === null ? "" : "The journal keeps only the newest requests."));
+      element("h1", { tabindex: -1 }, this.#feed.state === null ? "One moment…" : "This notification is not there any more"),
+      element("p", {}, this.#feed.state === null ? "" : "The journal keeps the last ones only."));
   }
 
   #draw(row) {
@@ -74,7 +74,7 @@ export class Detail {
     this.#readTimeline(row);
   }
 
-  /** What the rejection's reason means and what to do, from `/v1/reasons`. */
+  /** What a rejection means and what to do, from the service's one table. */
   #reason(row) {
     if (row.reason === null) return null;
     const known = this.#reasons.get(row.reason);
@@ -89,7 +89,7 @@ export class Detail {
     const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(row.request, again, result) }, "Send again");
     const copied = element("button", { type: "button", onclick: () => copy(commands.curl(row.request), copied, result) }, "Copy as curl");
     const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
-    // A notification without a payload or a device token cannot be sent.
+    // Without a payload or a device token there is nothing to send.
     again.disabled = row.request.payload === undefined || !row.token;
     return element("div", { class: "actions" }, again, edit, copied, result);
   }
@@ -107,11 +107,11 @@ export class Detail {
     if (this.#key !== key || row.outcome !== outcome) return;
     this.#timeline.replaceChildren(...timeline(entries));
     if (isBehind(entries, outcome) && attempt < 5) setTimeout(() => this.#key === key && this.#readTimeline(row, attempt + 1), LOG_DELAY);
-    else if (entries.length === 0) this.#timeline.replaceChildren(element("li", {}, "The delivery log has no entry about this notification."));
+    else if (entries.length === 0) this.#timeline.replaceChildren(element("li", {}, "The delivery log says nothing of it."));
   }
 }
 
-/** Draws entries of the delivery log as a time line. */
+/** The steps of a notification's life. */
 export function timeline(entries) {
   const begin = entries[0]?.time;
   return entries.map((entry, index) => {
@@ -134,7 +134,7 @@ function facts(row) {
     ["App", row.topic], ["Device", row.device], ["Device token", row.token], ["Identifier", row.id],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate],
-    ["Received over", interfaces[request.protocol] === undefined ? "" : `${interfaces[request.protocol]}${request.protocol === "management" ? "" : `, connection ${request.connection}`}`],
+    ["Came by", interfaces[request.protocol] === undefined ? "" : `${interfaces[request.protocol]}${request.protocol === "management" ? "" : `, connection ${request.connection}`}`],
     ["Rule of a rehearsal", request.rule],
   ];
   return element("dl", {}, ...known.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
@@ -152,7 +152,7 @@ function headers(request) {
     ...Object.entries(request.headers ?? {}).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
-/** Copies text, and shows it on the button. If the browser does not allow that, shows the text, to be copied by hand. */
+/** Copies text, and says so on the button. Where the browser does not allow it, the text is shown to be copied by hand. */
 export async function copy(text, button, place = button.parentElement) {
   try {
     await navigator.clipboard.writeText(text);
@@ -193,12 +193,12 @@ export async function settled(id, outcome = "") {
   return entries;
 }
 
-/** Whether the delivery log does not have the latest entries of a notification yet. */
+/** Whether the delivery log is still to be written. */
 function isBehind(entries, outcome) {
   return entries.length === 0 || (outcome === "delivered" && !entries.some((entry) => entry.event === "acknowledged"));
 }
 
-/** The body for `POST /v1/notifications` that sends a request again. It has no identifier, so the service makes a new one. */
+/** What /v1/notifications takes: everything of the request but its identifier. */
 function message(request) {
   const headers = request.headers ?? {};
   const made = { token: request.token, topic: request.topic ?? "", payload: request.payload };

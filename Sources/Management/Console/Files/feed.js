@@ -5,20 +5,20 @@ import { json } from "./api.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 
 const PAGE = 1000;
-/** If the journal is off, the page shows the delivery log of this time before now, in milliseconds. */
+/** How far back the delivery log is read, in milliseconds. */
 const LOG_WINDOW = 15 * 60 * 1000;
-/** The shortest time between two updates of the page and of the other tabs, in milliseconds. */
+/** How often at most rows are handed on, in milliseconds. */
 const PACE = 100;
-/** How long the service must have left out nothing before the missing requests are loaded, in milliseconds. */
+/** How long nothing has to be left out before the list is completed, in milliseconds. */
 const QUIET = 1000;
 
 export class Feed {
   model = new Model();
-  /** How many requests the service left out of the stream because too many came. They are loaded later. */
+  /** How many requests the service did not show because too many came; the list is completed once it is quiet. */
   leftOut = 0;
   /**
-   * source: "journal"; "log" if the journal is off; "production" if the service has none. live: whether the stream is open.
-   * null until both are known.
+   * source: "journal", "log" where it is off, or "production" where there is none; live: whether the stream is open.
+   * null until it is known.
    */
   state = null;
   #channel = new BroadcastChannel("carillon-console");
@@ -45,7 +45,7 @@ export class Feed {
 
   start() {
     this.#channel.postMessage({ kind: "hello" });
-    // The tab holds the lock until it closes; then another tab gets it and leads.
+    // Held until the tab closes; then another one leads.
     navigator.locks.request("carillon-console", () => {
       this.#isLeader = true;
       this.restart();
@@ -53,7 +53,7 @@ export class Feed {
     });
   }
 
-  /** Reads everything again, for example after the journal was switched on. */
+  /** Begins anew, after the journal was switched on. */
   restart() {
     if (this.#isLeader) this.#lead().catch((error) => this.#onFailure(error));
     else this.#channel.postMessage({ kind: "restart" });
@@ -123,7 +123,7 @@ export class Feed {
     }
   }
 
-  /** Loads the requests that the journal has already. The stream is open by now, so no request can be missed in between. */
+  /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
   async #opened(stream, source) {
     if (source === "journal") await this.#read(0, true);
     if (stream !== this.#stream) return;
@@ -131,7 +131,7 @@ export class Feed {
     this.#tellAll();
   }
 
-  /** Loads the journal's requests with greater numbers than `after`. */
+  /** Reads what the journal has from after a number. */
   async #read(after, isOld) {
     let page;
     do {
@@ -157,7 +157,7 @@ export class Feed {
     this.#onChange();
   }
 
-  /** Handles a broken stream. The browser connects again by itself, unless the service refused. Then a request gets the reason. */
+  /** The browser connects again by itself, unless the service refuses: then asking says why. */
   #failed(stream, source) {
     if (stream !== this.#stream) return;
     this.#setState({ source, live: false });
@@ -184,7 +184,7 @@ export class Feed {
     if (row === null) return;
     if (row.request !== null) this.#lastNumber = Math.max(this.#lastNumber, row.request.number);
     this.#waiting.push(row);
-    // Gather rows before passing them on. At a thousand a second, one message for each row would be too many for the tabs.
+    // Together: at a thousand a second each of them would be a message to each tab.
     this.#timer ??= setTimeout(() => {
       const rows = this.#waiting;
       this.#waiting = [];

@@ -1,9 +1,8 @@
-// The filter of the list of notifications. It is part of the page's address, so that people can save it, share it, and go
-// back to it.
+// Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
 
 export const names = ["text", "outcome", "reason", "status", "app", "device", "id"];
 
-/** @returns {object} the filter in the query of a fragment; a field that the query does not have is "" */
+/** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
 export function read(query) {
   const parameters = new URLSearchParams(query);
   return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? ""]));
@@ -27,7 +26,7 @@ function searched(row) {
   return row.text;
 }
 
-/** @returns a function that returns whether a row matches the filter */
+/** @returns a function that says whether a row is wanted */
 export function matcher(filter) {
   const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
   return (row) =>

@@ -33,8 +33,8 @@ export class Graph {
   #most = 0;
 
   /**
-   * @param lines each with a `name`, and a function `value` that returns a sample's value; undefined if it has none
-   * @param format returns a value as text
+   * @param lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
+   * @param format makes text of a value
    */
   constructor(title, lines, format) {
     this.#title = title;
@@ -92,12 +92,12 @@ export class Graph {
     const last = this.#points.at(-1);
     this.#now.replaceChildren(...(last === undefined ? ["—"] : this.#lines.map((line, index) => element("span", { class: `line-${index}${this.#lines.length === 1 ? " only" : ""}` },
       this.#value(line, last), " ", element("small", {}, line.name)))));
-    const most = last === undefined ? "No values yet. The first ones appear after ten seconds." : `Highest: ${this.#format(this.#most)}`;
+    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds." : `Highest: ${this.#format(this.#most)}`;
     this.#caption.textContent = most;
     this.#picture.setAttribute("aria-label", `${this.#title}, last hour. Now: ${last === undefined ? "—" : this.#texts(last)}. ${most}`);
   }
 
-  /** Shows the values of the sample that is nearest to the pointer. */
+  /** What the pointer is above. */
   #point(event) {
     if (this.#points.length === 0) return;
     const box = this.#picture.getBoundingClientRect();

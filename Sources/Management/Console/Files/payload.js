@@ -58,16 +58,16 @@ export function write(payload, name, text) {
 
 const STORE = "carillon-app-texts:";
 
-/** The texts and categories of an app that a person has given to this browser. */
+/** What somebody has told this browser of an app: its texts by their keys, and its categories. */
 export function appTexts(bundleID) {
   try {
     const kept = JSON.parse(localStorage.getItem(STORE + bundleID));
     if (isObject(kept)) return { strings: isObject(kept.strings) ? kept.strings : {}, categories: Array.isArray(kept.categories) ? kept.categories : [] };
-  } catch { /* Nothing was stored, or it is not JSON. */ }
+  } catch { /* nothing, or something that is no JSON: as if nothing had been told */ }
   return { strings: {}, categories: [] };
 }
 
-/** @returns what is wrong with the JSON; null if it was stored */
+/** @returns what is wrong with the text; null if it is kept */
 export function saveAppTexts(bundleID, text) {
   let made;
   try {

@@ -219,10 +219,10 @@ export class Phone {
       ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
       ...groups(shown.banners.slice(0, BANNERS)),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
-        element("h2", {}, "Delivered without a banner"), ...shown.silent.slice(0, 10).map(silent))]));
+        element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
   }
 
-  /** A form for the app's texts and categories, which payloads only refer to. The values stay in this browser. */
+  /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
   #drawTexts() {
     const bundleIDs = this.#device.apps.map((app) => app.bundleID);
     if (bundleIDs.length === 0) return;
@@ -234,7 +234,7 @@ export class Phone {
     show();
     this.#texts.replaceChildren(element("details", { class: "card" }, element("summary", {}, "Texts and actions of the app"),
       element("div", { class: "stack" },
-        element("p", { class: "hint" }, "Payloads refer to texts and categories by name; only the app has them. Enter them here to see them on the screen. They stay in this browser. Categories have the form of carillon device listen --categories."),
+        element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
         field("App", app), field("JSON", text),
         element("div", { class: "actions" }, element("button", {
           type: "button", onclick: () => {

@@ -4,10 +4,10 @@ import { json, list } from "./api.js";
 import { counted } from "./dialog.js";
 import { announce, element, field, section } from "./dom.js";
 
-/** How often the page loads the rehearsals, in milliseconds. */
+/** How often what fires is asked for, in milliseconds. */
 const PACE = 1000;
 
-/** Rehearsals to begin with. Most of them are also in Examples/rehearsals. */
+/** What people want to rehearse, most of it as in Examples/rehearsals. */
 const templates = {
   busy: ["One busy server in ten", { seed: 2, ttl: "PT10M", rules: [{ name: "busy", when: { share: 0.1 }, fault: { answer: { reason: "ServiceUnavailable", retryAfter: 1 } } }] }],
   throttled: ["Too many requests", { seed: 7, ttl: "PT10M", rules: [{ name: "throttled", when: { first: 20 }, fault: { answer: { reason: "TooManyRequests", retryAfter: 2 } } }] }],
@@ -144,7 +144,7 @@ export class Rehearsals {
     try {
       const { findings } = await json("GET", `/v1/reports${query}`);
       this.#findings.replaceChildren(...(findings.length === 0
-        ? [element("p", { class: "check", "data-kind": "good" }, "No findings.")] : findings.map(finding)));
+        ? [element("p", { class: "check", "data-kind": "good" }, "Nothing to complain about.")] : findings.map(finding)));
       if (isWanted) announce(counted(findings.length, "finding"));
     } catch (error) {
       this.#findings.replaceChildren(element("p", {}, error.message));

@@ -9,9 +9,9 @@ import { suffixes, templates } from "./templates.js";
 import { exactTime } from "./time.js";
 import { outcomes, short } from "./words.js";
 
-/** The page asks the service after nothing was typed for this time, in milliseconds. */
+/** How long nothing has to be typed before the service is asked, in milliseconds. */
 const PAUSE = 250;
-/** The value of the option "A device token that I paste" in the list of devices. */
+/** What the select has for a device token that is none of the list. */
 const PASTED = "pasted";
 
 const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
@@ -144,7 +144,7 @@ export class Send {
       this.#devices = devices;
       this.#controls.app.replaceChildren(...apps.map((app) => element("option", { value: app.bundleID }, app.bundleID)));
       const app = wanted.get("app") ?? before.app;
-      // Choose an app that has a virtual device if the address names no app.
+      // What has a device is more likely meant.
       this.#controls.app.value = apps.some((each) => each.bundleID === app) ? app
         : devices.find((device) => device.virtual && device.apps.length > 0)?.apps[0].bundleID ?? apps[0]?.bundleID ?? "";
       this.#showDevices();
@@ -179,7 +179,7 @@ export class Send {
     this.#plan();
   }
 
-  /** Fills the form with a request of the journal, so that a person can change it and send it. */
+  /** Takes over a request of the journal, to be changed and sent. */
   #fill(request) {
     const headers = request.headers ?? {};
     const type = headers["apns-push-type"] ?? "alert";
@@ -266,7 +266,7 @@ export class Send {
     return curl({ headers, token: message.token, payload: message.payload });
   }
 
-  // MARK: The check by the service
+  // MARK: What the service says of it
 
   #plan() {
     clearTimeout(this.#timer);

@@ -11,14 +11,14 @@ export const outcomes = {
   lost: "Lost by a rehearsal",
 };
 
-/** The events of the delivery log. */
+/** The steps of the delivery log. */
 export const steps = {
   accepted: "Accepted",
   rejected: "Rejected",
   stored: "Stored until the device connects",
-  replaced: "Replaced by a newer notification",
-  coalesced: "Replaced by one with the same collapse identifier",
-  deferred: "Held while the device's power is low",
+  replaced: "Replaced by a newer one",
+  coalesced: "Replaced by one with its collapse identifier",
+  deferred: "Held for the device's power",
   throttled: "Held: too many silent notifications",
   sent: "Sent to the device",
   acknowledged: "Taken by the device",
