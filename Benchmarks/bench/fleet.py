@@ -12,7 +12,7 @@ class Trust:
 
 
 class Fleet:
-    """Devices that are connected until the end of a `with` statement."""
+    """Connected devices, until the end of a `with`."""
 
     def __init__(self, program, kind, port, trust, count):
         command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count)]
@@ -42,7 +42,7 @@ class Fleet:
 
 
 def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
-    """Sends to one device after the other. Returns the seconds until all requests were answered."""
+    """Sends to one device after the other. Returns the seconds until all were answered."""
     command = [
         program, "push", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count), "-paths", paths,
         "-connections", str(connections), "-window", str(window), "-rate", str(rate), "-token", token,

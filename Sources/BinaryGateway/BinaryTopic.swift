@@ -1,13 +1,12 @@
 import Delivery
 import Notifications
 
-/// The topic of a connection's notifications, which is the UID of its certificate's subject, and the app that has
-/// this topic.
+/// The topic of a connection's notifications: the UID of its certificate's subject. The accounts say which app it is.
 struct BinaryTopic: Sendable {
     let name: String
-    /// The app with this topic; nil if there is none.
+    /// Nil if no app has this topic.
     let app: App?
-    /// The version of the accounts in which the app was looked up.
+    /// The version of the accounts that was used.
     let version: UInt64
 
     init(_ name: String, in accounts: AccountsSnapshot) {

@@ -89,12 +89,12 @@ extension RequestJournal {
         }
     }
 
-    /// Sets an outcome that the delivery log does not know, for example that a rehearsal lost the notification.
+    /// Sets an outcome that the delivery log does not have, for example that a rehearsal lost the notification.
     package func end(_ number: UInt64, as outcome: RequestOutcome) {
         state.withLock { $0.update(number) { $0.become(outcome) } }
     }
 
-    /// Sets the outcome that an event of the delivery log implies.
+    /// Sets the outcome of a notification by an event of the delivery log.
     package func note(_ event: DeliveryEvent) {
         guard isOn.load(ordering: .relaxed), let outcome = RequestOutcome(event.step),
             case .destination(let destination, _) = event.subject.address, destination.environment == .development

@@ -23,31 +23,30 @@ package struct RequestFacts: Sendable {
     package var device: DeviceID?
     package var topic: String?
     package var pushType: String?
-    /// The identifier in the answer, whether the provider or the service chose it.
+    /// The identifier that the answer has, whoever chose it.
     package var apnsID: NotificationID
     package var collapseID: String?
-    /// The priority with which the service delivers; nil if the request was rejected and names none.
+    /// The priority that is used; nil if the request has none and was rejected.
     package var priority: Priority?
-    /// The payload's bytes, even if they are not JSON.
+    /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
-    /// The status of the gateway's decision: 200 if it passes the notification on. With the binary API, the status of
-    /// the error packet.
+    /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
-    /// The practices that the Guide advises against, seen on this request or its connection. Only HTTP/2 has them.
+    /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []
 
     package enum Practice: Sendable, Hashable, CaseIterable {
-        /// The client fills the table of HPACK with paths or provider tokens (Guide, 2.3.4.1).
+        /// It puts paths or provider tokens into the table of headers (Guide, 2.3.4.1).
         case filledTable
-        /// The client has sent a PRIORITY frame on the connection (Guide, 2.3.3).
+        /// The connection has had a PRIORITY frame (Guide, 2.3.3).
         case priorityFrames
-        /// The client's flow control leaves no room for an answer.
+        /// The client's window has no room for an answer.
         case narrowWindow
-        /// The client has sent many more WINDOW_UPDATE frames on the connection than its answers need.
+        /// The connection has had many more WINDOW_UPDATE frames than its answers need.
         case windowUpdates
-        /// The client used the connection after a long idle time without a PING first (Guide, 2.3.3.1).
+        /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
         case unchecked
     }
 
@@ -116,7 +115,7 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
-    /// The management API, with which tests send without a provider. Rehearsals and reports ignore these requests.
+    /// The management API, which sends without a provider. Rehearsals and reports are not about it.
     case management
 
     /// The interfaces that providers use.

@@ -22,10 +22,10 @@ package protocol RequestObserver: Sendable {
     /// Called when a rehearsal's rule fires for a request.
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault)
 
-    /// Called after the answer of a request was written.
+    /// Called when the answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
 
-    /// Called when a request will get no answer, because the client is gone or a rehearsal withholds it.
+    /// Called when a request gets no answer, because the client is gone or because of a rehearsal.
     /// - Parameter isDiscarded: whether the notification is discarded, because an earlier one on the same connection of
     ///   the binary API was faulty (Guide, 3.1.2).
     func unanswered(_ number: UInt64, isDiscarded: Bool)

@@ -55,12 +55,12 @@ extension ProviderConnection {
             if rehearsed != nil { countAnswer() }
         case .rejected(var rejection):
             if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
-            // Convert the time for the provider, which does not know that the service's clock was advanced.
+            // The provider does not know that the clock was advanced.
             rejection.timestamp = rejection.timestamp.map {
                 gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
             }
             refuse(stream, rejection)
-            // This is the service's own fault. Another connection may reach a service without it.
+            // The fault is the service's own. Another connection may reach a service without the fault.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
         }
     }

@@ -26,7 +26,7 @@ struct ProviderResponse {
     }
 
     /// Returns the headers and the body of any other status. The body is a JSON dictionary.
-    /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
         _ id: NotificationID,

@@ -34,9 +34,8 @@ struct RequestRules: Sendable {
         )
     }
 
-    /// Opens the device token, which only the service can do (Guide, 2.1.4).
-    /// - Parameter app: the app that the topic names. It is needed for a token that a test has named, because several
-    ///   apps may have the same one.
+    /// Opens the device token: only the service can read it (Guide, 2.1.4).
+    /// - Parameter app: the one that the request addresses, for a device token that has been named for several.
     private func open(
         _ path: ProviderRequest.Path,
         app: App?,

@@ -76,7 +76,7 @@ package final class DeviceTokenNames: Sendable {
     private static func seal(_ token: SealedToken, _ keys: TokenKeys?) -> String? {
         let contents = DeviceTokenContents(
             device: token.destination.device, app: token.destination.app, generation: token.generation)
-        // Sealing fails only if the key is missing.
+        // It fails only if the key is missing.
         let sealed = try? keys?.seal(
             contents, environment: token.destination.environment, key: TokenKeyID(rawValue: token.key))
         return sealed?.description

@@ -17,7 +17,7 @@ package struct DeviceTokenContents: Sendable, Hashable {
 }
 
 extension DeviceTokenContents {
-    /// The size in bytes: the device (8), the app (4) and the generation (4), each big-endian.
+    /// Device, app, generation, big-endian.
     static let byteCount = 16
 
     /// The bytes that are encrypted.

@@ -20,8 +20,7 @@ package final class NamedTokens: Sendable {
         }
     }
 
-    /// The meanings of each token, by app. Several apps may have the same token, as in fixtures that use a single
-    /// token for everything.
+    /// One token may be used for several apps, as in fixtures that have a single token for everything.
     private let meanings = Mutex<[[UInt8]: [AppID: Meaning]]>([:])
 
     package init() {}

@@ -24,8 +24,7 @@ package final class VirtualDevices: Sendable {
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
-    /// - Parameter remember: is called with a device before it is registered in the store. A store that outlives the
-    ///   process needs this to remove the device later.
+    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,

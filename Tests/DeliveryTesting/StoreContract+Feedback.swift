@@ -5,17 +5,17 @@ import Testing
 extension StoreContract {
     static let feedbackPromises: [Promise] = [
         Promise("a list is empty before anything is noted", emptyList),
-        Promise("a noted device token is listed with the time when its registration ended", listsNoted),
-        Promise("noting a device token again does not list it twice", notingAgain),
-        Promise("entries that were taken stay until they are confirmed", takingKeeps),
-        Promise("confirming removes the entries that were taken, and no entries noted since", confirmsTaken),
+        Promise("a noted device token is listed with the moment of its end", listsNoted),
+        Promise("noting again lists nothing twice", notingAgain),
+        Promise("what is taken stays until it is confirmed", takingKeeps),
+        Promise("confirming removes what was taken, and not what was noted since", confirmsTaken),
         Promise("a list is read in pages, oldest first", pages),
-        Promise("each app and each environment has its own list", listsAreApart),
-        Promise("registering again removes the device token from its list", registeringUnlists),
-        Promise("noting an app that is registered again lists nothing", lateNote),
-        Promise("an app that ended again is listed with the later time", endsAgain),
+        Promise("lists of apps and environments are apart", listsAreApart),
+        Promise("registering again takes the device token off its list", registeringUnlists),
+        Promise("what is noted after the app came back is not listed", lateNote),
+        Promise("an app that ended again is listed with the later moment", endsAgain),
         Promise("a device token of an older generation stays listed", olderGenerationStays),
-        Promise("a device token that was never registered is not listed", strangersAreNotListed),
+        Promise("what never was registered is not listed", strangersAreNotListed),
     ]
 
     private static let list = FeedbackList(environment: .production, app: AppID(rawValue: 1))

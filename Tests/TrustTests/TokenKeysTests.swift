@@ -32,14 +32,14 @@ struct TokenKeysTests {
         #expect(keys.open(try keys.seal(contents, environment: .production), environment: .production) == contents)
     }
 
-    @Test("A registration always has the same token, even from another process")
+    @Test("A registration always has the same token, from this process or another")
     func sameToken() throws {
         let token = try keys.seal(contents, environment: .development)
         #expect(try keys.seal(contents, environment: .development) == token)
         #expect(try TokenKeys(keys: raw, current: second).seal(contents, environment: .development) == token)
     }
 
-    @Test("Another device, app, generation, environment or key gives another token")
+    @Test("Any other device, app, generation, environment or key makes another token")
     func otherTokens() throws {
         let others = [
             contents,

@@ -62,9 +62,8 @@ extension Broadcasts {
         for device in subscribedDevices(of: key) { reload(device) }
     }
 
-    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest
-    /// broadcast and this one has not expired, the method returns when the broadcast is stored. Otherwise it returns
-    /// when the broadcast was given to the streams.
+    /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
+    /// and this one has not expired, returns when it is stored; otherwise when it is under way.
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
         let now = clock.moment
         let channel = try await channel(key)
@@ -88,7 +87,7 @@ extension Broadcasts {
         }
         let message = BroadcastMessage(
             number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
-        // Record one step for all devices together. A step for each device would fill the log.
+        // One step for all devices: a step for each would fill the log.
         if fanOut(message) > 0 { record(.sent, notification, clock.time) }
     }
 

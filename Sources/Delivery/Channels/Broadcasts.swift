@@ -23,7 +23,7 @@ package final class Broadcasts: Sendable {
     private let marks = Mutex(WaitingMarks())
 
     /// - Parameters:
-    ///   - limitExceeded: is called, on any thread, if a limit is the reason that something is refused or not sent.
+    ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
         channels: any Channels,
         accounts: any Accounts,

@@ -112,11 +112,11 @@ package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
 package struct NotificationSubject: Sendable, Hashable {
     package var id: NotificationID
     package var address: Address
-    /// The topic of the request; empty if it is not known.
+    /// The topic that the provider used; empty if it is not known.
     package var topic: String
 
     package enum Address: Sendable, Hashable {
-        /// - Parameter generation: the generation of the device token in the request; 0 for the current one.
+        /// - Parameter generation: the generation of the device token that was used; 0 for the current one.
         case destination(Destination, generation: UInt32)
         /// The bytes of a device token that belongs to no destination.
         case deviceToken([UInt8])

@@ -29,7 +29,7 @@ extension ManagementAPI {
         }
         var match = RequestMatch()
         match.team = team.flatMap(TeamID.init)
-        // Leave out notifications that the management API sent: they say nothing about a provider's client.
+        // Notifications sent by the management API say nothing about a client.
         let requests = testing.journal.requests(match, limit: JournalLimits.requests)
             .filter { $0.facts.interface != .management }
             .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }

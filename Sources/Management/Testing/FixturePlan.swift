@@ -33,14 +33,14 @@ struct FixturePlan: Sendable {
 
     private let api: ManagementAPI
     private let testing: ManagementTesting
-    /// The copy of the accounts, with the changes planned so far.
+    /// The accounts as they would be.
     private var accounts: AccountsSnapshot
     private var nextAppID = AppID(rawValue: .max)
-    /// The device tokens that the document names, by app.
+    /// The named tokens of the document.
     private var tokens: [BundleID: Set<[UInt8]>] = [:]
     private var random = SystemRandomNumberGenerator()
 
-    /// - Parameter replaces: whether existing teams with the same IDs are deleted first.
+    /// - Parameter replaces: whether teams that are there are deleted first.
     /// - Throws: a ``Problem`` with the place of the first fault.
     init(
         _ fixture: ManagementMessages.Fixture,
@@ -193,7 +193,7 @@ extension FixturePlan {
             return try api.bundleID(name)
         }
         guard Set(apps).count == apps.count else {
-            throw Problem.invalid(pointer + "/apps", "The list contains an app twice.")
+            throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
         }
         var named: [BundleID: [UInt8]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -221,7 +221,7 @@ extension FixturePlan {
                 pointer,
                 "The value has to be \(counts.lowerBound) to \(counts.upperBound) bytes in hexadecimal digits.")
         }
-        // If the app's team is deleted first, its device tokens become free.
+        // An app that is deleted first takes its tokens with it.
         let app = api.accounts.current.apps[bundleID].flatMap { replaced.contains($0.team) ? nil : $0 }
         let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id) } ?? false
         guard !isTaken, tokens[bundleID, default: []].insert(bytes).inserted else {

@@ -58,7 +58,7 @@ final class ServiceMetrics: Sendable {
         if losses > 0 { lost.increment(by: losses) }
     }
 
-    /// Counts that a limit was exceeded.
+    /// Counts an exceeded limit.
     func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
 
     private func counter(_ reason: Rejection.Reason) -> Counter {

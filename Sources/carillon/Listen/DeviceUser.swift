@@ -40,8 +40,8 @@ actor DeviceUser {
         }
     }
 
-    /// Puts an app on the device because a notification came for it, which means that it registered in an earlier
-    /// run. Does nothing if the app was removed in this run.
+    /// Puts an app on the device if a notification comes for it: it registered in an earlier run. Does nothing if the
+    /// app was removed in this run.
     func expect(_ bundleID: String) async {
         guard await !system.hasInstalled(bundleID), !removed.contains(bundleID) else { return }
         await put(bundleID, .background)

@@ -70,7 +70,7 @@ export function title(payload) {
   return "No alert";
 }
 
-/** The end of a long value. Device tokens of one service differ only there. */
+/** The end of something long, which is where device tokens of one service differ. */
 export function short(value, length = 12) {
   return value.length > length + 1 ? `…${value.slice(-length)}` : value;
 }
