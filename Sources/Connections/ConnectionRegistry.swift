@@ -12,7 +12,7 @@ final class ConnectionRegistry {
     /// would block the event loop for about ten milliseconds.
     static let parts = 16
 
-    /// How long a connection that has to end may take to send its last bytes.
+    /// The time that an abandoned connection has to send its last bytes.
     static let lastWords = TimeAmount.seconds(1)
 
     private let eventLoop: any EventLoop
@@ -65,7 +65,7 @@ final class ConnectionRegistry {
         next = (next + 1) % Self.parts
     }
 
-    /// Lets every connection finish. After `limit`, closes those that are left.
+    /// Lets every connection finish, and closes what is left after `limit`.
     static func shutDown(_ bound: NIOLoopBound<ConnectionRegistry>, within limit: TimeAmount) async {
         let eventLoop = bound.eventLoop
         let finished = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in

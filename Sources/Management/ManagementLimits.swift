@@ -49,18 +49,16 @@ package enum ManagementLimits {
     /// How long a connection may be idle between two requests. Scrapers come at least once a minute.
     static let idleTimeout = TimeAmount.minutes(2)
 
-    /// How long a client may take to read an answer.
+    /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 
-    /// How often a sampled stream writes. A person sees this as live, and it costs little.
+    /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)
 
-    /// How many new notifications a sampled stream of the delivery log shows in each such period. A person cannot
-    /// read more.
+    /// How many new notifications a sample of the delivery log shows in that time: a person reads fewer.
     static let sampledEntries = 50
 
-    /// How many chosen notifications a sampled stream remembers, to show their later entries too: as many as the
-    /// console's list keeps.
+    /// How many notifications a sample knows, to show their later entries: those that a person can still scroll to.
     static let sampleMemory = 10_000
 
     /// How often an idle stream of server-sent events sends a comment, so that proxies do not close it.

@@ -28,8 +28,7 @@ enum PostgresSchema {
     static let migrations: [[StaticString]] = [first, attemptMark]
 
     private static let first: [StaticString] = [
-        // This table has one row: the version of the accounts, and the highest number that an app ever had, even if
-        // that app was deleted.
+        // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
         """
         CREATE TABLE carillon.accounts (
             is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -196,9 +195,8 @@ enum PostgresSchema {
         """
     ]
 
-    /// Brings the tables up to date. If several nodes start at the same time, one of them does this and the others
-    /// wait.
-    /// - Returns: the reason why this build cannot use the tables; nil if it can.
+    /// Brings the tables up to date. Of several nodes that start at the same time, one does it and the others wait.
+    /// - Returns: Why this build cannot use the tables; nil if it can.
     static func migrate(_ transaction: PostgresTransaction) throws(PostgresError) -> String? {
         let versions = try transaction.execute(
             "SELECT newest, oldest FROM carillon.schema_version WHERE is_only FOR UPDATE")

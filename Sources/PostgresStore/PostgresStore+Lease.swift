@@ -16,27 +16,26 @@ package struct PostgresNode: Sendable, Hashable {
     }
 }
 
-// A node's lease shows the others that it is alive. The node renews it regularly. If the node dies, the lease
-// expires.
+// A node's lease says that it lives. It is renewed, and runs out by itself if the node dies.
 extension PostgresStore {
-    /// How long a lease is valid without a renewal. This is longer than a failover of the database usually takes, and
-    /// short enough that another machine can soon take the name of a lost node.
+    /// The time for which the lease lasts without a renewal: longer than a failover usually takes, and short enough
+    /// that another machine can soon take the name of one that was lost.
     static let leaseSeconds: Int64 = 15
 
     struct Lease: Sendable {
         /// Whether another node has this node's name.
         var isNameTaken = false
         var renewed: ContinuousClock.Instant
-        /// How often the lease has expired.
+        /// How often the lease has run out.
         var term: UInt64 = 0
     }
 
-    /// Takes a lease. The devices that the node held before no longer belong to it.
-    /// - Returns: false if another node has the name.
+    /// Takes a lease. Devices that the node held before are given up.
+    /// - Returns: Whether it was taken; false if another node has the name.
     static func join(as node: PostgresNode, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
-            // Nodes that start at the same time lock this row, so that they take their leases one after the other.
+            // The row is the lock for nodes that start at the same time.
             try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
             let others = try transaction.execute(
                 "SELECT 1 FROM carillon.node WHERE name = $2 AND identity <> $1 AND until > clock_timestamp()",
@@ -54,7 +53,7 @@ extension PostgresStore {
         }
     }
 
-    /// The statements that remove a node and free its devices.
+    /// Statements that give up what a node holds.
     private static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
         [
             PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
@@ -76,8 +75,7 @@ extension PostgresStore {
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
             if rows.affected == 1 { return lease.withLock { $0.renewed = start } }
         }
-        // Begin a new term even if `join` fails: the node's devices may have been freed, so it has to take each of
-        // them again.
+        // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
         let isNameTaken = try await !Self.join(as: configuration.node, on: writers[0])
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }

@@ -5,19 +5,19 @@ package import Notifications
 import PrivateFiles
 import Synchronization
 
-/// The embedded store. One SQLite file implements all ports, except that the secrets are files in a folder beside it.
+/// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
 ///
-/// A write is answered after it is on the disk (fsync). Accounts and registrations are also held in memory, where
-/// requests read them; mailboxes are only on disk. Only one process at a time can open a folder.
+/// A write is answered after it is on the disk, with an fsync. Accounts and registrations are held in memory as
+/// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
 package final class SQLiteStore: Sendable {
-    /// The name of the database's file in the store's folder.
+    /// The database's file in the folder.
     package static let fileName = "carillon.sqlite"
-    /// The name of the folder with the secrets, in the store's folder.
+    /// The folder of the secrets in the folder.
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
     package let secrets: any Secrets
-    /// The paths of the secrets' folder and files that other users could read until the store was opened.
+    /// The secrets' folder and files that others could read before the store was opened, by path.
     package let exposedSecrets: [String]
 
     let pool: DatabasePool
@@ -44,13 +44,12 @@ package final class SQLiteStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: the folder's path.
-    ///   - log: records notifications that the store itself removes from mailboxes, for example because they expire.
-    ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged. ``loss`` then says what was
-    ///     lost.
-    ///   - clock: returns the time.
-    /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of Carillon, is damaged, or was made by
-    ///   a newer version. ``StoreError/Code/unavailable`` if the folder cannot be used, or another process uses it.
-    ///   If it throws, nothing was overwritten.
+    ///   - log: records the notifications that leave the mailboxes without a requested removal.
+    ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged: see ``loss``.
+    ///   - clock: tells the time, in milliseconds since 1970.
+    /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of ours, is of a newer version or is
+    ///   damaged, ``StoreError/Code/unavailable`` if the folder cannot be used or another process uses it. Nothing is
+    ///   overwritten then.
     package static func open(
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),

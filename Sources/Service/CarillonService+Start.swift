@@ -32,9 +32,9 @@ struct ServiceParts {
     var certificate: ServerCertificate
     var delivery: Delivery
     var switchboard: LocalSwitchboard
-    /// Distributes notifications between nodes; nil if no other service can use the store.
+    /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
-    /// Nil if the store cannot keep broadcast channels.
+    /// Nil for a store without broadcast channels.
     var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]

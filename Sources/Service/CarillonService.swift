@@ -139,7 +139,7 @@ package final class CarillonService: Sendable {
         }
     }
 
-    /// Renews the listeners' certificate if needed. Open connections keep the old one.
+    /// Renews the listeners' certificate if needed. Open connections keep theirs.
     package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
 
     /// Adds a sample of the metrics to the history.

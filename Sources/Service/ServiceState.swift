@@ -14,13 +14,13 @@ final class ServiceState: Sendable {
 
     init(store: any Store) { self.store = store }
 
-    /// Notes that all listeners accept connections.
+    /// All listeners accept connections.
     func serve() { phase.withLock { if $0 == .starting { $0 = .serving } } }
 
-    /// Notes that the service accepts no new connections.
+    /// The service accepts nothing new.
     func shutDown() { phase.withLock { $0 = .shuttingDown } }
 
-    /// Why the service is not ready, as a sentence for a person; nil if it is ready.
+    /// Why the service is not ready, in a sentence for a person; nil if it is.
     func unreadiness() async -> String? {
         switch phase.withLock(\.self) {
         case .starting: return "The service is starting."

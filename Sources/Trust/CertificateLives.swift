@@ -13,12 +13,10 @@ package enum CertificateLives {
     package static let intermediate = 10 * 365 * day
     /// One day less than the longest validity that common client libraries accept from a public authority (398 days).
     package static let server = 397 * day
-    /// How long a device's certificate is valid. A device has to renew it within a year, so that a lost device is not
-    /// trusted for longer.
+    /// A device has to renew its certificate within a year, so a lost device is not trusted for longer.
     package static let device = 365 * day
     /// Short, because single certificates cannot be revoked: a remote administrator gets a new one each month.
     package static let administrator = 30 * day
-    /// How long a provider certificate is valid: as in Apple's developer account, a year and a month. In that month,
-    /// the old and the new certificate overlap.
+    /// As in Apple's developer account: a year, and a month in which the old and the new certificate overlap.
     package static let provider = 396 * day
 }

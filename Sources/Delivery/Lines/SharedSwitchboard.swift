@@ -101,7 +101,7 @@ package final class SharedSwitchboard: Switchboard {
         local.disconnectAll(because: end)
     }
 
-    // MARK: Calls for the local switchboard
+    // MARK: What the local switchboard does
 
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer { local.offer(offer, now: now) }
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) { local.stored(entry, offer: offer) }
@@ -110,7 +110,7 @@ package final class SharedSwitchboard: Switchboard {
     package func removed(_ destination: Destination) { local.removed(destination) }
     package func report(to outcomes: any OfferOutcomes) { local.report(to: outcomes) }
 
-    /// Returns only the devices that are connected to this node.
+    /// Only the devices that are connected here.
     package func connected(
         in environment: Environment,
         after device: DeviceID?,

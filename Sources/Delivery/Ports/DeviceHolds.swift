@@ -19,7 +19,7 @@ package protocol DeviceHolds: Sendable {
     /// - Parameter limit: the largest number; less are returned if there are no more.
     func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 
-    /// Grows each time this node could not renew its right to hold devices. From then on it holds none.
+    /// Grows each time when this node could not renew its right to hold devices. It then holds none any more.
     var holdTerm: UInt64 { get }
 }
 

@@ -20,7 +20,7 @@ package struct ListenAddress: Sendable, Hashable {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether an address can be reached only from this machine.
+    /// Whether only this machine reaches an address.
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }

@@ -60,7 +60,7 @@ extension Settings {
         nodeName = name
     }
 
-    /// - Parameter ranges: single addresses, or ranges such as `192.0.2.0/24`.
+    /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
     package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
         proxies = try ranges.map { text throws(ServiceError) in
             guard let range = AddressRange(text) else {
