@@ -193,7 +193,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A fixture that fails in the store leaves nothing behind`() async throws {
+    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
         let stores = Mutex<[FailingStore]>([])
         let wrap = { @Sendable (store: any Store) -> any Store in
             let failing = FailingStore(store)
