@@ -3,11 +3,11 @@ import Notifications
 import Service
 import Testing
 
-/// The limits of the provider API, each set to a low value: the answers when a provider exceeds one.
+/// Limits of the provider API, each at a low value: what the provider gets when it exceeds one.
 @Suite(.timeLimit(.minutes(2))) struct LimitTests {
     private let bundleID = "com.example.app"
 
-    /// Runs a service with these limits, and makes a connection and a valid request.
+    /// Has a service running with the limits, a connection to it, and a good request.
     private func with(
         _ limits: [String: String],
         _ body: (CarillonProcess, WireClient, Push) async throws -> Void,
@@ -24,7 +24,7 @@ import Testing
     private func reason(_ answer: WireClient.Answer) throws -> String? { try JSONValue(answer.body)["reason"]?.text }
 
     @Test func tooManyRequestsToOneDeviceToken() async throws {
-        // The rate allows one request, and then one in eleven days.
+        // One request, and then one in eleven days.
         let limits = ["CARILLON_LIMIT_TOKEN_BURST": "1", "CARILLON_LIMIT_TOKEN_RATE": "0.000001"]
         try await with(limits) { service, connection, push in
             #expect(try await connection.send(push).status == 200)

@@ -77,7 +77,7 @@ struct WireClient: Sendable {
         try await channel.eventLoop.submit { [exchanges] in exchanges.value.goAways }.get()
     }
 
-    /// Whether the connection accepts requests: it is open, and no GOAWAY has come.
+    /// Whether it accepts requests: it is open, and no GOAWAY has come.
     func isOpen() async throws -> Bool {
         try await channel.eventLoop.submit { [exchanges] in
             exchanges.value.session?.isActive == true && exchanges.value.goAways.isEmpty
