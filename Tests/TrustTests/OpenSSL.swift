@@ -13,7 +13,8 @@ enum OpenSSL {
     static func run(_ arguments: [String], files: [String: String]) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // Ignore a failure: a folder that stays does no harm.
+        // Ignore a failure to remove the folder: it does no harm if it stays.
+        defer { try? FileManager.default.removeItem(at: folder) }
         for (name, text) in files {
             try Data(text.utf8).write(to: folder.appending(path: name))
         }

@@ -82,7 +82,8 @@ final class ScriptedCourier: Sendable {
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sc-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // Ignore a failure: a folder that stays does no harm.
+        // Ignore a failure to remove the folder: it does no harm if it stays.
+        defer { try? FileManager.default.removeItem(at: folder) }
         let now = Date().timeIntervalSince1970
         var random = SystemRandomNumberGenerator()
         let authority = try CertificateAuthority.create(now: now - 800 * 86_400, using: &random)
