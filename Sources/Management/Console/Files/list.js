@@ -30,11 +30,11 @@ export class List {
     this.#viewport.addEventListener("scroll", () => this.#plan());
     this.#viewport.addEventListener("keydown", (event) => this.#move(event));
     this.#viewport.addEventListener("click", (event) => this.#click(event));
-    // Draw again when the list gets another size: when the page becomes visible again, or the window gets narrower.
+    // Also when the page comes back into sight, and when rows get another height on a narrow screen.
     new ResizeObserver(() => this.#plan()).observe(this.#viewport);
   }
 
-  /** @param rows the rows in their order, each with a unique `key` */
+  /** @param rows in their order, each with a `key` */
   show(rows) {
     const top = this.#viewport.scrollTop;
     const before = this.#rows[0];
@@ -78,7 +78,7 @@ export class List {
       this.#currentKey = this.#rows[0]?.key ?? null;
       current = 0;
     }
-    // Always draw the current row: if its element left the document, it would lose the focus.
+    // A row that left the document would lose the focus.
     if (this.#rows.length > 0 && !indices.includes(current)) indices.push(current);
     const wanted = new Set(indices.map((index) => this.#rows[index].key));
     for (const [key, shown] of this.#shown) {
