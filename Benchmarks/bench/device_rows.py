@@ -1,4 +1,4 @@
-"""The rows of connected devices, against an MQTT broker with the same devices."""
+"""Measures the rows with connected devices, and compares them with an MQTT broker that has the same devices."""
 
 import time
 
@@ -7,7 +7,7 @@ from fleet import Fleet, Trust, push
 from provider_rows import cpu_of
 from results import Result
 
-# How many devices the pushes go to.
+# The number of devices that the pushes go to.
 FLEET = 1000
 
 
@@ -39,10 +39,10 @@ class Sides:
 
 
 def delivered(bench):
-    """Pushes to connected devices that acknowledge them: what each costs, and how long it is under way."""
+    """Measures pushes to connected devices that acknowledge them: the cost of each, and how long it is under way."""
     peer = "mosquitto, QoS 1, mutual TLS"
     cpu = Result("CPU per push delivered and acknowledged", peer, "s/100k", 1.25, far_off=3.5)
-    # Latencies have no bound here: so few numbers, on a shared machine, mostly measure the machine.
+    # Latencies have no bound here: so few values, on a shared machine, mostly show how busy the machine is.
     median = Result("its latency at half of full load, median", peer, "ms", 0.8)
     p99 = Result("its latency at half of full load, 99th percentile", peer, "ms", 1.0)
     service = bench.connected_service()
@@ -122,7 +122,7 @@ def settle(receivers, expected, seconds=20):
             total = report
         elif report["received"]:
             total["received"] += report["received"]
-        # Each one at least once. A notification that comes twice is counted twice.
+        # Each must arrive at least once. A notification that comes twice is counted twice.
         if total["received"] >= expected * 0.999:
             return total
         time.sleep(0.05)
@@ -130,7 +130,7 @@ def settle(receivers, expected, seconds=20):
 
 
 def idle(bench):
-    """Memory of idle devices while they are connected, and once they are gone."""
+    """Measures the memory of idle devices while they are connected, and after they have disconnected."""
     peer = "mosquitto, mutual TLS"
     memory = Result("memory per idle connected device", peer, "KB", 1.75)
     after = Result("memory after all of them have gone", "before they came", "MB", 1.5)

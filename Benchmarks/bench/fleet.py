@@ -1,4 +1,4 @@
-"""Devices and providers: the programs of Benchmarks/load."""
+"""Runs the devices and providers of the measurements, which are the programs of Benchmarks/load."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ class Fleet:
         return json.loads(line)
 
     def report(self):
-        """The number of notifications since the last report, and their latencies."""
+        """Returns the number of notifications since the last report, and their latencies."""
         self.process.stdin.write("report\n")
         self.process.stdin.flush()
         return self.read()

@@ -1,4 +1,4 @@
-"""The service under measurement, with its default settings."""
+"""The service that is measured, with its default settings."""
 
 import base64
 import json
@@ -99,7 +99,7 @@ def encode(data):
 
 
 def raw_signature(der):
-    """The two numbers of an ECDSA signature, 32 bytes each, out of their ASN.1."""
+    """Reads the two numbers of an ECDSA signature from ASN.1. Returns them as 32 bytes each."""
     numbers, rest = [], der[2:]
     for _ in range(2):
         length = rest[1]

@@ -81,7 +81,7 @@ func (f *fleet) connect() error {
 	}
 }
 
-// open connects one device and waits until it would get notifications.
+// open connects one device and waits until it can receive notifications.
 func (f *fleet) open(number int) error {
 	// Use several addresses, because one address has too few ports.
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+number%8))}

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Packets of MQTT 3.1.1 (2.2, 3.1 to 3.8), as few of them as a load needs.
+// The packets of MQTT 3.1.1 (2.2, 3.1 to 3.8) that the load needs, and no others.
 const (
 	mqttConnect    = 0x10
 	mqttConnAck    = 0x20

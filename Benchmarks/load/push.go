@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// runPush sends notifications over several connections, each to its own share of the devices in turn, and prints how
-// long it took until all were answered.
+// runPush sends notifications over several connections and prints how long it took until all were answered. Each
+// connection sends to its own share of the devices, one after the other.
 func runPush(o options) error {
 	protocols := map[string][]string{"carillon": {"h2"}}
 	trusted, err := loadIdentities(o, protocols[o.kind]...)
@@ -228,7 +228,7 @@ func (s *sender) appendHeaders(to []byte, path, id string) []byte {
 	to = append(to, methodPost, schemeHTTPS)
 	to = appendText(append(to, indexPath), path)
 	to = table.appendKnown(to, ":authority", "localhost")
-	// The literal's index does not fit into four bits.
+	// The index of the name does not fit into the four bits of the first byte.
 	to = appendText(append(to, 0x0f, indexAuthorization-0x0f), "bearer "+s.options.token)
 	if s.options.channel != "" {
 		to = table.appendKnown(to, "apns-channel-id", s.options.channel)

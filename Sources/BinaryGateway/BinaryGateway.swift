@@ -9,7 +9,7 @@ package final class BinaryGateway: CertifiedService {
     package let certificates: ProviderCertificates
     let rules: BinaryRules
     let delivery: Delivery
-    /// Nil if observers are not allowed.
+    /// Shows notifications to observers; nil if nobody may observe them.
     let watch: RequestWatch?
     package let limits: BinaryLimits
 

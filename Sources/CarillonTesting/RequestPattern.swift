@@ -1,8 +1,9 @@
 public import APNSProvider
 
-/// Matches requests that have every value that is given here. Values that are nil match everything.
+/// Matches requests by their values. A request matches if it has every value given here. Properties that are nil
+/// match every request.
 public struct RequestPattern: Sendable, Hashable, Encodable {
-    /// What happened to a notification.
+    /// The outcome of a notification.
     public enum Outcome: String, Sendable, Hashable, Codable {
         case pending, delivered, stored, replaced, expired, dropped, rejected, lost
     }
@@ -23,11 +24,11 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     public var status: Int?
     /// The reason in the answer, for example `BadDeviceToken`.
     public var reason: String?
-    /// What the payload has to contain. Dictionaries match by key and may have more keys; other values have to be
-    /// equal.
+    /// What the payload has to contain. Dictionaries are compared by key, and the payload's may have more keys. Other
+    /// values have to be equal.
     public var payload: JSONValue?
     public var outcome: Outcome?
-    /// Matches only requests with a greater number than this.
+    /// Matches only requests whose number is greater than this one.
     public var after: Int?
 
     public init(

@@ -97,7 +97,7 @@ package final class Listener: Sendable {
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()
             }
-        // It has to be behind the handler that sets connections up.
+        // Add this handler after the one that sets connections up.
         try await channel.pipeline.addHandler(SetUpFailures(log)).get()
         return Listener(channel: channel, registries: registries)
     }

@@ -94,7 +94,8 @@ package final class Courier: HTTP2Service {
         DeviceConnection(
             courier: self,
             identity: peer,
-            // A load balancer on this machine may speak for anybody.
+            // A connection through a load balancer on this machine does not count as local, because its client may be
+            // anywhere.
             isLocal: accepted.isDirect && accepted.remote?.isLoopback ?? false,
             peer: accepted.peer,
             eventLoop: accepted.channel.eventLoop,

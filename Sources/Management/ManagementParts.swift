@@ -3,7 +3,8 @@ package import Notifications
 package import Rehearsals
 package import Trust
 
-/// What the API needs from the service. It uses ports, and does not know how things are stored.
+/// The parts of the service that the API uses. They are ports and closures, so the API does not know how things are
+/// stored.
 package struct ManagementParts: Sendable {
     package let accounts: any Accounts
     package let invitations: any Invitations
@@ -24,12 +25,12 @@ package struct ManagementParts: Sendable {
     package let unreadiness: @Sendable () async -> String?
     /// When the service started.
     package let started: Timestamp
-    /// The samples of the metrics from after a moment in milliseconds since 1970.
+    /// Returns the samples of the metrics that are later than a moment, in milliseconds since 1970.
     package let history: @Sendable (_ after: UInt64) -> [ManagementMessages.ServiceSample]
     package let clock: ServiceClock
     /// Nil if the service does not serve the development environment.
     package let rehearsals: RehearsalDirector?
-    /// Advances the clock, and does everything that becomes due.
+    /// Advances the service's clock, and does everything that becomes due.
     package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?

@@ -2,19 +2,20 @@ package import Notifications
 
 /// A provider's request as the journal and rehearsals see it: its content, its sender, and the gateway's decision.
 package struct RequestFacts: Sendable {
-    /// Counts the requests of the service from 1; 0 until it has one.
+    /// The request's number. The service counts requests from 1; 0 before the request has a number.
     package var number: UInt64 = 0
     /// When the gateway decided.
     package var time: Timestamp
-    /// Counts the connections of providers from 1.
+    /// The connection's number. The service counts the connections of providers from 1.
     package var connection: UInt64
     package var environment: Environment
     package var interface: ProviderInterface
-    /// Whose request it is: the sender's team. If no team could be recognised, the one whose app the topic names.
+    /// The team whose request it is: the sender's. If the sender was not recognised, the team that owns the topic's
+    /// app.
     package var team: TeamID?
     /// The sender; nil if it could not be verified.
     package var sender: Sender?
-    /// In their order, pseudo-headers too, and `authorization` without its signature.
+    /// The headers in their order, with pseudo-headers. The value of `authorization` is without its signature.
     package var headers: [Header]
     /// The device token as the provider wrote it, in lower-case hexadecimal digits; nil if there was none.
     package var token: String?
@@ -107,11 +108,12 @@ package struct RequestFacts: Sendable {
         outcome = status == 200 ? .pending : .rejected
     }
 
-    /// The payload; nil if the body is not a JSON dictionary. It is read each time: most requests are never compared by it.
+    /// The payload; nil if the body is not a JSON dictionary. It is parsed at each access, because few requests are
+    /// ever compared by it.
     package var payload: JSONValue? { JSONValue(body) }
 }
 
-/// Which interface a request came by.
+/// The interface that a request came through.
 package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     /// The HTTP/2 API (Guide, 2.3).
     case http2 = "h2"
@@ -130,19 +132,19 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
 
 /// The outcome of a request's notification.
 package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
-    /// Accepted, or about to be; nothing more is known yet.
+    /// No outcome is known yet.
     case pending
-    /// The device has acknowledged it.
+    /// The device has acknowledged the notification.
     case delivered
-    /// It waits in its mailbox.
+    /// The notification is in its mailbox.
     case stored
-    /// A newer notification took its place.
+    /// A newer notification replaced it.
     case replaced
     case expired
-    /// It was dropped: its only attempt failed, or the app is gone.
+    /// The notification was dropped, because its only delivery attempt failed or the app is gone.
     case dropped
-    /// It was refused.
+    /// The request was rejected.
     case rejected
-    /// A rehearsal lost it: 200, and never delivered.
+    /// A rehearsal lost the notification: the answer was 200, and it is never delivered.
     case lost
 }

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// The error of a match that is not valid.
+/// Why a match is not valid.
 package struct MatchError: Error, Sendable, Hashable {
     /// The place of the fault in the document (RFC 6901).
     package var pointer: String
@@ -15,7 +15,7 @@ package struct MatchError: Error, Sendable, Hashable {
 
 extension RequestMatch {
     /// Reads the document that docs/testing.md describes.
-    /// - Parameter pointer: the place of the document in a larger one.
+    /// - Parameter pointer: the place of this document if it is part of a larger one.
     /// - Throws: if a key is unknown, or if no request can have the value.
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
         guard case .object(let members) = value else {

@@ -1,12 +1,12 @@
 package import Notifications
 
-/// Selects requests. The journal, waits and rehearsals use the same document.
+/// Selects requests by their values. The journal, waits and rehearsals use the same form of it.
 ///
-/// A request matches if it has every value that the document names. An empty document matches every request.
+/// A request matches if it has every value that the match names. An empty match matches every request.
 package struct RequestMatch: Sendable {
     package var team: TeamID?
     package var topic: String?
-    /// In lower-case hexadecimal digits.
+    /// The device token, in lower-case hexadecimal digits.
     package var token: String?
     package var device: DeviceID?
     package var environment: Environment?
@@ -20,7 +20,7 @@ package struct RequestMatch: Sendable {
     /// Dictionaries match by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
     package var payload: JSONValue?
     package var outcome: RequestOutcome?
-    /// Only requests with a greater number.
+    /// Selects only requests with a greater number.
     package var after: UInt64?
 
     /// Matches every request.
@@ -35,7 +35,7 @@ package struct RequestMatch: Sendable {
 
     /// Whether a request matches.
     package func matches(_ facts: RequestFacts) -> Bool {
-        // The cheap comparisons come first, because a payload is parsed for each request that reaches its comparison.
+        // Compare the payload last: it has to be parsed for each request that gets that far.
         if let team, facts.team != team { return false }
         if let topic, facts.topic != topic { return false }
         if let token, facts.token != token { return false }
@@ -53,7 +53,7 @@ package struct RequestMatch: Sendable {
         return matchesPayload(of: facts)
     }
 
-    /// The keys of the document that the request does not match; empty if it matches.
+    /// The keys in which the request differs from the match; empty if it matches.
     package func differences(from facts: RequestFacts) -> [String] {
         var keys: [String] = []
         func compare(_ key: Key, _ isDifferent: Bool) {

@@ -1,22 +1,22 @@
 package import Notifications
 import Synchronization
 
-/// Sees the requests of providers between the gateway's decision and the answer: the journal and rehearsals. It exists
-/// in the development environment only.
+/// Observes the requests of providers, after the gateway's decision and before the answer. The journal and rehearsals
+/// do so, in the development environment only.
 package protocol RequestObserver: Sendable {
-    /// Called after a provider's connection has passed its handshake, before it has a number.
-    /// - Returns: whether a rehearsal refuses the connection, which is then closed.
+    /// Called after a provider's connection has finished its handshake, before it has a number.
+    /// - Returns: whether a rehearsal refuses the connection. The gateway then closes it.
     func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
 
-    /// Called after a provider's connection has passed its handshake.
+    /// Called after a provider's connection has finished its handshake and was not refused.
     /// - Returns: the connection's number.
     func connectionOpened() -> UInt64
 
-    /// A connection ended without a request.
+    /// Called when a connection has ended without a request.
     func connectionUnused(_ connection: UnusedConnection)
 
-    /// Called when the gateway has decided to reject a request or to pass it to `Delivery`, before it does so. Runs on
-    /// the connection's event loop.
+    /// Called when the gateway has decided to reject a request or to pass it on to `Delivery`, before it does so. The
+    /// call is on the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
 
     /// Called when a rehearsal's rule fires for a request.
@@ -62,7 +62,7 @@ package enum RequestDecision: Sendable {
 
 /// The answer that a provider got.
 package struct RequestAnswer: Sendable, Hashable {
-    /// As in ``RequestFacts/status``.
+    /// The status, in the form of ``RequestFacts/status``.
     package var status: Int
     package var reason: String?
 
@@ -76,12 +76,12 @@ package struct RequestAnswer: Sendable, Hashable {
     }
 }
 
-/// Connects the gateways to the observer. While nothing observes, a request costs one load and one branch.
+/// Connects the gateways to the observer. While nobody observes, each request costs only one load and one branch.
 package final class RequestWatch: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)
 
-    /// The reasons to observe requests.
+    /// Who needs to observe requests.
     package enum Need: UInt8, Sendable {
         case journal = 1
         case rehearsals = 2
@@ -92,7 +92,7 @@ package final class RequestWatch: Sendable {
     /// Whether requests are observed now.
     package var isActive: Bool { needs.load(ordering: .relaxed) != 0 }
 
-    /// Takes effect with the next request of each connection.
+    /// Switches observing on or off for one need. It takes effect with the next request of each connection.
     package func set(_ need: Need, _ isActive: Bool) {
         if isActive {
             needs.bitwiseOr(need.rawValue, ordering: .relaxed)

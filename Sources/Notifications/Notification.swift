@@ -14,7 +14,7 @@ package struct Notification: Sendable, Hashable {
         package var id: NotificationID
         /// The topic: a bundle ID, or a bundle ID and a suffix.
         package var topic: String
-        /// Nil if the provider gave none.
+        /// The push type; nil if the provider gave none.
         package var pushType: PushType?
         package var priority: Priority
         package var expiration: Expiration

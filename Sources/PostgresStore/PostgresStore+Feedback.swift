@@ -19,9 +19,9 @@ extension PostgresStore: Feedback {
         }
     }
 
-    /// The statements of one transaction. It locks the list, so that entries become visible in the order of their
-    /// numbers. It also locks the registrations: an app that registers again has to wait, and then finds the new entry
-    /// and removes it.
+    /// The statements of a transaction that adds entries. It locks the list, so that entries become visible in the
+    /// order of their numbers. It also locks the registrations: an app that registers again has to wait until the
+    /// entry is there, and then removes it.
     private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
         let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]

@@ -3,8 +3,8 @@ import Notifications
 import PostgresClient
 import Synchronization
 
-// Which node holds a device is in the device's row. An announcement is a row of its own, keyed by the node that it is
-// for, so that each node reads its own by an index.
+// A device's row says which node holds the device. Each announcement has a row of its own, with the node that it is
+// for in the key. So each node finds its announcements by an index.
 extension PostgresStore: DeviceHolds {
     package var holdTerm: UInt64 { lease.withLock { $0.term } }
 
@@ -79,7 +79,7 @@ extension PostgresStore: DeviceHolds {
     }
 
     package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
-        // Announcements that other transactions are writing now are read the next time.
+        // Announcements that are not committed yet are read the next time.
         let answers = try await Self.execute(
             [
                 PostgresStatement(
@@ -104,8 +104,9 @@ extension PostgresStore: DeviceHolds {
         }
     }
 
-    /// Announces changes of these destinations to the nodes that hold their devices. It comes after the statement that
-    /// has changed and locked them: a node that takes a device later waits for these locks when it reads the mailboxes.
+    /// Announces changes of these destinations to the nodes that hold their devices. It must come after the statement
+    /// that changes and locks the destinations. So a node that takes one of the devices afterwards waits for these
+    /// locks when it reads the mailboxes, and does not miss the change.
     func announcing(_ destinations: [Destination]) -> PostgresStatement {
         PostgresStatement(
             """

@@ -2,11 +2,12 @@ import Delivery
 import PostgresClient
 import Synchronization
 
-/// A node: one service among those that use a database.
+/// A node: one of the services that use the same database.
 package struct PostgresNode: Sendable, Hashable {
-    /// No other node may have it.
+    /// The node's name. No other node of the database may have it.
     package let name: String
-    /// Random bytes that the data folder keeps, so that a node that was killed takes its own name again at once.
+    /// Random bytes that are kept in the data folder. By them a node that was killed can take its own name again at
+    /// once.
     package let identity: [UInt8]
 
     package init(name: String, identity: [UInt8]) {
@@ -82,8 +83,8 @@ extension PostgresStore {
         ]
     }
 
-    /// Renews the lease if it is time for that. If it has run out, other nodes may have given this node's devices up,
-    /// so a new term begins, without any devices.
+    /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
+    /// devices. So a new term begins, in which the node holds no devices.
     func renewLease() async throws(PostgresError) {
         let start = ContinuousClock.now
         let present = lease.withLock { $0 }
@@ -102,16 +103,16 @@ extension PostgresStore {
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
     }
 
-    /// Lets another machine take the name at once.
+    /// Ends the lease, so that another machine can take the name at once.
     func endLease() async {
         guard !lease.withLock({ $0.isNameTaken }) else { return }
         let end = PostgresStatement(
             "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
-        // If it fails, the lease ends by itself.
+        // If this fails, the lease expires by itself.
         _ = try? await writers[0].execute(Self.leaving(configuration.node) + [end])
     }
 
-    /// Gives up the devices of nodes that are gone, a thousand at a time, so that nobody announces anything to them.
+    /// Frees the devices of lost nodes, a thousand at a time, so that no announcements are made to these nodes.
     func removeGoneNodes() async throws(PostgresError) {
         _ = try await writers[0].execute([
             PostgresStatement(

@@ -3,8 +3,8 @@ package import Notifications
 import PostgresClient
 
 extension PostgresStore: Mailboxes {
-    /// How many notifications one statement stores: enough for the server's best rate, and few enough that a statement
-    /// stays below 3 MB and its locks short.
+    /// How many notifications one statement stores. This is enough for the server's best rate, and few enough that a
+    /// statement stays below 3 MB and holds its locks only briefly.
     static let maximumBatch = 500
 
     package var isShared: Bool { true }
@@ -21,8 +21,9 @@ extension PostgresStore: Mailboxes {
         }
     }
 
-    /// Waits for transactions that are storing: one that has read the device's node before this node took the device
-    /// holds the rows' locks until its commit.
+    /// Reads the mailboxes of a device, after waiting for the transactions that are storing something for it. Such a
+    /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
+    /// rows until its commit.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(
             """
@@ -64,7 +65,7 @@ extension PostgresStore: Mailboxes {
 
     // MARK: Batches
 
-    /// Divides items among the writers and into batches, and puts the results in the items' order.
+    /// Divides items into batches for the writers, and returns the results in the order of the items.
     private func divided<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         by device: (Item) -> DeviceKey,
@@ -84,7 +85,8 @@ extension PostgresStore: Mailboxes {
                 group.addTask {
                     var results: [(Int, Result<Value, StoreError>)] = []
                     var rest = indices[...]
-                    // One after the other, since the last one for a destination has to stay.
+                    // Store the batches one after the other, so that the last notification for a destination is
+                    // stored last.
                     while !rest.isEmpty {
                         let batch = rest.prefix(Self.maximumBatch)
                         rest = rest.dropFirst(Self.maximumBatch)
@@ -104,7 +106,7 @@ extension PostgresStore: Mailboxes {
         _ entries: [MailboxEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
-        // The entries for each destination. Only the last one is written.
+        // For each destination, the indices of its entries. Only the last of them is written.
         var chains: [Destination: [Int]] = [:]
         for (index, entry) in entries.enumerated() { chains[entry.destination, default: []].append(index) }
         let destinations = chains.keys.sorted(by: Destination.isOrderedInTable)
@@ -146,8 +148,9 @@ extension PostgresStore: Mailboxes {
         return results
     }
 
-    /// Each destination's row is locked, in the order that all use, before anything is written. `count` versions are
-    /// used up: those between were replaced within the batch.
+    /// The statements that store entries. They first lock each destination's row, in the order that all transactions
+    /// use. A mailbox uses up `count` versions, one for each of its entries in the batch, although only the last
+    /// entry is written.
     private static func storing(_ written: [(entry: MailboxEntry, count: Int)]) -> PostgresStatement {
         let notifications = written.map(\.entry.notification)
         return PostgresStatement(
@@ -185,7 +188,7 @@ extension PostgresStore: Mailboxes {
             written.map(\.entry.destination).values + [
                 .integers(written.map { Int64(clamping: $0.count) }),
                 .integers(written.map { $0.entry.expires.column }),
-                // The same 64 bits: it goes to the device as the provider wrote it.
+                // The expiration has to reach the device unchanged, so store the same 64 bits as a signed number.
                 .integers(notifications.map { $0.expiration.seconds.map { Int64(bitPattern: $0) } }),
                 .integers(notifications.map { Int64($0.priority.rawValue) }),
                 .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
@@ -197,7 +200,8 @@ extension PostgresStore: Mailboxes {
             ])
     }
 
-    /// What was replaced: the mailbox's contents by the first entry, and each entry by the next.
+    /// Returns what was replaced: the first entry replaced the mailbox's contents, and each further entry replaced
+    /// the one before.
     private static func replaced(_ row: PostgresRow, by entries: [MailboxEntry]) -> [EndedNotification] {
         guard let first = entries.first else { return [] }
         var ended: [EndedNotification] = []
@@ -220,7 +224,7 @@ extension PostgresStore: Mailboxes {
         _ references: [MailboxReference],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxRemoval, StoreError>] {
-        // Each once; the second removal of the same finds nothing.
+        // Remove each reference only once, because a second removal of the same would find nothing.
         var places: [MailboxReference: Int] = [:]
         for (index, reference) in references.enumerated() where places[reference] == nil { places[reference] = index }
         let unique = places.keys.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
@@ -269,7 +273,8 @@ extension PostgresStore: Mailboxes {
 }
 
 extension PostgresRow {
-    /// A row that begins with the columns device, environment, app, id and topic; nil if its mailbox was empty.
+    /// Reads a row that begins with the columns device, environment, app, id and topic. Returns nil if its mailbox
+    /// was empty.
     func endedNotification(_ step: DeliveryStep) -> EndedNotification? {
         guard let destination = destination(0), let id = bytes(3).flatMap(NotificationID.init(column:)) else {
             return nil

@@ -92,7 +92,7 @@ final class ChannelConnection: HTTP2Connection {
         judge(requests[index].sender)
     }
 
-    /// Applies the result for a request's sender to the connection.
+    /// Updates the connection's state after a request's sender was checked.
     private func judge(_ sender: ProviderRequest.Sender) {
         switch sender {
         case .token(let token):
@@ -217,7 +217,7 @@ extension ChannelConnection {
     private func work(of request: ChannelRequest) throws(Rejection) -> Work {
         let (action, bundleID) = try request.action()
         if let header = request.repeated {
-            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+            throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
         }
         try checkTrust(request)
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
@@ -248,7 +248,7 @@ extension ChannelConnection {
         case .list:
             return { () async throws(Rejection) in
                 let channels = try await broadcasts.channels(of: list)
-                // An identifier has only characters that JSON does not escape.
+                // Identifiers need no escaping in JSON, because of the characters that they consist of.
                 let names = channels.map { #""\#($0.key.id)""# }.joined(separator: ",")
                 return Answer(status: 200, body: #"{"channels":[\#(names)]}"#)
             }

@@ -5,8 +5,8 @@ import Matching
 import Notifications
 package import Trust
 
-/// The management of broadcast channels of one environment (docs/channels.md). Providers are trusted as by the provider
-/// API of the same environment.
+/// The management of broadcast channels for one environment (docs/channels.md). It trusts the same providers as the
+/// provider API of that environment.
 package final class ChannelGateway: HTTP2Service {
     let provider: ProviderGateway
     let limits: ChannelConnectionLimits
@@ -37,10 +37,11 @@ package final class ChannelGateway: HTTP2Service {
 
 /// The named limits of the management of channels, each with the reason for its value.
 package struct ChannelConnectionLimits: Sendable, Hashable {
-    /// The largest number of open requests. Each waits for the store, and a provider makes few of them.
+    /// The largest number of open requests on a connection. Each waits for the store, and a provider makes few of
+    /// them.
     package var concurrentStreams = 100
 
-    /// The largest body, in bytes. The only one has two short keys.
+    /// The largest body, in bytes. The only request with a body has two short keys in it.
     package var bodyBytes = 4096
 
     package init() {}

@@ -6,9 +6,9 @@ import NIOCore
 import Notifications
 import Synchronization
 
-// Answers, of this event loop and of other threads.
+// Answers requests. `Delivery` calls from this event loop or from other threads.
 extension ProviderConnection {
-    /// Rejects a request that was not handed to `Delivery`.
+    /// Rejects a request that was not passed to `Delivery`.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
         let id = requests[index].identify(using: &random)
@@ -21,7 +21,7 @@ extension ProviderConnection {
         refuse(stream, rejection)
     }
 
-    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
@@ -78,8 +78,8 @@ extension ProviderConnection {
     }
 }
 
-/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// compiler cannot see. Only ``late`` is shared, behind its lock.
+/// Called from other threads. `@unchecked` because the compiler cannot see that everything else is confined to the
+/// event loop. Threads share only ``late``, behind its lock.
 extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
         if eventLoop.inEventLoop {
@@ -96,7 +96,7 @@ extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
         }
     }
 
-    /// - Parameter add: adds at least one answer to those that wait for the event loop.
+    /// - Parameter add: adds one or more answers to those that wait for the event loop.
     private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
         let isFirst = late.withLock { late in
             defer { add(&late) }

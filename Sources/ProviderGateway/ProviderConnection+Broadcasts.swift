@@ -5,7 +5,7 @@ import NIOCore
 import Notifications
 import Trust
 
-// Broadcasts: requests to `/4/broadcasts/apps/` and a bundle ID (docs/channels.md).
+// Handles broadcasts: requests to `/4/broadcasts/apps/` and a bundle ID (docs/channels.md).
 extension ProviderConnection {
     /// The largest payload of a broadcast, in bytes.
     static let maximumBroadcastBytes = 5120
@@ -25,7 +25,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Sends a broadcast whose request has ended, or rejects it.
+    /// Sends the broadcast of a request that has ended, or rejects it.
     func broadcast(_ stream: StreamID, _ index: Int) {
         guard let broadcast = requests[index].broadcast else { return }
         do throws(Rejection) {

@@ -4,7 +4,7 @@ import Matching
 import NIOCore
 import Notifications
 
-// The faults that a rehearsal causes on a connection. They begin when the gateway has decided about a request.
+// The faults that a rehearsal causes on a connection. They happen after the gateway has decided about a request.
 extension ProviderConnection {
     /// Carries out a fault on a request that was accepted.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ submission: Submission) {
@@ -152,7 +152,7 @@ extension ProviderConnection {
         requests[index].body = []
     }
 
-    /// Reports to the observer that no answer comes.
+    /// Tells the observer that the request gets no answer.
     private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
         guard let index = requests.index(of: stream), let number = requests[index].watched?.number else { return }
         gateway.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
@@ -164,7 +164,7 @@ extension ProviderConnection {
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired(on: stream)
             answer.value(connection.value)
-            // Flush at once, because a request that is answered long after it began must not stay open.
+            // Flush now, so that a request that was answered late does not stay open.
             connection.value.session?.flush()
         }
         rehearsed?.wait(timer, on: stream)

@@ -3,16 +3,16 @@ import Matching
 import NIOCore
 import Notifications
 
-/// The faults that rehearsals have planned or caused on a connection. The connection's open streams limit them, and
-/// they end with these streams.
+/// The faults that rehearsals have planned or caused on one connection. They end with the connection's open streams,
+/// whose number is limited.
 struct RehearsedConnection {
-    /// The faults of answers that have not come yet.
+    /// The faults of requests that have no answer yet, by stream.
     private var faults: [StreamID: RequestFault] = [:]
-    /// The timers of delayed answers.
+    /// The timers of delayed answers, by stream.
     private var timers: [StreamID: Scheduled<Void>] = [:]
-    /// The requests that hang, with the time since when they do.
+    /// The streams that hang, with the time when they began to.
     private(set) var hanging: [StreamID: NIODeadline] = [:]
-    /// The number of streams to announce instead of the gateway's own number.
+    /// The number of streams to announce in place of the gateway's own; nil if there is no such fault.
     var concurrentStreams: Int?
     private var goAway: GoAway?
 

@@ -6,7 +6,7 @@ extension Rehearsal.Fault {
     private static let keys = [
         "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
     ]
-    /// The faults that act before acceptance.
+    /// The faults for which `accepted` may be set: without it they act before acceptance.
     private static let acceptable = ["answer", "reset", "close", "hang", "errorPacket"]
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {

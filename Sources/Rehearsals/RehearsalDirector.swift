@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// The service's rehearsals, as the gateways use them. Makes ``RehearsalStage`` thread-safe.
+/// All rehearsals of the service, in the form that the gateways use. It makes ``RehearsalStage`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
     private let stage = Mutex(RehearsalStage())
     private let next: any RequestObserver
@@ -14,8 +14,8 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     /// - Parameters:
-    ///   - next: gets every call too, and numbers connections and requests.
-    ///   - now: the machine's uptime, which a virtual clock does not advance.
+    ///   - next: the observer that gets every call after this one. It numbers connections and requests.
+    ///   - now: returns the machine's uptime, which a virtual clock does not advance.
     package init(next: any RequestObserver, now: @escaping @Sendable () -> Duration) {
         self.next = next
         self.now = now
@@ -34,7 +34,8 @@ package final class RehearsalDirector: RequestObserver {
         return id
     }
 
-    /// - Returns: the counts of the rehearsal; nil if the identifier is unknown.
+    /// Ends a rehearsal.
+    /// - Returns: the rehearsal with its counts; nil if the identifier is unknown.
     package func end(_ id: String) -> RehearsalStage.Shown? {
         let shown = stage.withLock { $0.end(id, now: now()) }
         setWatching()
@@ -49,14 +50,14 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     private func setWatching() {
-        // Hold the lock of the watch around both steps, so that a rehearsal that begins meanwhile is not missed.
+        // Hold the watch's lock during both steps. Otherwise a rehearsal that begins between them could be missed.
         watch.withLock { watch in
             let isActive = stage.withLock { $0.isActive(now: now()) }
             watch.gateways?.set(.rehearsals, isActive)
         }
     }
 
-    // MARK: For gateways
+    // MARK: Called by gateways
 
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
         stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)

@@ -1,7 +1,7 @@
 package import Matching
 package import Notifications
 
-/// All active rehearsals, and the last ones that have ended. It is a value, and time is an argument.
+/// All active rehearsals, and the last ended ones. It is a value without a clock: the time is an argument.
 package struct RehearsalStage: Sendable {
     private var entries: [Entry] = []
     private var lastNumber = 0
@@ -52,7 +52,7 @@ package struct RehearsalStage: Sendable {
         return id
     }
 
-    /// Ends a rehearsal. Its counts can still be read.
+    /// Ends a rehearsal. Its counts can still be read afterwards.
     /// - Returns: the rehearsal; nil if the identifier is unknown.
     package mutating func end(_ id: String, now: Duration) -> Shown? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
@@ -70,7 +70,7 @@ package struct RehearsalStage: Sendable {
     /// Whether any rehearsal is active.
     package func isActive(now: Duration) -> Bool { entries.contains { $0.isActive(at: now) } }
 
-    /// Decides about a request. All rehearsals count it, and the oldest one that fires wins.
+    /// Decides about a request. All active rehearsals count it. If several fire, the oldest one decides.
     package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
         var firing: ActiveRehearsal.Firing?
         for index in entries.indices where entries[index].isActive(at: now) {
@@ -82,7 +82,7 @@ package struct RehearsalStage: Sendable {
     }
 
     /// Decides about a new connection.
-    /// - Returns: whether it is refused.
+    /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,
         _ interface: ProviderInterface,

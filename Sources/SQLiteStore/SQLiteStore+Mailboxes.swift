@@ -46,7 +46,7 @@ extension SQLiteStore: Mailboxes {
         }
     }
 
-    /// Splits a batch into parts that each fit into one transaction, submits them in their order, and collects the
+    /// Splits a batch into parts that each fit into one transaction, writes them in their order, and collects the
     /// results.
     private func inParts<Item: Sendable, Value: Sendable>(
         _ items: [Item],
@@ -97,8 +97,8 @@ extension SQLiteStore: Mailboxes {
         }.get()
     }
 
-    /// Reads on a separate connection, which neither waits for the writer nor delays it. The read begins after the
-    /// call, so it sees everything that was answered before the call.
+    /// Reads on a separate connection, so that the read neither waits for the writer nor delays it. It begins after
+    /// the call, so it sees every write that was answered before the call.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         try await read { database throws(SQLiteFailure) in
             try Self.entries(of: device, in: database)
@@ -106,13 +106,13 @@ extension SQLiteStore: Mailboxes {
     }
 }
 
-/// Collects the results of a batch's parts, which come one after the other.
+/// Collects the results of a batch's parts, which arrive one after the other.
 private final class GatheredResults<Item: Sendable>: Sendable {
     private let parts: Mutex<(results: [[Item]], missing: Int)>
 
     init(parts: Int) { self.parts = Mutex((Array(repeating: [], count: parts), parts)) }
 
-    /// - Returns: all results after the last part, otherwise nil.
+    /// - Returns: all results, if this was the last part; otherwise nil.
     func add(_ items: [Item], of part: Int) -> [Item]? {
         parts.withLock { parts in
             parts.results[part] = items
@@ -162,7 +162,7 @@ extension SQLiteStore {
         return entries
     }
 
-    /// Empties one mailbox, whatever it contains.
+    /// Empties one mailbox, whichever version it contains.
     /// - Returns: what it contained.
     static func empty(
         _ destination: Destination,
@@ -181,7 +181,7 @@ extension SQLiteStore {
         return ended
     }
 
-    /// The results of the accepted items. For the others the result is that there was no room.
+    /// The results of all items. Items that were not accepted get the error that there was no room.
     private static func results<Value>(
         _ outcome: Result<[Result<Value, StoreError>], StoreError>,
         of count: Int,

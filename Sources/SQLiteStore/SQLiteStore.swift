@@ -26,17 +26,18 @@ package final class SQLiteStore: Sendable {
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
     let subscribedDevices: SubscribedDevices
-    /// For the writer's thread alone.
+    /// The registrations in the current transaction. Only the writer's thread uses them.
     let writing: RegistrationsInWriting
     let accounts: AccountsFeed
     let journal: MailboxJournal
     let orphanSearch = OrphanSearch()
-    /// Whether the files have been closed, or are being closed.
+    /// Whether the files are closed, or are being closed.
     let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
-    /// The loss that was found and accepted when the database was opened; nil if there was none.
+    /// A sentence that says what was lost with a damaged log that the administrator accepted; nil if nothing was
+    /// lost.
     package let loss: String?
     let openReads = OpenReads()
 
@@ -75,7 +76,8 @@ package final class SQLiteStore: Sendable {
         maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
-        // Opening reads every registration, which would block one of the few threads that tasks run on.
+        // Opening reads every registration. Do this on a separate thread, because it would block one of the few
+        // threads that run tasks.
         try await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
@@ -137,20 +139,20 @@ package final class SQLiteStore: Sendable {
             ended: { writing.transactionEnded() })
     }
 
-    /// How many transactions have been committed since the store was opened, and how many items in them.
+    /// The number of transactions that were committed since the store was opened, and the number of items in them.
     package var committed: (transactions: Int, items: Int) {
         let statistics = commits.statistics
         return (statistics.transactions, statistics.items)
     }
 
-    /// Reads on one of the readers' connections.
+    /// Reads on a connection for readers.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws(SQLiteFailure) -> Value,
     ) async throws(StoreError) -> Value {
         guard openReads.begin() else { throw .closed }
         defer { openReads.end() }
         let result: Result<Value, SQLiteFailure> = await withCheckedContinuation { continuation in
-            // Without a transaction: one statement sees one state of the database anyway.
+            // No transaction is needed, because a single statement sees one state of the database.
             pool.asyncUnsafeRead { database in
                 continuation.resume(
                     returning: Result { () throws(SQLiteFailure) in
@@ -170,7 +172,7 @@ package final class SQLiteStore: Sendable {
     }
 }
 
-/// The counter of mailbox versions, which the writer alone uses, behind a lock as the compiler wants it.
+/// The counter of mailbox versions. Only the writer uses it; the lock is there because the compiler cannot know that.
 final class VersionCounter: Sendable {
     private let versions: Mutex<MailboxVersions>
 

@@ -19,7 +19,7 @@ import Rates
 import Trust
 import VirtualDevices
 
-/// The parts of a running service.
+/// The parts of a running service, which the start makes.
 struct ServiceParts {
     var description: ServiceDescription
     var descriptionFile: DescriptionFile
@@ -44,7 +44,7 @@ struct ServiceParts {
     var courierListeners: [Listener]
     var management: ManagementServer
     var managementListeners: [Listener]
-    /// Nil outside the development environment.
+    /// The tools for tests; nil if the service does not serve the development environment.
     var development: DevelopmentParts?
     var state: ServiceState
     /// Reads all metrics.
@@ -54,10 +54,9 @@ struct ServiceParts {
 }
 
 extension CarillonService {
-    /// Opens the data folder and every listener. Returns when all of them accept connections.
-    ///
-    /// If it fails, it has overwritten nothing.
-    /// - Parameter wrap: for tests: what the service uses in place of its store.
+    /// Opens the data folder and every listener, and returns when all listeners accept connections. If the start
+    /// fails, it has overwritten nothing.
+    /// - Parameter wrap: lets tests replace the store by one that wraps it.
     package static func start(
         _ settings: Settings,
         logger: Logger,
@@ -118,12 +117,12 @@ extension CarillonService {
             return CarillonService(try await builder.build())
         } catch {
             await store.close()
-            try? await group.shutdownGracefully()  // The first error is the one to tell.
+            try? await group.shutdownGracefully()  // Report the first error, not this one.
             throw error
         }
     }
 
-    /// The delivery log, which tells its readers, the metrics and the service's own log what it has written.
+    /// Opens the delivery log. After each write it tells the log's readers, the metrics and the service's own log.
     private static func openLog(
         _ folder: DataFolder,
         _ settings: Settings,
@@ -147,16 +146,16 @@ extension CarillonService {
     }
 }
 
-/// Puts the parts together.
+/// Makes the parts of the service and connects them.
 private struct ServiceBuilder {
     let settings: Settings
     let folder: DataFolder
     let lock: DataFolderLock
     let store: any Store
     let deliveryLog: FileDeliveryLog
-    /// The receiver of events: the delivery log, or the journal in front of it if there is one.
+    /// Receives all events: the delivery log, or the journal, which passes them on to it.
     let log: any DeliveryLog
-    /// Nil outside the development environment.
+    /// The journal; nil if the service does not serve the development environment.
     let journal: RequestJournal?
     let signal: LogSignal
     let registry: PrometheusRegistry
@@ -171,7 +170,7 @@ private struct ServiceBuilder {
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
             tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
         try folder.check(secrets.authority.rootPEM, of: settings.store)
-        // Stored only if it differs, so that a full disk does not prevent a start.
+        // Write the file only if it differs, so that a full disk does not prevent a start.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
@@ -187,7 +186,7 @@ private struct ServiceBuilder {
         do throws(StoreError) {
             try await virtualDevices?.endEarlier(in: store, at: clock.time)
         } catch {
-            // The next start tries again.
+            // Go on, because the next start tries this again.
             logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
@@ -277,7 +276,7 @@ private struct ServiceBuilder {
         let state = ServiceState(store: store)
         let history = MetricsHistory()
         let readMetrics = metricsReader(local, delivery)
-        // The first reading: later readings are compared with it.
+        // Take the first reading now, because each sample is the difference between two readings.
         history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,
@@ -373,10 +372,10 @@ private struct ServiceBuilder {
             history: { history.samples(after: $0) }, clock: clock,
             rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
-                // Earlier events keep their time.
+                // Write the earlier events first, with the times that they have.
                 await deliveryLog.flush()
                 let time = try clock.advance(by: duration)
-                // Before anything new is written, because a file's age counts from its last event.
+                // Remove old files before writing anything new, because a file's age counts from its last event.
                 await deliveryLog.removeOld()
                 local.tick()
                 await delivery.catchUp()
@@ -428,6 +427,6 @@ private struct ServiceBuilder {
         return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }
 
-    /// A certificate cannot contain an address that means all addresses of a machine.
+    /// Whether a certificate can name the host. An address that stands for all addresses of a machine is not a name.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
 }

@@ -1,7 +1,7 @@
 import Delivery
 import Synchronization
 
-/// Whether the service takes requests: what `/ready` answers.
+/// Whether the service accepts requests. `/ready` shows this.
 final class ServiceState: Sendable {
     private enum Phase {
         case starting

@@ -6,7 +6,8 @@ import X509
 extension CertificateAuthority {
     /// The largest number of certificates in a peer's chain. Ours have two, or three with the root.
     package static let maximumChainLength = 4
-    /// In bytes, of each certificate. Ours take some 700; a provider's with an RSA key of 4096 bits some 1,400.
+    /// The largest size of each certificate, in bytes. Ours have some 700, and a provider's with an RSA key of 4096
+    /// bits some 1,400.
     package static let maximumCertificateBytes = 16 * 1024
 
     /// Returns the identity of a peer, or throws why it is not trusted.
@@ -55,7 +56,7 @@ extension CertificateAuthority {
         return identity
     }
 
-    /// As ``verifyPeer(chain:as:now:)``, for a listener of providers.
+    /// Does the same as ``verifyPeer(chain:as:now:)`` for the certificate of a provider.
     package func verifyProvider(chain: [[UInt8]], now: Double) throws(TrustError) -> ProviderIdentity {
         guard case .provider(let identity) = try verifyPeer(chain: chain, as: .provider, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a provider's.")

@@ -4,7 +4,8 @@ import Synchronization
 /// Device tokens that were given for tests, besides those that the service seals. They exist in the development
 /// environment only.
 package final class NamedTokens: Sendable {
-    /// In bytes. APNs' own have 32. Tests of clients use others, up to the length that Apple's documents allow.
+    /// The allowed sizes in bytes. APNs' own device tokens have 32. Tests of clients use other sizes, up to the
+    /// length that Apple's documents allow.
     package static let byteCounts = 8...200
 
     /// The registration that such a token means.

@@ -21,7 +21,7 @@ package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
 /// Longer tokens, for testing clients, have zeros after the 16 bytes, inside the seal. Tokens of every length can be
 /// opened, whatever length new ones have.
 package struct TokenKeys: Sendable {
-    /// In bytes, of a key.
+    /// The size of a key, in bytes.
     package static let keyByteCount = 32
 
     /// Each key adds about 1.2 µs to the opening of every token. A service does not change its key more than sixteen
@@ -43,7 +43,7 @@ package struct TokenKeys: Sendable {
     private let keys: [Key]
     /// The key that seals the tokens of new registrations.
     package let current: TokenKeyID
-    /// In bytes, of the tokens that are issued.
+    /// The size of the tokens that are issued, in bytes.
     package let tokenByteCount: Int
 
     /// - Parameters:

@@ -7,7 +7,7 @@ package struct VirtualDevice: Sendable {
     package let name: String?
     package let team: TeamID
     package internal(set) var behaviour: DeviceBehaviour
-    /// What it reports of its power while it is connected.
+    /// The power state that the device reports while it is connected.
     package internal(set) var power: DevicePower
     /// When it got this behaviour.
     package internal(set) var since: Timestamp

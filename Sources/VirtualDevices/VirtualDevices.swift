@@ -89,7 +89,7 @@ package final class VirtualDevices: Sendable {
 // MARK: - Changes
 
 extension VirtualDevices {
-    /// Makes a device: all of it, or nothing.
+    /// Makes a device. If something fails, nothing of the device remains.
     /// - Throws: ``StoreError`` if the store cannot take it now, or a named token is taken.
     package func create(
         name: String?,

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Reads an option whose value is one of a library type's few words.
+/// Reads an option whose value is one of a few words, which a type of a library defines.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Value {
     try choice(text, among: Array(Value.allCases))
 }

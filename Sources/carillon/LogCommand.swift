@@ -5,8 +5,8 @@ import Foundation
 import Notifications
 import Service
 
-/// Shows what happened to notifications. Asks the running service, or reads the delivery log's files if no service
-/// runs.
+/// Shows what happened to notifications. It asks the running service. If no service runs, it reads the delivery log's
+/// files.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -39,7 +39,7 @@ struct LogCommand: AsyncParsableCommand {
         do {
             client = try common.management()
         } catch is ServiceError {
-            // No service runs on the folder.
+            // No service runs with this folder.
             return try await readFiles()
         }
         do {
@@ -48,7 +48,7 @@ struct LogCommand: AsyncParsableCommand {
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
         } catch is ManagementClient.NotReached where client.isLocal {
-            // The service was killed, so the stream had no proper end.
+            // The service was killed, so its stream ended early. Read the rest from the files.
             try await readFiles()
         }
     }

@@ -116,11 +116,11 @@ struct ServeCommand: AsyncParsableCommand {
         let service = try await CarillonService.start(settings, logger: logger)
         let ready = logger
         let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
-            // The text for people would be noise in a journal.
+            // Do not print the text for people if systemd's journal or a program collects the output.
             if common.json || settings.logFormat.isForPeople(environment: environment) {
                 announce(service, isFirstStart: isFirstStart)
             }
-            // For programs that wait for this line in a container's log.
+            // Log this for programs that wait for it in a container's log.
             ready.info("The service is ready")
         }
         try await ServiceGroup(
@@ -209,8 +209,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports readiness only when signals can end the service cleanly: a program that waits for the report may send one at
-/// once.
+/// Reports readiness, but not before signals can end the service cleanly: a program that waits for the report may
+/// send a signal at once.
 private struct Announced: ServiceLifecycle.Service {
     let service: CarillonService
     let systemd: SystemdNotifier
@@ -223,8 +223,8 @@ private struct Announced: ServiceLifecycle.Service {
         await withGracefulShutdownHandler {
             await service.run()
         } onGracefulShutdown: {
-            // Cancel this while the event loops still run, and do not wait for it: an event loop that has ended may
-            // never answer.
+            // Cancel this while the event loops still run, and do not wait for its end: an event loop that has ended
+            // may never answer.
             watching.cancel()
             systemd.stopping()
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// Keys and certificates that are none: a typed error that says what is wrong, before anything is sent.
+/// Invalid keys and certificates: a typed error says what is wrong, before anything is sent.
 struct BadCredentialsTests {
     private static let keyID = "ABC123DEFG"
     private static let teamID = "DEF123GHIJ"
@@ -90,7 +90,7 @@ struct BadCredentialsTests {
         #expect(error?.cause.contains(named) == true, "\(String(describing: error))")
     }
 
-    /// A folder can be opened, and cannot be read.
+    /// A folder in place of a file can be opened, but not read.
     @Test func filesThatCannotBeRead() throws {
         let folder = FileManager.default.temporaryDirectory.path
         let key = #expect(throws: ProviderError.self) {

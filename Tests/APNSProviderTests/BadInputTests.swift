@@ -8,8 +8,8 @@ import Testing
 
 @testable import APNSProvider
 
-/// Every fault of the other side or of a file: an error says what happened, within the deadline, and nothing that may
-/// have been accepted is sent twice.
+/// Faults of the server or of a file. For each, an error says what happened, before the deadline, and no notification
+/// that may have been accepted is sent twice.
 @Suite(.timeLimit(.minutes(2))) struct BadInputTests {
     private func sends(
         to environment: APNSEnvironment,
@@ -24,7 +24,7 @@ import Testing
             logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }, internals: internals)
         let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
         let error = await failure { () throws(ProviderError) in
-            // A busy machine takes long to connect, which must not count here.
+            // Connect before, because a busy machine takes long to connect, and that must not count here.
             if connectsAhead { try await client.connect(within: .seconds(60)) }
             try await client.send(notification, to: token, deadline: deadline)
         }

@@ -12,7 +12,7 @@ struct BinaryWindowTests {
 
     private static let allSafe = packet(.missingDeviceToken, BinaryWindow.probe)
 
-    @Test("The probe's packet says that all before it are safe")
+    @Test("The packet for the probe shows that everything before it was accepted")
     func probe() {
         var window = BinaryWindow(count: 3)
         #expect(window.next == 0..<3)
@@ -21,7 +21,7 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.accepted, .accepted, .accepted])
     }
 
-    @Test("No more are sent at a time than are kept")
+    @Test("At most as many notifications are sent ahead as are kept")
     func kept() {
         var window = BinaryWindow(count: 5, limits: .init(kept: 2))
         #expect(window.next == 0..<2)
@@ -33,7 +33,7 @@ struct BinaryWindowTests {
         #expect(step == .finished)
     }
 
-    @Test("After an error packet exactly what came after the faulty one is sent again, at once")
+    @Test("After an error packet, exactly the notifications after the faulty one are sent again, at once")
     func resend() {
         var window = BinaryWindow(count: 5)
         let step = window.ended(Self.packet(.invalidToken, BinaryWindow.identifier(1)))
@@ -42,7 +42,7 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.accepted, .refused(.invalidToken), nil, nil, nil])
     }
 
-    @Test("A faulty last one leaves nothing to send")
+    @Test("If the last notification is the faulty one, nothing is sent again")
     func faultyLast() {
         var window = BinaryWindow(count: 2)
         let step = window.ended(Self.packet(.invalidPayloadSize, BinaryWindow.identifier(1)))
@@ -50,7 +50,7 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.accepted, .refused(.invalidPayloadSize)])
     }
 
-    @Test("After a shutdown what came after the last accepted one is sent again")
+    @Test("After a shutdown, the notifications after the last accepted one are sent again")
     func shutdown() {
         var window = BinaryWindow(count: 4)
         let step = window.ended(Self.packet(.shutdown, BinaryWindow.identifier(2)))
@@ -58,7 +58,7 @@ struct BinaryWindowTests {
         #expect(window.next == 3..<4)
     }
 
-    @Test("A shutdown before anything was accepted sends all again, after a while")
+    @Test("After a shutdown before any acceptance, everything is sent again after a while")
     func earlyShutdown() {
         var window = BinaryWindow(count: 4)
         let step = window.ended(Self.packet(.shutdown, 0))
@@ -66,7 +66,7 @@ struct BinaryWindowTests {
         #expect(window.next == 0..<4)
     }
 
-    @Test("A processing error is tried again a few times, after growing delays, and then counts")
+    @Test("After a processing error a notification is tried again a few times with growing delays, then it has failed")
     func processingError() {
         var window = BinaryWindow(count: 2)
         let end = Self.packet(.processingError, BinaryWindow.identifier(0))
@@ -79,7 +79,7 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.refused(.processingError), nil])
     }
 
-    @Test("A connection that ends without a word is tried again a few times, and then all the rest has failed")
+    @Test("After a connection that ends without a packet, sending is tried again a few times, then the rest has failed")
     func lost() {
         var window = BinaryWindow(count: 2)
         let steps = (0..<4).map { _ in window.ended(Self.lost) }
@@ -90,7 +90,7 @@ struct BinaryWindowTests {
         guard case .failed = window.outcomes[1] else { return #expect(Bool(false), "\(window.outcomes)") }
     }
 
-    @Test("Any news begins the count of failures anew")
+    @Test("Any progress resets the count of failures")
     func news() {
         var window = BinaryWindow(count: 9)
         for _ in 0..<3 { _ = window.ended(Self.lost) }
@@ -99,7 +99,7 @@ struct BinaryWindowTests {
         #expect(step == .connect(after: .seconds(1)))
     }
 
-    @Test("An identifier that was not sent is no news")
+    @Test("An identifier that was not sent is not progress")
     func strangeIdentifier() {
         var window = BinaryWindow(count: 2)
         for identifier in [0, 77] as [UInt32] {
@@ -109,7 +109,7 @@ struct BinaryWindowTests {
         }
     }
 
-    @Test("What no field can hold is not a notification")
+    @Test("A notification with a value that does not fit its field is refused")
     func badPushes() throws {
         #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "0", payload: []) }
         #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "zz", payload: []) }

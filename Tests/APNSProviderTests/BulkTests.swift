@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNSProvider
 
-/// The bulk form of `send`.
+/// Sending many notifications with one call of `send`.
 @Suite(.timeLimit(.minutes(2))) struct BulkTests {
-    /// Counts what is taken from it.
+    /// Counts the elements that were taken from it.
     private struct Counting: AsyncSequence, Sendable {
         let elements: [Push]
         var failsAtTheEnd = false

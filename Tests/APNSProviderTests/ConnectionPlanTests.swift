@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// Which connections there are, and which gets the next request.
+/// Which connections the client opens, and which connection gets the next request.
 struct ConnectionPlanTests {
     private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 

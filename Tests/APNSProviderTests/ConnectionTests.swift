@@ -13,7 +13,7 @@ import Testing
         let isAnswered = Mutex(false)
         try await ScriptedServer.run(script: { request, connection in
             guard !isAnswered.withLock({ $0 }) else { return connection.answer(request.stream) }
-            // After a round trip, everything that the client had sent before it has arrived.
+            // After a round trip, everything that the client had sent before has arrived.
             connection.afterRoundTrip {
                 if connection.open.count > 1 {
                     Issue.record("\(connection.open.count) streams before the first answer")
@@ -105,7 +105,7 @@ import Testing
             var internals = ProviderClient.Internals()
             let port = server.port
             internals.lookUp = HostLookup { _, _ in
-                // Nobody listens at the first address.
+                // At the first address, nobody listens.
                 [
                     try SocketAddress(ipAddress: "127.0.0.9", port: port),
                     try SocketAddress(ipAddress: "127.0.0.1", port: port),
@@ -133,7 +133,7 @@ import Testing
     @Test func aConnectionThatAnswersNothingIsGivenUp() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.connection == 0 else { return connection.answer(request.stream) }
-            // Deaf from here on, without closing.
+            // From here on, read nothing, without closing the connection.
             _ = connection.channel.setOption(.autoRead, value: false)
         }) { server in
             var internals = ProviderClient.Internals()
@@ -153,7 +153,7 @@ import Testing
     @Test func whatWasNotProcessedIsSentAgainElsewhereAndNothingElseIs() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.connection == 0, request.number > 0 else { return connection.answer(request.stream) }
-            // Three requests are open. The service says that it processed the first one only, and answers it.
+            // Three requests are open. The service says that it has processed only the first, and answers it.
             guard connection.open.count == 3 else { return }
             let first = connection.open[0]
             connection.goAway(lastStream: first, reason: "Shutdown")

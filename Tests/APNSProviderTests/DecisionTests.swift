@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// The small decisions, without network and clock.
+/// Decisions that need neither network nor clock.
 struct DecisionTests {
     private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 

@@ -105,7 +105,7 @@ import Testing
 
     // MARK: The schedule
 
-    /// Sleeps when it is told to: the test is the clock.
+    /// A clock that sleeps for as long as the test says.
     private struct SteppedClock: Clock {
         typealias Instant = ContinuousClock.Instant
         let slept: AsyncStream<Duration>.Continuation
@@ -139,7 +139,7 @@ import Testing
             #expect(await readings.next()?.map(\.deviceToken) == [gone.hexadecimal])
             #expect(await waits.next() == .seconds(86_400))
             step.yield()
-            // It is out of the record by now.
+            // By now, the device token is no longer in the record.
             #expect(await readings.next()?.isEmpty == true)
             #expect(await waits.next() == .seconds(86_400))
             running.cancel()

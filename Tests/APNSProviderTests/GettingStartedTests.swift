@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// The article's code is compiled, and works.
+/// The article's code compiles, and works.
 @Suite(.timeLimit(.minutes(1))) struct GettingStartedTests {
     private static let article = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -13,7 +13,7 @@ import Testing
     private static let code = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("GettingStartedCode.swift")
 
-    /// The lines of each block of Swift, without their indentation.
+    /// The lines of each block of Swift code in the article, without their indentation.
     private static func blocks() throws -> [String] {
         try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst().map {
             unindented(String($0.prefix(upTo: $0.range(of: "\n```")?.lowerBound ?? $0.endIndex)))

@@ -8,13 +8,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HeaderIndexingTests {
     /// The form of a field in a header block.
     enum Form: Equatable {
-        /// 6.1: name and value are in the table.
+        /// The index of a name and a value in the table (6.1).
         case indexed
-        /// 6.2.1: with incremental indexing.
+        /// A literal with incremental indexing (6.2.1).
         case incremental
-        /// 6.2.2: without indexing.
+        /// A literal without indexing (6.2.2).
         case withoutIndexing
-        /// 6.2.3: never indexed.
+        /// A literal that is never indexed (6.2.3).
         case neverIndexed
     }
 

@@ -7,12 +7,13 @@ import Testing
 /// Servers that misbehave while many requests are under way: each notification has an outcome within its deadline, and
 /// none is sent again if it was answered or may have been accepted.
 @Suite(.timeLimit(.minutes(2))) struct MisbehaviourTests {
-    /// How often each notification came.
+    /// How often each notification arrived.
     private func times(_ server: ScriptedServer) -> [String: Int] {
         server.log.requests.reduce(into: [:]) { $0[$1.path, default: 0] += 1 }
     }
 
-    /// The outcomes of so many, sent on a connection that is there and authenticated.
+    /// Returns the outcomes of this many notifications. They are sent on a connection that is open and has shown a
+    /// valid token.
     private func outcomes(
         of count: Int,
         _ client: ProviderClient,
@@ -20,7 +21,7 @@ import Testing
     ) async throws -> [PushOutcome<Push>] {
         try await client.accepts(1)
         var outcomes: [PushOutcome<Push>] = []
-        // Other device tokens than that of the first.
+        // Use other device tokens than that of the first notification.
         let pushes = try Sample.pushes(count + 1).dropFirst()
         for await outcome in client.send(Array(pushes), deadline: deadline) { outcomes.append(outcome) }
         #expect(outcomes.count == count)
@@ -39,7 +40,7 @@ import Testing
             connection.answer(open[0])
             connection.answer(open[1])
             connection.begin(open[2])
-            // Once all of that has arrived.
+            // Close when everything that the client has sent has arrived.
             connection.afterRoundTrip { connection.close() }
         }) { server in
             try await server.withClient { client in
@@ -122,7 +123,7 @@ import Testing
 
     @Test func aServerThatGoesAwayFromEveryRequest() async throws {
         try await ScriptedServer.run(script: { request, connection in
-            // It says that it has processed nothing.
+            // GOAWAY says that no request was processed.
             connection.goAway(lastStream: StreamID.none, reason: "Shutdown")
         }) { server in
             try await server.withClient { client in

@@ -112,7 +112,7 @@ import Tracing
 
     // MARK: The log
 
-    /// The log's entries about the end of a connection that gets a GOAWAY after its first answer.
+    /// The log's entries about the end of a connection that gets GOAWAY after its first answer.
     private func endLogged(
         after goAway: @escaping @Sendable (ScriptedConnection) -> Void
     ) async throws -> [InMemoryLogHandler.Entry] {

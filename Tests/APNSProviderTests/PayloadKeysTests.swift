@@ -42,7 +42,7 @@ struct PayloadKeysTests {
         ("subtitle-loc-args", APS.Alert(subtitleLocArgs: []), "[]"),
     ]
 
-    /// The keys of today's service beside those of the tables.
+    /// The keys of today's APNs that are not in the Guide's tables.
     static let later: [Row] = [
         Row("sound", APS(sound: .critical("a", volume: 0.5)), #"{"critical":1,"name":"a","volume":0.5}"#),
         Row("mutable-content", APS(mutableContent: true), "1"),

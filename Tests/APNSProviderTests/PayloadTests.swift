@@ -102,7 +102,7 @@ struct PayloadTests {
         #expect(error?.cause.contains("Table 8-2") == true)
     }
 
-    /// The services of an app beside its own notifications, by their suffixes, and `mdm` with its topic.
+    /// The services of an app, by the suffixes of their topics, and `mdm` with its topic.
     private static let services = PushNotification.PushType.allCases.filter { $0.topicSuffix != "" }
 
     @Test(arguments: services) func aPushOfAnotherServiceIsNoSilentNotification(
@@ -123,7 +123,7 @@ struct PayloadTests {
         #expect(try PushNotification(topic: topic, APS(alert: "a")).pushType == type)
     }
 
-    /// A provider that says alert has said that the notification is not a silent one.
+    /// With the push type alert, a provider says that the notification is not silent.
     @Test func theRulesForSilentOnesAreForBackgroundAndNone() throws {
         let alert = try PushNotification(topic: Sample.topic, .silent, pushType: .alert, priority: .immediate)
         #expect(alert.priority == .immediate)
@@ -210,7 +210,7 @@ struct PayloadTests {
     @Test func expirations() {
         #expect(PushNotification.Expiration.unspecified.seconds == nil)
         #expect(PushNotification.Expiration.immediately.seconds == 0)
-        // 0 would mean one attempt, which was not asked for.
+        // An expiration of 0 would mean a single attempt, which nobody asked for.
         #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: -5)).seconds == 1)
         #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: .infinity)).seconds == .max)
     }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import APNSProvider
 
-/// One provider token for all connections and processes, renewed in time and at once when the service calls it expired
-/// (Guide, 2.3.1 and 2.3.3.1).
+/// All connections and processes use one provider token. It is renewed in time, and at once if the service calls it
+/// expired (Guide, 2.3.1 and 2.3.3.1).
 @Suite(.timeLimit(.minutes(2))) struct ProviderTokenTests {
     @Test func allRequestsOnAllConnectionsCarryOneToken() async throws {
         var options = ScriptedServer.Options()
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    /// Two stores on one folder are what two processes have.
+    /// Two stores that use one folder behave like two processes.
     @Test func twoProcessesRenewTogetherBetweenTwentyAndSixtyMinutes() async throws {
         let credentials = try TestAuthority.credentials()
         let start: UInt64 = 1_000_000

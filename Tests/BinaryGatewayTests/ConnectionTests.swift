@@ -9,7 +9,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// One connection to the binary API: who gets one, how much it takes, and how it ends.
+/// One connection to the binary API: which clients get one, how many notifications it accepts, and how it ends.
 @Suite("A binary connection", .timeLimit(.minutes(1)))
 struct ConnectionTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
@@ -27,7 +27,7 @@ struct ConnectionTests {
 
     // MARK: Who gets one
 
-    @Test("Without a certificate there is none", arguments: [TLSVersion.tlsv12, .tlsv13])
+    @Test("A connection without a certificate is refused", arguments: [TLSVersion.tlsv12, .tlsv13])
     func noCertificate(_ version: TLSVersion) async throws {
         try await GatewayRig.run { rig in
             var tls = try rig.anonymousTLS()
@@ -38,7 +38,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A certificate of the other environment, one that has expired, and one from elsewhere are refused")
+    @Test("Certificates of the other environment, expired ones and foreign ones are refused")
     func badCertificates() async throws {
         try await GatewayRig.run { rig in
             var stranger = try rig.anonymousTLS()
@@ -57,7 +57,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A universal certificate is good for either environment", arguments: Environment.allCases)
+    @Test("A universal certificate is accepted in both environments", arguments: Environment.allCases)
     func universalCertificate(_ environment: Environment) async throws {
         try await GatewayRig.run {
             $0.environment = environment
@@ -68,7 +68,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "A client that offers HTTP/2 is told no by TLS itself, on both ports",
+        "A client that offers HTTP/2 is refused in the TLS handshake, on both ports",
         arguments: [
             GatewayRig.Service.binary, .feedback,
         ])
@@ -102,7 +102,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Bytes that are no TLS end the connection")
+    @Test("Bytes that are not TLS end the connection")
     func noTLS() async throws {
         try await GatewayRig.run { rig in
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -112,7 +112,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A certificate that is revoked ends its connections, with the last that was accepted")
+    @Test("Revoking a certificate ends its connections, with the last accepted identifier")
     func revoked() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -127,7 +127,7 @@ struct ConnectionTests {
 
     // MARK: How it ends
 
-    @Test("A faulty notification of the legacy format ends the connection without a word")
+    @Test("A faulty notification of the legacy format ends the connection without a packet")
     func legacyFault() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -141,7 +141,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A legacy notification to a device token of nobody's ends the connection without a word")
+    @Test("A legacy notification to an unknown device token ends the connection without a packet")
     func legacyRefusal() async throws {
         try await GatewayRig.run { rig in
             let client = try await rig.connect()
@@ -150,7 +150,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The packet arrives while the client goes on sending")
+    @Test("The error packet arrives even while the client goes on sending")
     func packetBeforeTheReset() async throws {
         try await GatewayRig.run { rig in
             let client = try await rig.connect()
@@ -162,7 +162,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("What a client wrote before it closed is delivered")
+    @Test("Notifications that a client wrote before it closed are delivered")
     func closesAtOnce() async throws {
         try await GatewayRig.run {
             $0.limits.unanswered = 8
@@ -179,7 +179,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A notification to an app that is gone is no fault: the rest is delivered")
+    @Test("A notification to a removed app is not a fault, and the others are delivered")
     func goneApp() async throws {
         try await GatewayRig.run { rig in
             let (gone, token) = (try await rig.register(1), try await rig.register(2))
@@ -197,7 +197,7 @@ struct ConnectionTests {
     // MARK: How much it takes
 
     @Test(
-        "Ten thousand in one write, with one in the middle that is refused: exactly the first half is delivered",
+        "If one in the middle of ten thousand is rejected, exactly those before it are delivered",
         arguments: [false, true])
     func tenThousand(_ isKnownToDelivery: Bool) async throws {
         try await GatewayRig.run {
@@ -221,7 +221,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("However a stream is cut, all of it is delivered, in order", arguments: 0..<4 as Range<UInt64>)
+    @Test("However a stream is split, all of it is delivered, in order", arguments: 0..<4 as Range<UInt64>)
     func anyCut(_ seed: UInt64) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -241,7 +241,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("While the store is slow, a connection has no more under way than its limit")
+    @Test("While the store is slow, a connection has at most its limit of open notifications")
     func backPressure() async throws {
         try await GatewayRig.run {
             $0.limits.unanswered = 4
@@ -255,13 +255,13 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Answers that come on the connection's own event loop make room as well")
+    @Test("Answers that come on the connection's own event loop make room too")
     func roomOnOwnEventLoop() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         try await GatewayRig.run {
             $0.limits.unanswered = 4
             $0.group = group
-            // Only the device's acknowledgement answers; nothing is stored before it.
+            // Only the device's acknowledgement leads to the answer; nothing is stored before it.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { rig in
             let token = try await rig.register()
@@ -278,7 +278,7 @@ struct ConnectionTests {
 
     // MARK: Patience
 
-    @Test("A notification that does not end in time ends the connection, with the last that was accepted")
+    @Test("A notification that does not end in time ends the connection, with the last accepted identifier")
     func slowPacket() async throws {
         try await GatewayRig.run {
             $0.limits.packetTimeout = .milliseconds(1)
@@ -293,7 +293,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A connection without a notification for too long ends")
+    @Test("A connection that has no notification for too long ends")
     func idle() async throws {
         try await GatewayRig.run {
             $0.limits.idleTimeout = .milliseconds(1)
@@ -304,7 +304,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that neither reads nor closes is closed")
+    @Test("A client that neither reads nor closes is disconnected")
     func neverReads() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
@@ -312,7 +312,8 @@ struct ConnectionTests {
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
             await rig.exceeded.wait(for: .binaryLingerTimeout)
-            // This waits until all connections have ended. The client does not close, so the service has ended this
+            // `shutDown` waits until all connections have ended. The client does not close its connection, so the
+            // service has ended it.
             // one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("BinaryDecoder")
 struct DecoderTests {
-    /// What comes out of bytes that arrive in pieces.
+    /// The results of decoding bytes that arrive in fragments.
     struct Decoded: Equatable {
         var notifications: [BinaryNotification] = []
         var fault: BinaryFault?
@@ -47,20 +47,20 @@ struct DecoderTests {
         )
     }
 
-    @Test("A frame says all that its items say")
+    @Test("A frame has the values of its items")
     func items() throws {
         let decoded = Self.decode(Packet.items(0x0102_0304, expiration: 1_700_000_000, priority: 5))
         let expected = try Self.notification(.items, 0x0102_0304, .at(1_700_000_000), .considerate)
         #expect(decoded == Decoded(notifications: [expected]))
     }
 
-    @Test("A frame needs no more than a device token and a payload")
+    @Test("A frame needs only a device token and a payload")
     func fewestItems() throws {
         let expected = try Self.notification(.items, nil, .unspecified)
         #expect(Self.decode(Packet.items(nil)) == Decoded(notifications: [expected]))
     }
 
-    @Test("Items come in any order")
+    @Test("Items may come in any order")
     func itemsInAnyOrder() throws {
         let items = [
             Packet.item(5, [10]), Packet.item(4, Packet.int32(0)), Packet.item(3, Packet.int32(7)),
@@ -70,7 +70,7 @@ struct DecoderTests {
         #expect(Self.decode(Packet.frame(items)) == Decoded(notifications: [expected]))
     }
 
-    @Test("Items with unknown numbers mean nothing")
+    @Test("Items with unknown numbers are ignored")
     func unknownItems() throws {
         let items = [
             Packet.item(99, [1, 2, 3]), Packet.item(1, Packet.token), Packet.item(0, []),
@@ -87,13 +87,13 @@ struct DecoderTests {
         #expect(decoded == Decoded(notifications: [expected]))
     }
 
-    @Test("The legacy format has neither")
+    @Test("The legacy format has no identifier and no expiration")
     func legacy() throws {
         #expect(
             Self.decode(Packet.legacy()) == Decoded(notifications: [try Self.notification(.legacy, nil, .unspecified)]))
     }
 
-    @Test("The formats may follow one another in one piece")
+    @Test("All formats may follow one another in one read")
     func interleaved() {
         let decoded = Self.decode(Packet.legacy() + Packet.items(1) + Packet.enhanced(2) + Packet.items(3))
         #expect(decoded.notifications.map(\.command) == [.legacy, .items, .enhanced, .items])
@@ -191,18 +191,18 @@ struct DecoderTests {
             nil, .legacy),
     ]
 
-    @Test("A fault has its status and, wherever it stands, the identifier", arguments: faulty)
+    @Test("A fault has its status and the identifier, wherever it is", arguments: faulty)
     func fault(_ faulty: Faulty) {
         #expect(Self.decode(faulty.bytes) == Decoded(fault: faulty.fault))
     }
 
-    @Test("A fault is the same byte by byte", arguments: faulty)
+    @Test("A fault is the same if the bytes come one by one", arguments: faulty)
     func faultInPieces(_ faulty: Faulty) {
         #expect(Self.decode(faulty.bytes.map { [$0] }) == Decoded(fault: faulty.fault))
     }
 
     @Test(
-        "The longest payloads are taken",
+        "The longest payloads are accepted",
         arguments: [
             Packet.items(1, payload: Packet.payload(bytes: 2048)),
             Packet.enhanced(1, payload: Packet.payload(bytes: 256)),
@@ -213,14 +213,14 @@ struct DecoderTests {
         #expect(decoded.fault == nil && decoded.notifications.count == 1)
     }
 
-    @Test("What came before a fault stays")
+    @Test("Notifications before a fault are kept")
     func beforeAFault() {
         let decoded = Self.decode(Packet.items(1) + Packet.items(2, token: nil) + Packet.items(3))
         #expect(decoded.notifications.map(\.identifier) == [1])
         #expect(decoded.fault?.identifier == 2)
     }
 
-    @Test("A frame that is too long is a fault before anything of it is kept")
+    @Test("A frame that is too long is refused before any of it is kept")
     func boundedMemory() {
         let length = UInt32(BinaryDecoder.maximumFrameBytes)
         #expect(Self.decode([2] + Packet.int32(length)) == Decoded())
@@ -229,7 +229,7 @@ struct DecoderTests {
 
     // MARK: Pieces
 
-    @Test("However a long stream is cut, it says the same", arguments: 0..<20 as Range<UInt64>)
+    @Test("However a long stream is split, the result is the same", arguments: 0..<20 as Range<UInt64>)
     func anyCut(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let stream = Self.randomStream(400, using: &random)

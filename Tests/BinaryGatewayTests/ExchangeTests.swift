@@ -15,7 +15,7 @@ struct ExchangeTests {
         return exchange
     }
 
-    @Test("What is accepted gets no answer")
+    @Test("An accepted notification gets no answer")
     func accepted() {
         var exchange = Self.taking(7, 8)
         let actions = [exchange.accepted(0), exchange.accepted(1)]
@@ -24,7 +24,7 @@ struct ExchangeTests {
         #expect(state == (true, true, 8))
     }
 
-    @Test("A fault waits for what came before it")
+    @Test("A fault waits for the answers to earlier notifications")
     func faultWaits() {
         var exchange = Self.taking(7, 8)
         let first = exchange.faulted(BinaryFault(status: .missingPayload, identifier: 9, command: .items))
@@ -36,7 +36,7 @@ struct ExchangeTests {
         #expect(third == Self.packet(.missingPayload, 9))
     }
 
-    @Test("Of several faults the first in order counts, whenever it is known")
+    @Test("Of several faults the first in order counts, even if it is known later")
     func firstFault() {
         var exchange = Self.taking(7, 8, 9)
         _ = exchange.faulted(BinaryFault(status: .protocolError, identifier: 10, command: .items))
@@ -48,7 +48,7 @@ struct ExchangeTests {
         #expect(end == Self.packet(.invalidToken, 8))
     }
 
-    @Test("What came after the faulty one counts for nothing")
+    @Test("Notifications after the faulty one are ignored")
     func afterTheFault() {
         var exchange = Self.taking(7, 8, 9)
         let end = exchange.accepted(0)
@@ -60,7 +60,7 @@ struct ExchangeTests {
         #expect(late == nil && lastAccepted == 7)
     }
 
-    @Test("The packet comes once")
+    @Test("Only one error packet is sent")
     func once() {
         var exchange = Self.taking(7)
         _ = exchange.rejected(0, .invalidToken)
@@ -71,7 +71,7 @@ struct ExchangeTests {
         #expect(again == [nil, nil, nil, nil])
     }
 
-    @Test("A shutdown names the last accepted, once all are")
+    @Test("After a shutdown the packet has the last accepted identifier, when all are answered")
     func shutDown() {
         var exchange = Self.taking(7, 8)
         let begin = exchange.shutDown()
@@ -83,14 +83,14 @@ struct ExchangeTests {
         #expect(end == Self.packet(.shutdown, 8))
     }
 
-    @Test("A shutdown without a notification says 0")
+    @Test("After a shutdown without a notification the identifier is 0")
     func shutDownAtOnce() {
         var exchange = BinaryExchange(limit: 1)
         let end = exchange.shutDown()
         #expect(end == Self.packet(.shutdown, 0))
     }
 
-    @Test("What is given up names the last of an unbroken row")
+    @Test("Giving up names the last notification of those that were accepted without a gap")
     func abandon() {
         var exchange = Self.taking(7, 8, 9)
         _ = exchange.accepted(0)
@@ -99,7 +99,7 @@ struct ExchangeTests {
         #expect(end == Self.packet(.shutdown, 7))
     }
 
-    @Test("With the legacy format nothing is ever said")
+    @Test("With the legacy format there is never a packet")
     func legacy() {
         var exchange = BinaryExchange(limit: 10)
         exchange.take(.legacy, nil)
@@ -112,7 +112,7 @@ struct ExchangeTests {
         #expect(end == .end(nil))
     }
 
-    @Test("There is room for as many as the limit says")
+    @Test("There is room for as many notifications as the limit allows")
     func room() {
         var exchange = Self.taking(1, 2, limit: 2)
         var rooms = [exchange.hasRoom]

@@ -22,7 +22,7 @@ struct FeedbackTests {
         return try await client.readToEnd()
     }
 
-    /// Puts so many device tokens on the list, in order.
+    /// Adds this many device tokens to the list, in order.
     private static func fill(_ rig: GatewayRig, _ count: UInt64) async throws {
         for device in 1...count {
             let token = try await rig.register(device)
@@ -54,7 +54,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A-5: four bytes of seconds, two of length, and the device token")
+    @Test("A-5: four bytes with seconds, two with the length, and the device token")
     func tuple() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -68,7 +68,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Nobody needs to be asked, and an empty list is no bytes at all")
+    @Test("The service sends without a request, and an empty list has no bytes")
     func empty() async throws {
         try await GatewayRig.run { rig in
             _ = try await rig.register()
@@ -76,7 +76,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Without an attempt nothing is listed, and an attempt that expires is none at an app that is gone")
+    @Test("A removed app is not listed if nobody sent to it; a notification that expires lists no app")
     func notListed() async throws {
         try await GatewayRig.run { rig in
             let (removed, offline) = (try await rig.register(1), try await rig.register(2))
@@ -90,7 +90,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("What was read is not listed again, until the next attempt")
+    @Test("Entries that were read are not listed again until the next attempt")
     func cleared() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
@@ -103,7 +103,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Many attempts at one device token are one entry")
+    @Test("Many attempts to one device token make one entry")
     func manyAttempts() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -113,7 +113,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A device token that was registered again is not listed any more")
+    @Test("A device token that was registered again is no longer listed")
     func registeredAgain() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 2)
@@ -123,7 +123,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A connection that breaks midway takes nothing off the list")
+    @Test("A connection that breaks in the middle removes nothing from the list")
     func breaksMidway() async throws {
         try await GatewayRig.run { rig in
             try await Self.fillStore(rig, 1000)
@@ -136,7 +136,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that keeps its connection open has read what its system has acknowledged")
+    @Test("If a client keeps its connection open, the entries that its system has acknowledged count as read")
     func keepsOpen() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .hours(1)
@@ -150,7 +150,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that never reads takes nothing off the list, and is closed")
+    @Test("A client that never reads removes nothing from the list, and is disconnected")
     func neverReads() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
@@ -165,14 +165,14 @@ struct FeedbackTests {
             try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)
             try await other.write([0])
-            // Waits for every connection to end: it is the service that ends these.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
             #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
         }
     }
 
-    @Test("A long list comes in pages, and whole")
+    @Test("A long list is sent page by page, and completely")
     func pages() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackPage = 3
@@ -185,7 +185,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Each app and each environment has a list of its own")
+    @Test("Each app in each environment has its own list")
     func apart() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
@@ -195,13 +195,13 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Where the store cannot tell, the connection ends and nothing is lost")
+    @Test("If the store fails, the connection ends and no entry is lost")
     func storeFails() async throws {
         try await GatewayRig.run {
             $0.feedback = { FailingFeedback($0) }
         } _: { rig in
             try await Self.fill(rig, 2)
-            // The first page comes, the second does not.
+            // The first page arrives, and the second does not.
             let client = try await rig.connect(.feedback)
             _ = try await client.readToEnd()
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
@@ -209,7 +209,7 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that takes nothing of a long list for too long is closed")
+    @Test("A client that reads nothing of a long list for too long is disconnected")
     func takesNothing() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackTimeout = .milliseconds(1)
@@ -217,13 +217,13 @@ struct FeedbackTests {
         } _: { rig in
             let client = try await rig.connect(.feedback, limit: 0, closes: false)
             await rig.exceeded.wait(for: .feedbackTimeout)
-            // Waits for every connection to end: it is the service that ends this one.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()
         }
     }
 
-    /// Has always more to say than a client reads.
+    /// A list that is longer than any client reads.
     private struct EndlessFeedback: Feedback {
         func note(_ entries: [FeedbackEntry]) async throws(StoreError) {}
 
@@ -243,7 +243,7 @@ struct FeedbackTests {
         func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {}
     }
 
-    /// Cannot be read.
+    /// A list that cannot be read.
     private struct FailingFeedback: Feedback {
         let store: MemoryStore
 

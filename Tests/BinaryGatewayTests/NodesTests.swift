@@ -7,8 +7,8 @@ import Synchronization
 import Testing
 import Trust
 
-/// What a node of a cluster has to do and a single one has not.
-@Suite("A binary connection to one node of several", .timeLimit(.minutes(1)))
+/// What a node of a cluster has to do, and a single service does not.
+@Suite("A binary connection to one of several nodes", .timeLimit(.minutes(1)))
 struct NodesTests {
     /// The token keys of another node, which has made a second one.
     private final class OtherNode: Sendable {
@@ -73,7 +73,7 @@ struct NodesTests {
         return try node.keys.seal(contents, environment: rig.environment).array
     }
 
-    @Test("A device token that another node's new key sealed is asked for, and what follows it does not overtake it")
+    @Test("If another node's new key sealed a device token, the key is looked up, and later notifications wait")
     func unknownKey() async throws {
         let node = try OtherNode()
         try await run(node) { rig in
@@ -97,7 +97,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that nobody made is invalid once the other nodes have been asked")
+    @Test("A device token that no node made is invalid after all keys were looked up")
     func forgedToken() async throws {
         let node = try OtherNode()
         try await run(node) { rig in
@@ -108,7 +108,7 @@ struct NodesTests {
         }
     }
 
-    @Test("While nobody can be asked, a device token that no key opens is a processing error")
+    @Test("If keys cannot be looked up, a device token that no key opens is a processing error")
     func cannotAsk() async throws {
         let node = try OtherNode()
         node.reach(false)
@@ -119,7 +119,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A connection that waits for a key ends with the service, and names what was accepted last")
+    @Test("A connection that waits for a key ends with the service, and names the last accepted notification")
     func endsWaiting() async throws {
         let node = try OtherNode()
         try await run(node) { rig in
@@ -139,7 +139,7 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node that may not know of a revocation ends its connections as at a shutdown, and takes no new ones")
+    @Test("A node whose accounts may be out of date ends its connections as at a shutdown, and accepts no new ones")
     func cutOff() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()

@@ -45,7 +45,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-1, frame length: big-endian, and one of 4 GB is a protocol error")
+    @Test("A-1, frame length: big-endian, and a length of 4 GB is a protocol error")
     func frameLength() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 128, 0, 0, 0, 0], for: [2, 255, 255, 255, 255], in: rig)
@@ -70,7 +70,7 @@ struct TableTests {
 
     // MARK: A-2
 
-    @Test("A-2, item ID: any order, and unknown ones are skipped")
+    @Test("A-2, item ID: any order, and unknown ones are ignored")
     func itemID() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -86,7 +86,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-2, item data length: one past the frame is a protocol error")
+    @Test("A-2, item data length: a length beyond the frame is a protocol error")
     func itemLength() async throws {
         try await GatewayRig.run { rig in
             let frame = Packet.frame([Packet.item(3, Packet.int32(9)), [1, 255, 255], Packet.token])
@@ -116,7 +116,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, payload: 2,048 bytes are taken, one more is not")
+    @Test("A-3, payload: 2,048 bytes are accepted, one more is not")
     func payloadSize() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -140,7 +140,7 @@ struct TableTests {
     }
 
     @Test(
-        "A-3, notification identifier: comes back as the same four bytes",
+        "A-3, notification identifier: the packet has the same four bytes",
         arguments: [0, 1, 0x8000_0000, .max] as [UInt32])
     func identifier(_ identifier: UInt32) async throws {
         try await GatewayRig.run { rig in
@@ -156,7 +156,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, expiration date: what is to come is stored until then")
+    @Test("A-3, expiration date: a notification with a future date is stored until then")
     func futureExpiration() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -167,7 +167,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, expiration date: 0 is one attempt, and nothing stored")
+    @Test("A-3, expiration date: 0 means one attempt, and the notification is not stored")
     func zeroExpiration() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -184,7 +184,7 @@ struct TableTests {
     }
 
     @Test(
-        "A-3, priority: 10, 5, and 10 where it is not said",
+        "A-3, priority: 10 or 5, and 10 if it is missing",
         arguments: [
             (10, .immediate), (5, .considerate), (nil, .immediate),
         ] as [(UInt8?, Priority)])
@@ -197,7 +197,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, priority: another one is a protocol error", arguments: [0, 7, 11, 255] as [UInt8])
+    @Test("A-3, priority: any other value is a protocol error", arguments: [0, 7, 11, 255] as [UInt8])
     func unknownPriority(_ priority: UInt8) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -208,7 +208,7 @@ struct TableTests {
 
     // MARK: A-4
 
-    @Test("A-4, no errors encountered: nothing is said")
+    @Test("A-4, no errors encountered: no packet is sent")
     func noErrors() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -221,7 +221,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, processing error: priority 10 for what holds only content-available")
+    @Test("A-4, processing error: priority 10 with a payload that has only content-available")
     func processingError() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -231,7 +231,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, processing error: more to one device token than its rate")
+    @Test("A-4, processing error: more notifications to one device token than its rate allows")
     func tooMany() async throws {
         try await GatewayRig.run {
             $0.delivery.requestsPerDeviceToken = Rate(burst: 2, perSecond: 0.001)
@@ -284,14 +284,14 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, invalid token: no token of this service")
+    @Test("A-4, invalid token: a device token that this service did not make")
     func invalidToken() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 8, 0, 0, 0, 9], for: Packet.items(9), in: rig)
         }
     }
 
-    @Test("A-4, invalid token: of another app, of the other environment, of no registration")
+    @Test("A-4, invalid token: one of another app, of the other environment, or without a registration")
     func otherTokens() async throws {
         try await GatewayRig.run { rig in
             let contents = try rig.tokenKeys.open(#require(DeviceToken(rig.token())), environment: rig.environment)
@@ -305,7 +305,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, shutdown: names the last notification that was accepted")
+    @Test("A-4, shutdown: names the last accepted notification")
     func shutdown() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
@@ -319,7 +319,7 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, protocol error: a payload that is no JSON dictionary", arguments: ["x", "[]", #"{"aps":"#])
+    @Test("A-4, protocol error: a payload that is not a JSON dictionary", arguments: ["x", "[]", #"{"aps":"#])
     func protocolError(_ payload: String) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()

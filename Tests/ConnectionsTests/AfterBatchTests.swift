@@ -4,7 +4,7 @@ import Testing
 
 @testable import Connections
 
-@Suite("What follows a batch")
+@Suite("Work after a batch")
 struct AfterBatchTests {
     /// What happened, in order.
     private final class Record: Sendable {
@@ -16,7 +16,7 @@ struct AfterBatchTests {
     private let loop = EmbeddedEventLoop()
     private let record = Record()
 
-    @Test("what a batch gives to its event loop is done once it has been handed on, in order, before the loop's tasks")
+    @Test("work that a batch adds to its event loop runs after the batch, in order, before the loop's other tasks")
     func afterBatch() {
         loop.execute { [record] in record.note("task") }
         AfterBatch.handOn {
@@ -28,7 +28,7 @@ struct AfterBatchTests {
         #expect(record.all == ["batch", "work 1", "work 2", "task"])
     }
 
-    @Test("where no batch is being handed on it is one of the loop's tasks")
+    @Test("outside a batch the work is a task of the event loop")
     func withoutBatch() {
         AfterBatch.perform(on: loop) { [record] in record.note("work") }
         #expect(record.all == [])
@@ -36,7 +36,7 @@ struct AfterBatchTests {
         #expect(record.all == ["work"])
     }
 
-    @Test("what the work itself gives is one of the loop's tasks: a batch comes to an end")
+    @Test("work that is added by a batch's own work becomes a task of the event loop, so that the batch ends")
     func workGivesWork() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [loop, record] in
@@ -49,7 +49,7 @@ struct AfterBatchTests {
         #expect(record.all == ["work", "later"])
     }
 
-    @Test("a batch within a batch is a part of it")
+    @Test("a batch within a batch belongs to the outer one")
     func nestedBatch() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [record] in record.note("work") }
@@ -59,7 +59,7 @@ struct AfterBatchTests {
         #expect(record.all == ["inner", "outer", "work"])
     }
 
-    @Test("what is given to another thread's event loop is done there")
+    @Test("work for another thread's event loop runs there")
     func otherThread() async {
         let loop = NIOAsyncTestingEventLoop()
         AfterBatch.handOn {

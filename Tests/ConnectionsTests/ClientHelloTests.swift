@@ -28,7 +28,7 @@ struct ClientHelloTests {
 
     private static func read(_ bytes: [UInt8]) -> ClientHello.Reading { ClientHello.read(ByteBuffer(bytes: bytes)) }
 
-    @Test("It names the server and the protocols")
+    @Test("The hello names the server and the protocols")
     func names() throws {
         let bytes = Self.hello(
             Self.extension(10, [0, 2, 0, 29]) + Self.serverName("gateway.push.apple.com")
@@ -39,21 +39,21 @@ struct ClientHelloTests {
         #expect(hello.offersHTTP2)
     }
 
-    @Test("It may name neither")
+    @Test("A client hello may name neither a server nor a protocol")
     func namesNothing() throws {
         guard case .hello(let hello) = Self.read(Self.hello([])) else { throw Unreadable() }
         #expect(hello.serverName == nil)
         #expect(hello.protocols.isEmpty)
     }
 
-    @Test("Every beginning of one is incomplete")
+    @Test("Every incomplete beginning of a hello is recognised as such")
     func beginnings() {
         let bytes = Self.hello(Self.serverName("a") + Self.protocols(["h2"]))
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete) }
     }
 
     @Test(
-        "What is none is unreadable",
+        "Bytes that are not a hello are unreadable",
         arguments: [
             Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 0, 9],
             [21, 3, 3, 0, 2],
@@ -62,7 +62,7 @@ struct ClientHelloTests {
         #expect(Self.read(bytes) == .unreadable)
     }
 
-    @Test("An extension past the end is unreadable")
+    @Test("An extension that is longer than the hello makes it unreadable")
     func longExtension() {
         #expect(Self.read(Self.hello([0, 0, 0, 9, 0])) == .unreadable)
     }

@@ -33,10 +33,10 @@ struct ProxyHeaderTests {
         (binary(0x21, 0x00, []), nil),
     ]
 
-    @Test("Versions 1 and 2 name the client, or nobody", arguments: ProxyHeaderTests.headers.indices)
+    @Test("Versions 1 and 2 name the client, or no client", arguments: ProxyHeaderTests.headers.indices)
     func names(_ index: Int) throws {
         let (bytes, client) = Self.headers[index]
-        // What follows is not read.
+        // Bytes after the header are not read.
         guard case .complete(let address, let length) = Self.read(bytes + [22, 3, 1]) else {
             Issue.record("It was not read.")
             return
@@ -46,14 +46,14 @@ struct ProxyHeaderTests {
         #expect(client == nil || address?.port == 12345)
     }
 
-    @Test("Every beginning of one is incomplete", arguments: ProxyHeaderTests.headers.indices)
+    @Test("Every incomplete beginning of a header is recognised as such", arguments: ProxyHeaderTests.headers.indices)
     func beginnings(_ index: Int) {
         let bytes = Self.headers[index].bytes
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete, "\(count)") }
     }
 
     @Test(
-        "Anything else is invalid",
+        "Any other bytes are invalid",
         arguments: [
             [22, 3, 1, 0, 200], Array("GET / HTTP/1.1\r\n".utf8), Array("PROXY TCP4 192.0.2.7\r\n".utf8),
             Array("PROXY TCP4 2001:db8::9 ::1 1 2\r\n".utf8), Array("PROXY TCP6 192.0.2.7 10.0.0.1 1 2\r\n".utf8),
@@ -81,7 +81,7 @@ struct AddressRangeTests {
     private func address(_ text: String) throws -> SocketAddress { try SocketAddress(ipAddress: text, port: 1) }
 
     @Test(
-        "A range holds the addresses with its prefix",
+        "A range contains the addresses with its prefix",
         arguments: [
             ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false),
             ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.128/25", "192.0.2.128", true),
@@ -94,7 +94,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "Anything else is none",
+        "Any other text is not a range",
         arguments: [
             "", "/8", "192.0.2.0/", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::/129", "example.com/8", "192.0.2.0/8/8",
             "192.0.2.0/-1", "192.0.2.0/+8",

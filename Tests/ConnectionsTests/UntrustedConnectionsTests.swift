@@ -32,7 +32,7 @@ import Testing
 
     @Test func whoeverHasShownTrustLeavesRoom() {
         let (ended, connections) = (Ended(), UntrustedConnections(limit: 2, grace: .zero))
-        // This connection stays, and is older than all others.
+        // This connection is older than all others, and stays.
         _ = connections.admit(at: Self.second(0), end: ended.end(0))
         for number in 1..<1000 {
             let admitted = connections.admit(at: Self.second(0), end: ended.end(number))

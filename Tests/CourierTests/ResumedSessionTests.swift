@@ -32,7 +32,7 @@ struct ResumedSessionTests {
     }
 
     @Test(arguments: ["-tls1_2", "-tls1_3"])
-    func `A device that asks for its notifications gets the line, GOAWAY and the end`(version: String) async throws {
+    func `A device that opens its stream gets the line, GOAWAY and the end`(version: String) async throws {
         try await withRevokedSession(version) { request in
             let answer = try await request("GET", "/1/notifications")
             #expect(answer.contains("Reused, TLS"))
@@ -43,7 +43,7 @@ struct ResumedSessionTests {
     }
 
     @Test(arguments: ["/1/apps/com.example.app", "/1/state"])
-    func `Every other request is refused with the reason, and GOAWAY follows`(path: String) async throws {
+    func `Every other request is refused with a reason, and GOAWAY follows`(path: String) async throws {
         try await withRevokedSession("-tls1_3") { request in
             let answer = try await request(path == "/1/state" ? "POST" : "PUT", path)
             #expect(answer.contains("Reused, TLS"))
@@ -53,7 +53,7 @@ struct ResumedSessionTests {
         }
     }
 
-    @Test func `One that says nothing gets GOAWAY as well`() async throws {
+    @Test func `A device that sends no request gets GOAWAY too`() async throws {
         try await withRevokedSession("-tls1_3") { request in
             let answer = try await request("", "")
             #expect(answer.contains("Reused, TLS"))

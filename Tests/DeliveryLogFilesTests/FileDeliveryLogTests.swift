@@ -18,7 +18,7 @@ struct FileDeliveryLogTests {
         try FileDeliveryLog(folder: folder, limits: limits, clock: { clock.now }, report: report)
     }
 
-    @Test("what is recorded is read, in order, while the log is open")
+    @Test("recorded events are read in order, while the log is open")
     func readsBack() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
@@ -29,7 +29,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("a reader gets what was written since it read last")
+    @Test("a reader gets the events that were written since its last read")
     func follows() async throws {
         try await withTemporaryPath { folder in
             var reader = DeliveryLogReader(folder: folder)
@@ -45,7 +45,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("what comes in is written without being asked for")
+    @Test("recorded events are written without a further call")
     func writesByItself() async throws {
         try await withTemporaryPath { folder in
             await confirmation { confirmation in
@@ -83,7 +83,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("the token's generation and key are looked up where the event does not say")
+    @Test("if an event lacks the token's generation and key, they are looked up")
     func findsTokens() async throws {
         try await withTemporaryPath { folder in
             let store = MemoryStore()
@@ -103,15 +103,15 @@ struct FileDeliveryLogTests {
 
     // MARK: Bounds
 
-    @Test("beyond what may wait events are lost, and the log says how many")
+    @Test("if too many events wait, some are lost, and the log says how many")
     func overload() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.pendingEvents = 16
             let losses = Mutex<UInt64>(0)
             let log = try Self.log(folder, limits: limits) { report in losses.withLock { $0 += report.losses } }
-            // Recorded so fast that the log's thread cannot keep up. If it does, nothing is lost, which is right as
-            // well.
+            // Record faster than the log's thread can write. If it does keep up, no event is lost, which is correct
+            // too.
             for number in 1...100_000 as ClosedRange<UInt64> { log.record(Example.event(number)) }
             await log.flush()
             let all = try records(folder)
@@ -126,7 +126,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("the log stays within its size, and the newest events are there")
+    @Test("the log keeps its maximum size, with the newest events")
     func boundedSize() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
@@ -148,7 +148,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("what is older than the retention goes")
+    @Test("events older than the retention are removed")
     func retention() async throws {
         try await withTemporaryPath { folder in
             let clock = SettableClock()
@@ -165,7 +165,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("files that are none of the log's are left alone")
+    @Test("files that do not belong to the log are not touched")
     func foreignFiles() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
@@ -179,7 +179,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("when it cannot be written nothing is said to be, and once it can the losses are there")
+    @Test("while the log cannot be written, no event counts as written; afterwards the losses are recorded")
     func cannotWrite() async throws {
         try await withTemporaryPath { folder in
             let failures = Mutex<[UInt64]>([])
@@ -199,7 +199,7 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("only the owner may read it")
+    @Test("only the owner may read the log")
     func permissions() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)

@@ -34,12 +34,12 @@ struct LogEntryTests {
         (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
     ]
 
-    @Test("a step with a detail ends with it", arguments: stepsWithDetail)
+    @Test("the detail of a step is the last key of its entry", arguments: stepsWithDetail)
     func details(step: DeliveryStep, end: String) {
         #expect(Self.json(step).hasSuffix(end))
     }
 
-    @Test("a token and a topic that are not known are left out")
+    @Test("an unknown token or topic is left out")
     func unknown() {
         var event = Example.event(1)
         event.subject.topic = ""
@@ -54,7 +54,7 @@ struct LogEntryTests {
         #expect(LogEntry(.event(event, tokenKey: 0)) { _, _ in nil }.json.hasSuffix(#","topic":"a\"b\n"}"#))
     }
 
-    @Test("the address and its key name the token")
+    @Test("an entry's device token is found by its address and key")
     func namesTokens() {
         let event = Example.event(1)
         let entry = LogEntry(.event(event, tokenKey: 9)) { address, key in
@@ -63,7 +63,7 @@ struct LogEntryTests {
         #expect(entry.token == "abcd")
     }
 
-    @Test("a loss has its count and no notification")
+    @Test("a loss has a count and no notification")
     func losses() {
         let entry = LogEntry(.lost(3, at: Example.moment)) { _, _ in "00ff" }
         #expect(entry.json == #"{"time":1700000000000,"event":"lost","count":3}"#)

@@ -18,7 +18,7 @@ struct LogRecordTests {
         return buffer.withBlock { Array($0) }
     }
 
-    @Test("each kind reads back as it was", arguments: Example.steps)
+    @Test("each kind of event reads back as it was", arguments: Example.steps)
     func readsBack(_ step: DeliveryStep) {
         let record = LogRecord.event(Example.event(1, step), tokenKey: 9)
         #expect(LogRecord.read(Self.written(record, record)[...]) == [record, record])
@@ -63,7 +63,7 @@ struct LogRecordTests {
         #expect(LogRecord.read(Self.written(record)[...]) == [record])
     }
 
-    @Test("a topic of any length is kept up to 255 bytes, and what follows it is right")
+    @Test("a longer topic is cut to 255 bytes, and the rest of the record can still be read")
     func longTopic() {
         var event = Example.event(1)
         event.subject.topic = String(repeating: "x", count: 300)
@@ -73,13 +73,13 @@ struct LogRecordTests {
         #expect(read == [.event(event, tokenKey: 0), next])
     }
 
-    @Test("what is cut off anywhere is no record, and nothing is read beyond the end")
+    @Test("a record that is cut off anywhere is refused, and nothing is read beyond the end")
     func cutOff() {
         let bytes = Self.written(.event(Example.event(1, .rejected(.badTopic)), tokenKey: 1))
         for count in 0..<bytes.count { #expect((LogRecord.read(bytes.prefix(count)) ?? []).isEmpty) }
     }
 
-    @Test("bytes of any kind do no harm")
+    @Test("random bytes do no harm")
     func garbage() {
         var random = SeededGenerator()
         for _ in 0..<2000 {

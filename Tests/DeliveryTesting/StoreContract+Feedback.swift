@@ -162,7 +162,7 @@ extension StoreContract {
         let last = Samples.muchLater.advanced(by: .seconds(1))
         _ = try await ports.registrations.end(Samples.destination(), at: last)
         #expect(try await tokens(in: ports) == [])
-        // The earlier end no longer counts.
+        // The earlier end is no longer the registration's, so it is not listed.
         try await ports.feedback.note([entry(), entry(at: last)])
         let taken = try await ports.feedback.take(list, after: nil, limit: 100)
         #expect(taken.map(\.moment) == [last])

@@ -2,10 +2,10 @@ import Delivery
 import Notifications
 import Testing
 
-/// Which notifications go to the store together, and what follows from the store's answers.
+/// Which notifications are stored together, and what happens after the store's answers.
 @Suite("Acceptances and the store")
 struct AcceptancesStoreTests {
-    @Test("a store that fails is answered with ServiceUnavailable")
+    @Test("if the store fails, the answer is ServiceUnavailable")
     func failure() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned)
@@ -14,7 +14,7 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("a store that fails does not matter to what was acknowledged meanwhile")
+    @Test("a failure of the store does not affect what was acknowledged meanwhile")
     func failureAfterAcknowledgement() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -38,7 +38,7 @@ struct AcceptancesStoreTests {
             ])
     }
 
-    @Test("one batch is stored at a time, and the next holds everything that came meanwhile, in order")
+    @Test("one batch is stored at a time; the next has everything that came meanwhile, in order")
     func oneBatch() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned, app: 1) == [.store([1])])
@@ -48,7 +48,7 @@ struct AcceptancesStoreTests {
         #expect(rig.stored([3, 4, 5]).last == .store([6]))
     }
 
-    @Test("what is more than a batch may have goes in the next, and answers where it went")
+    @Test("what does not fit into a batch goes into the next, with its own answers")
     func fullBatch() {
         var limits = DeliveryLimits()
         limits.storesPerBatch = 2
@@ -76,7 +76,7 @@ struct AcceptancesStoreTests {
         #expect(rig.stored([1]).last == .store([4]))
     }
 
-    @Test("of several to one destination that wait for the store only the newest is stored, and answers for all")
+    @Test("if several notifications for one destination wait, only the newest is stored, and its result answers all")
     func newestOfBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)
@@ -89,7 +89,7 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("the newest of a batch that cannot be stored is answered for all, except for what a device acknowledged")
+    @Test("if the newest of several cannot be stored, all get this answer, except those that a device acknowledged")
     func newestOfBatchFails() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)
@@ -100,7 +100,8 @@ struct AcceptancesStoreTests {
         #expect(Set(rig.stored([4], failing: [4])) == [.unavailable(3), .unavailable(4)])
     }
 
-    @Test("while one is on its way to the mailbox and on no stream, the next to its destination has to follow it")
+    @Test(
+        "while a notification that is on no stream is being stored, later ones for its destination have to wait for it")
     func mustFollow() {
         var rig = AcceptancesRig()
         #expect(rig.mustFollow() == false)
@@ -115,7 +116,7 @@ struct AcceptancesStoreTests {
         #expect(rig.mustFollow() == false)
     }
 
-    @Test("a batch of which nothing is left to store does not hold up the next")
+    @Test("a batch of which nothing is left to store does not delay the next")
     func emptyBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 1)
@@ -126,7 +127,7 @@ struct AcceptancesStoreTests {
         #expect(rig.accept(.returned, app: 3) == [.store([3])])
     }
 
-    @Test("more than may wait for the store is answered with ServiceUnavailable")
+    @Test("if too many wait for the store, the answer is ServiceUnavailable")
     func bound() {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 2
@@ -139,7 +140,7 @@ struct AcceptancesStoreTests {
         #expect(rig.accept(.returned, app: 5) == [])
     }
 
-    @Test("what waits for a newer one takes no room in the store's queue")
+    @Test("notifications that wait for a newer one take no room in the store's queue")
     func boundAndReplaced() {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 1

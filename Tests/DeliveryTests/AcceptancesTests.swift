@@ -8,7 +8,7 @@ import Testing
 struct AcceptancesTests {
     // MARK: A device that is connected
 
-    @Test("what a device has taken waits for its acknowledgement")
+    @Test("after an offer was taken, the answer waits for the acknowledgement")
     func taken() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.taken) == [])
@@ -17,7 +17,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("a second acknowledgement, or one of an unknown offer, means nothing")
+    @Test("a second acknowledgement, or that of an unknown offer, is ignored")
     func unknownAcknowledgements() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -27,7 +27,7 @@ struct AcceptancesTests {
         #expect(rig.returned(1) == [])
     }
 
-    @Test("what is said of another origin's offer of the same number means nothing")
+    @Test("outcomes of another origin's offer with the same number are ignored")
     func anotherOrigin() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -38,7 +38,7 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [.accepted(1)])
     }
 
-    @Test("the parts of a process never give an offer the same name")
+    @Test("the parts of a process never use the same identifier for two offers")
     func names() {
         let origin = OfferOrigin(rawValue: 1)
         var seen: Set<OfferID> = []
@@ -49,7 +49,7 @@ struct AcceptancesTests {
         #expect(seen.count == 1600)
     }
 
-    @Test("before its deadline what is not acknowledged is not stored")
+    @Test("an unacknowledged notification is not stored before its deadline")
     func beforeDeadline() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -57,7 +57,7 @@ struct AcceptancesTests {
         #expect(rig.tick() == [])
     }
 
-    @Test("what is not acknowledged in time is stored, announced with its offer, and answered")
+    @Test("at its deadline a notification is stored, announced with its offer, and answered")
     func deadline() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -67,7 +67,7 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [])
     }
 
-    @Test("what is answered is let go of, though its deadline is ahead")
+    @Test("an answered notification is not kept until its deadline")
     func answeredIsLetGo() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -82,7 +82,7 @@ struct AcceptancesTests {
         #expect(isWaiting)
     }
 
-    @Test("the next deadline is that of the first that is not acknowledged")
+    @Test("the next deadline is that of the first unacknowledged notification")
     func nextDeadline() {
         var rig = AcceptancesRig()
         #expect(rig.nextDeadline() == nil)
@@ -98,7 +98,7 @@ struct AcceptancesTests {
         #expect(rig.nextDeadline() == nil)
     }
 
-    @Test("a deadline is reported once")
+    @Test("each deadline is reported once")
     func deadlineOnce() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -106,7 +106,7 @@ struct AcceptancesTests {
         #expect(rig.deadline() == [])
     }
 
-    @Test("what was acknowledged before its deadline is not stored at it")
+    @Test("a notification that was acknowledged before its deadline is not stored")
     func acknowledgedBeforeDeadline() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -116,7 +116,7 @@ struct AcceptancesTests {
         #expect(!isWaiting)
     }
 
-    @Test("it waits for time only while a deadline is ahead")
+    @Test("a timer is needed only while a deadline is in the future")
     func isWaiting() {
         var rig = AcceptancesRig()
         var waiting = rig.isWaiting
@@ -131,7 +131,7 @@ struct AcceptancesTests {
 
     // MARK: A device that is not
 
-    @Test("what nobody takes is stored at once, announced, and answered")
+    @Test("a notification that no device takes is stored at once, announced, and answered")
     func returnedAtOnce() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
@@ -140,7 +140,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("what comes back from a device is stored")
+    @Test("a notification that is returned from a device is stored")
     func returnedLater() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -148,7 +148,7 @@ struct AcceptancesTests {
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
-    @Test("what comes back while it is being stored is announced with its offer")
+    @Test("a notification that is returned while it is being stored is announced with its offer")
     func returnedWhileStoring() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -157,7 +157,7 @@ struct AcceptancesTests {
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
-    @Test("the device hears of it before the provider does")
+    @Test("the device is told before the provider")
     func announcedFirst() {
         // A notification that the provider sends after the answer comes later on the device's stream.
         var rig = AcceptancesRig()
@@ -167,7 +167,7 @@ struct AcceptancesTests {
 
     // MARK: Acknowledged while it is being stored
 
-    @Test("acknowledged before its batch went, it is answered at once and not stored")
+    @Test("a notification that is acknowledged before its batch is stored is answered at once and not stored")
     func acknowledgedBeforeBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 2)
@@ -179,7 +179,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("acknowledged after its batch went, it is answered at once and removed once stored")
+    @Test("a notification that is acknowledged while its batch is stored is answered at once and removed afterwards")
     func acknowledgedAfterBatch() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -190,7 +190,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("where other nodes store too, what is acknowledged meanwhile is answered once the store has answered")
+    @Test("if other nodes store too, what is acknowledged meanwhile is answered after the store has answered")
     func acknowledgedWhileStoringShared() {
         for failing in [[], [1]] as [Set<UInt64>] {
             var rig = AcceptancesRig(isShared: true)
@@ -201,7 +201,7 @@ struct AcceptancesTests {
         }
     }
 
-    @Test("acknowledged while it is being stored, it does not come back")
+    @Test("a notification that is acknowledged while it is being stored does not come back")
     func acknowledgedThenReturned() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -213,7 +213,7 @@ struct AcceptancesTests {
 
     // MARK: Older and newer
 
-    @Test("an older one that comes back after a newer one was stored is answered with it, not stored over it")
+    @Test("an older notification that is returned after a newer one was stored is answered with it, and not stored")
     func olderAfterStored() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -224,7 +224,7 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("an older one that comes back while a newer one is being stored is answered when that is")
+    @Test("an older notification that is returned while a newer one is being stored is answered with it")
     func olderWhileStoring() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -235,7 +235,7 @@ struct AcceptancesTests {
         #expect(steps.count == 3)
     }
 
-    @Test("an older one that waits for a newer one is answered when the device acknowledges it")
+    @Test("an older notification that waits for a newer one is answered when the device acknowledges it")
     func olderAcknowledged() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -245,7 +245,7 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
-    @Test("an older one is answered with a newer one that the device acknowledged while it was being stored")
+    @Test("an older notification is answered with a newer one that was acknowledged while it was being stored")
     func olderWithAcknowledged() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -256,7 +256,7 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.accepted(1), .remove(app: 1, version: 20)])
     }
 
-    @Test("an older one is not answered with a newer one that could not be stored")
+    @Test("an older notification is not answered with a newer one that could not be stored")
     func olderWithFailure() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -265,7 +265,7 @@ struct AcceptancesTests {
         #expect(Set(rig.stored([2], failing: [2])) == [.unavailable(1), .unavailable(2)])
     }
 
-    @Test("an older one that comes back after storing a newer one failed is stored")
+    @Test("an older notification that is returned after storing a newer one failed is stored")
     func olderAfterFailure() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
@@ -274,7 +274,7 @@ struct AcceptancesTests {
         #expect(rig.returned(1) == [.store([1])])
     }
 
-    @Test("a newer one is stored whatever becomes of the older one")
+    @Test("a newer notification is stored, whatever happens to the older one")
     func newerAfterOlder() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
@@ -283,7 +283,7 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
-    @Test("notifications to other apps have nothing to do with it")
+    @Test("notifications to other apps are not affected")
     func otherDestinations() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken, app: 1)
@@ -294,7 +294,7 @@ struct AcceptancesTests {
 
     // MARK: Draining
 
-    @Test("a drain stores at once what waits for an acknowledgement")
+    @Test("a drain stores unacknowledged notifications at once")
     func drains() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken, app: 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The numbers of delivery attempts over several starts", .timeLimit(.minutes(1)))
 struct AttemptNumberingTests {
-    /// Keeps what a memory store keeps, and fails on request.
+    /// A store of marks in memory. It fails if the test wants it to.
     private final class Numbers: AttemptNumbers {
         let memory = MemoryStore()
         let isFull = Mutex(false)
@@ -24,7 +24,8 @@ struct AttemptNumberingTests {
     private let numbers = Numbers()
     private let clock = SettableClock()
 
-    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of what it was sent.
+    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of the attempts that
+    /// it gets.
     private func start(connections: Int = 1) async throws -> [UInt64] {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
@@ -47,7 +48,7 @@ struct AttemptNumberingTests {
         #expect(sent.allSatisfy { $0 < AttemptMark.maximum }, sourceLocation: sourceLocation)
     }
 
-    @Test("A start with a clock 22 hours earlier goes on above all numbers of the one before")
+    @Test("A start with a clock that is 22 hours behind uses greater numbers than the start before")
     func clockSetBack() async throws {
         var sent = try await start()
         clock.setBack(by: .seconds(22 * 3600))
@@ -59,7 +60,7 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A clock that was set back while the service ran changes nothing after the next start either")
+    @Test("If the clock was set back while the service ran, the next start still uses greater numbers")
     func setBackWhileRunning() async throws {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
@@ -77,7 +78,7 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("Nothing is sent before the store has a bound above it")
+    @Test("Nothing is sent before the store has a bound")
     func keptBefore() async throws {
         let sent = try await start()
         let kept = try #require(try await numbers.attemptMark())
@@ -85,17 +86,17 @@ struct AttemptNumberingTests {
         #expect(kept.time == Example.moment)
     }
 
-    @Test("One bound is good for many connections, so that they do not write")
+    @Test("One bound suffices for many connections, so they need no writes")
     func fewWrites() async throws {
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 1)
-        // Half of it is used up.
+        // Half of the reservation is used up.
         clock.advance(by: .seconds(301))
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 2)
     }
 
-    @Test("A store that cannot write holds nobody up, and numbers grow from start to start with the clock")
+    @Test("A store that cannot write delays nobody, and numbers grow with the clock from start to start")
     func fullDisk() async throws {
         var sent = try await start()
         numbers.isFull.withLock { $0 = true }
@@ -109,7 +110,7 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A clock of a far future leaves numbers that JSON can hold")
+    @Test("With a clock far in the future the numbers still fit into JSON")
     func farFuture() async throws {
         // The numbers of the year 2200 are still below 2^53.
         clock.advance(by: .seconds(170 * 365 * 86_400))
@@ -119,7 +120,7 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A bound that only damage can explain is none")
+    @Test("A bound that only damage can explain is ignored")
     func damage() {
         #expect(AttemptMark(bound: AttemptMark.maximum, time: Example.moment) != nil)
         #expect(AttemptMark(bound: AttemptMark.maximum + 1, time: Example.moment) == nil)

@@ -33,7 +33,7 @@ struct DeletedAppTests {
         while try await rig.store.memory.registrations(of: device).count != count { await Task.yield() }
     }
 
-    @Test("It is removed at the start, where it was left, and whenever an app is deleted")
+    @Test("The data of deleted apps is removed after each deletion, and at the start if some was left")
     func isRemoved() async throws {
         #expect(apps.map(\.id.rawValue) == [1, 2, 3])
         try await delete(0)

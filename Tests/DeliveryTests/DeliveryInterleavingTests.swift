@@ -5,7 +5,7 @@ import Testing
 /// Tests every order of events that may happen at the same time.
 @Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
-    /// All orders in which the two sequences may be mixed.
+    /// All orders in which the two sequences can be mixed.
     private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {
         guard let one = first.first, let other = second.first else { return [first + second] }
         return mixes(Array(first.dropFirst()), second).map { [one] + $0 }
@@ -15,7 +15,7 @@ struct DeliveryInterleavingTests {
     private static let connections = mixes(
         [.submitted, .committed, .storeAnswered], [.attached, .snapshotTaken, .readAnswered])
 
-    @Test("what is stored while the device connects is delivered, and once", arguments: connections)
+    @Test("a notification that is stored while the device connects is delivered once", arguments: connections)
     func connecting(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
         let stream = RecordingStream()
@@ -62,7 +62,7 @@ struct DeliveryInterleavingTests {
     }
 
     @Test(
-        "what is acknowledged while it is being stored is answered once, and does not stay stored",
+        "a notification that is acknowledged while it is being stored is answered once, and does not stay stored",
         arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
     func acknowledging(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
@@ -91,7 +91,7 @@ struct DeliveryInterleavingTests {
     }
 
     @Test(
-        "what was on a stream that broke while it was being stored is on the next one",
+        "a notification on a stream that breaks while it is being stored is sent on the next stream",
         arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
     func reconnecting(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])

@@ -17,7 +17,7 @@ struct DeliveryLogTests {
         }
     }
 
-    @Test("to a device that is there: accepted, sent, acknowledged")
+    @Test("for a connected device: accepted, sent, acknowledged")
     func online() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -28,7 +28,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "sent", "acknowledged"])
     }
 
-    @Test("to a device that is not: accepted, stored; sent and acknowledged when it comes")
+    @Test("for a disconnected device: accepted, stored; then sent and acknowledged when it connects")
     func offline() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1)
@@ -40,7 +40,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "sent", "acknowledged"])
     }
 
-    @Test("what is rejected says why")
+    @Test("a rejection has its reason")
     func rejected() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 2)
@@ -49,7 +49,7 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.rejected(.badDeviceToken)])
     }
 
-    @Test("what cannot be stored is rejected after it was accepted")
+    @Test("if storing fails, a notification is rejected after it was accepted")
     func notStored() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unavailable)
@@ -58,7 +58,7 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .rejected(.serviceUnavailable)])
     }
 
-    @Test("of those that wait for the disk the newest is stored, and the others say which took their place")
+    @Test("of those that wait for the disk the newest is stored, and the others name the one that replaced them")
     func replaced() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)  // The store is busy with it.
@@ -73,7 +73,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 3) == ["accepted", "stored"])
     }
 
-    @Test("one with the same collapse identifier says which it has become part of")
+    @Test("a notification with the same collapse identifier names the one it was coalesced into")
     func coalesced() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)
@@ -85,7 +85,7 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .coalesced(into: NotificationID(high: 0, low: 2))])
     }
 
-    @Test("what may not be stored and reaches nobody is discarded")
+    @Test("a notification that must not be stored and reaches no device is discarded")
     func discarded() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .immediately)
@@ -96,7 +96,7 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.accepted, .sent, .discarded(.oneAttempt)])
     }
 
-    @Test("what is held back says so once, and is sent after the interval")
+    @Test("a held notification is recorded once, and sent after the interval")
     func deferred() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -111,7 +111,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "deferred", "stored", "sent", "acknowledged"])
     }
 
-    @Test("a silent notification too many says that it is throttled")
+    @Test("a silent notification beyond the rate is recorded as throttled")
     func throttled() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -123,7 +123,7 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2, 3])
     }
 
-    @Test("what has expired in its mailbox when the device comes says so")
+    @Test("a notification that expired in its mailbox is recorded when the device connects")
     func expired() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 10))
@@ -134,7 +134,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "expired"])
     }
 
-    @Test("a second notification with the same identifier says that it is a duplicate; one for another app does not")
+    @Test("a second notification with the same identifier is a duplicate; one for another app is not")
     func duplicate() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -148,7 +148,7 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1).prefix(5) == ["accepted", "sent", "accepted", "sent", "duplicate"])
     }
 
-    @Test("sixteen identifiers are remembered, each for its app")
+    @Test("sixteen identifiers are remembered for each app")
     func recentIdentifiers() {
         var recent = RecentIdentifiers()
         func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
@@ -157,13 +157,13 @@ struct DeliveryLogTests {
         for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
         #expect(note(1) && note(16))
         #expect(!note(1, app: 2))
-        // It has taken the oldest one's place.
+        // The new identifier has replaced the oldest one.
         #expect(!note(1) && note(3))
     }
 
     // MARK: Promises about power
 
-    @Test("what is held back is on disk before its 200, and a newer one for the app takes its place")
+    @Test("a held notification is on disk before its 200, and a newer one for the app replaces it")
     func heldIsDurable() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         let stream = await rig.online()
@@ -179,7 +179,7 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a notification of priority 10 takes along what is held back for the same app, in order")
+    @Test("a notification of priority 10 is sent after those held for the same app, in order")
     func takesAlong() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -190,7 +190,7 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("that somebody sets the clock back holds no answer up")
+    @Test("setting the clock back delays no answer")
     func clockIsSetBack() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
@@ -206,7 +206,7 @@ struct DeliveryLogTests {
 
     // MARK: Back-pressure
 
-    @Test("beyond what may wait for the disk the answer is ServiceUnavailable, and it ends when the disk is back")
+    @Test("if too much waits for the disk, the answer is ServiceUnavailable, until the disk works again")
     func slowDisk() async throws {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 2

@@ -7,13 +7,13 @@ struct DeliverySimulationTests {
     private static let rounds = 20
     private static let steps = 150
 
-    @Test("what must hold holds", arguments: 1...3, 1...64 as ClosedRange<UInt64>)
+    @Test("the rules hold", arguments: 1...3, 1...64 as ClosedRange<UInt64>)
     func holds(nodes: Int, seed: UInt64) {
         let problems = DeliverySimulation(seed: seed, nodes: nodes).run(rounds: Self.rounds, steps: Self.steps)
         #expect(problems.isEmpty, "seed \(seed), \(nodes) nodes")
     }
 
-    @Test("the same seed does the same", arguments: 1...3)
+    @Test("the same seed gives the same run", arguments: 1...3)
     func isRepeatable(nodes: Int) {
         let (first, second) = (DeliverySimulation(seed: 1, nodes: nodes), DeliverySimulation(seed: 1, nodes: nodes))
         _ = first.run(rounds: 2, steps: Self.steps)
@@ -37,7 +37,7 @@ struct DeliverySimulationTests {
     private static let count = environment["CARILLON_SIMULATE_STEPS"].flatMap(Int.init)
     private static let firstSeed = environment["CARILLON_SIMULATE_SEED"].flatMap(UInt64.init)
 
-    @Test("what must hold holds as long as one likes", .enabled(if: minutes != nil || count != nil))
+    @Test("the rules hold in a long run", .enabled(if: minutes != nil || count != nil))
     func runsLong() {
         let end = Self.minutes.map { ContinuousClock.now.advanced(by: .seconds($0 * 60)) }
         var seed = Self.firstSeed ?? 1000

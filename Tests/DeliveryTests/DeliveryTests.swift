@@ -4,12 +4,12 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// From a submission to its answer. Everything is real except the disk.
+/// The whole way from a submission to its answer. Everything is real except the disk.
 @Suite("Delivery", .timeLimit(.minutes(1)))
 struct DeliveryTests {
     // MARK: Online
 
-    @Test("what a connected device acknowledges is accepted, and never stored")
+    @Test("a notification that a connected device acknowledges is accepted, and never stored")
     func online() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -21,7 +21,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("what a connected device does not acknowledge in time is stored, accepted, and removed when it does")
+    @Test("a notification that is not acknowledged in time is stored and accepted, and removed when it is acknowledged")
     func late() async throws {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
@@ -35,7 +35,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("what comes after everything was acknowledged has its deadline too")
+    @Test("a notification that comes after all others were acknowledged has a deadline too")
     func lateAfterAll() async throws {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
@@ -60,7 +60,7 @@ struct DeliveryTests {
         await running.value
     }
 
-    @Test("several submissions are taken in their order")
+    @Test("several submissions are accepted in their order")
     func batch() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -73,7 +73,7 @@ struct DeliveryTests {
 
     // MARK: Offline
 
-    @Test("what nobody takes is stored, accepted once it is, and delivered when the device connects")
+    @Test("a notification for a disconnected device is stored, then accepted, and delivered later")
     func offline() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
@@ -89,7 +89,7 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test("the newest of each app waits for a device that is offline")
+    @Test("for a disconnected device the newest notification of each app waits")
     func newestPerApp() async throws {
         let rig = try await DeliveryRig()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
@@ -102,7 +102,7 @@ struct DeliveryTests {
         #expect(Set(await stream.attempts.first(2).map(\.notification.number)) == [2, 4])
     }
 
-    @Test("what a stream had is stored and sent on the one that takes over")
+    @Test("notifications on a stream that is replaced are stored and sent on the new one")
     func takeover() async throws {
         let rig = try await DeliveryRig()
         let first = await rig.online()
@@ -121,7 +121,7 @@ struct DeliveryTests {
 
     private static let passed: [Expiration] = [.immediately, .at(1), .at(Example.moment.seconds)]
 
-    @Test("what expires at once is tried once and never stored", arguments: passed)
+    @Test("a notification that expires at once gets one attempt and is never stored", arguments: passed)
     func oneAttempt(_ expiration: Expiration) async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, expiration)
@@ -135,7 +135,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("what expires before the device connects is not delivered")
+    @Test("a notification that expires before the device connects is not delivered")
     func expires() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
@@ -146,7 +146,7 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("what expires while the disk is slow is not delivered either")
+    @Test("a notification that expires while the disk is slow is not delivered either")
     func expiresWhileStored() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1, .at(Example.moment.seconds + 1))
@@ -161,7 +161,7 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("what has expired is swept out of the store")
+    @Test("expired notifications are removed from the store")
     func sweeps() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
@@ -176,14 +176,14 @@ struct DeliveryTests {
 
     // MARK: Registrations
 
-    @Test("a device token without a registration is bad")
+    @Test("without a registration the answer is BadDeviceToken")
     func neverRegistered() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, app: 9)
         #expect(rig.answers.reason(of: 1) == .badDeviceToken)
     }
 
-    @Test("a device token of an older generation, or of an app that is gone, is unregistered")
+    @Test("a device token of an older generation, or of a removed app, gets Unregistered")
     func unregistered() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 0)
@@ -196,7 +196,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("a registration that has to be looked up is", arguments: [1, 9] as [UInt32])
+    @Test("an unknown registration is looked up", arguments: [1, 9] as [UInt32])
     func looksUp(app: UInt32) async throws {
         let registrations = RegistrationsElsewhere()
         let rig = try await DeliveryRig(registrations: registrations)
@@ -207,7 +207,7 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == (app == 1 ? nil : .badDeviceToken))
     }
 
-    @Test("what is looked up is not overtaken by what its connection submits after it, known or not")
+    @Test("during a look-up, later submissions of the connection wait, whether their registrations are known or not")
     func lookUpKeepsOrder() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
@@ -218,18 +218,18 @@ struct DeliveryTests {
         for (number, app) in zip(1...4 as ClosedRange<UInt64>, [1, 2, 1, 2] as [UInt32]) {
             rig.submit(number, app: app)
         }
-        // Other connections do not wait.
+        // Submissions of other connections do not wait.
         let others = RecordingAnswers()
         rig.delivery.submit([Example.submission(5, to: Example.destination(app: 2))], answers: others)
         registrations.release()
         await rig.answered(4)
         #expect(rig.log.events.values.filter { $0.step == .accepted }.map(\.subject.id.low) == [5, 1, 2, 3, 4])
-        // After it has caught up, it does not wait any more.
+        // After it has caught up, the connection does not wait any more.
         rig.submit(6, app: 2)
         #expect(rig.log.steps(of: 6).first == .accepted)
     }
 
-    @Test("after a rejection for which a connection takes no more, nothing that waits behind it is taken")
+    @Test("after a rejection that ends a connection, nothing that waits behind it is accepted")
     func lookUpEnds() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
@@ -243,7 +243,7 @@ struct DeliveryTests {
         #expect(answers.answers.values == [1])
     }
 
-    @Test("a registration that cannot be looked up is answered with ServiceUnavailable")
+    @Test("if a registration cannot be looked up, the answer is ServiceUnavailable")
     func cannotLookUp() async throws {
         let registrations = RegistrationsElsewhere(isReachable: false)
         let rig = try await DeliveryRig(registrations: registrations)
@@ -255,7 +255,7 @@ struct DeliveryTests {
     // MARK: A store that fails
 
     @Test(
-        "what cannot be stored is answered with ServiceUnavailable",
+        "if a notification cannot be stored, the answer is ServiceUnavailable",
         arguments: [.unavailable, .conflict] as [StoreError.Code])
     func storeFails(_ code: StoreError.Code) async throws {
         let rig = try await DeliveryRig()
@@ -266,7 +266,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1]])
     }
 
-    @Test("a store that cannot be read is the service's own fault")
+    @Test("a store that cannot be read gives InternalServerError")
     func storeIsDamaged() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unreadable)
@@ -275,7 +275,7 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .internalServerError)
     }
 
-    @Test("what may have been stored is stored again")
+    @Test("a notification that may have been stored is stored again")
     func storeIsUnknown() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
@@ -285,7 +285,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1]])
     }
 
-    @Test("what stays in doubt is stored again until the store says that it is there")
+    @Test("an uncertain notification is stored again until the store confirms it")
     func storeStaysUnknown() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
@@ -297,7 +297,7 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1], [1], [1]])
     }
 
-    @Test("a service that shuts down does not wait for a store that stays in doubt")
+    @Test("a service that shuts down does not wait for an uncertain store")
     func drainsInDoubt() async throws {
         let rig = try await DeliveryRig()
         for _ in 0..<10_000 { rig.store.fail(.store, .unknown) }
@@ -306,7 +306,7 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
     }
 
-    @Test("what is stored again does not take the place of something newer")
+    @Test("storing again does not replace a newer notification")
     func doubtfulIsNotNewer() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1, app: 2)
@@ -324,12 +324,13 @@ struct DeliveryTests {
 
     // MARK: Order
 
-    @Test("what comes while an older one is on its way to the mailbox does not overtake it")
+    @Test("a notification does not overtake an older one that is being stored")
     func doesNotOvertake() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1)
         await rig.store.arrival(.storeAnswer)
-        // The store has it but has not answered. The device connects, and its reading finds nothing.
+        // The store has written the notification but has not answered yet. The device connects, and its reading finds
+        // nothing.
         let reference = MailboxReference(
             destination: Example.destination(),
             version: try #require(try await rig.store.memory.entries(of: Example.device).first).version,
@@ -342,7 +343,7 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("each submitter's notifications keep their order, whoever else submits", arguments: [true, false])
+    @Test("each submitter's notifications keep their order, even if others submit too", arguments: [true, false])
     func concurrentSubmitters(isOnline: Bool) async throws {
         let rig = try await DeliveryRig()
         let stream = isOnline ? await rig.online() : nil
@@ -372,7 +373,7 @@ struct DeliveryTests {
 
     // MARK: Draining
 
-    @Test("a drain stores what is not acknowledged")
+    @Test("a drain stores unacknowledged notifications")
     func drains() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
@@ -382,13 +383,13 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [9, 10])
     }
 
-    @Test("when a drain returns everything has been answered")
+    @Test("after a drain everything was answered")
     func drainsAnswers() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let answers = SlowAnswers()
         rig.delivery.submit([Example.submission(1)], answers: answers)
-        // On a separate thread, which is blocked while it gives the answer.
+        // Acknowledge on a separate thread, which is blocked while it gives the answer.
         Thread.detachNewThread { rig.acknowledge(1, on: stream) }
         _ = await answers.arrivals.first(1)
         let drained = Recorder<Void>()
@@ -415,7 +416,7 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a drain that is cancelled waits for the store all the same")
+    @Test("a cancelled drain still waits for the store")
     func drainsCancelled() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
@@ -428,12 +429,12 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a drain of nothing returns")
+    @Test("a drain with nothing to do returns")
     func drainsNothing() async throws {
         try await DeliveryRig().delivery.drain()
     }
 
-    @Test("a drain waits for a store that is slow, and for what fails")
+    @Test("a drain waits for a slow store, and for failures")
     func drainsSlowStore() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)

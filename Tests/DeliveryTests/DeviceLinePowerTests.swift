@@ -22,14 +22,16 @@ struct DeviceLinePowerTests {
         Example.offer(number, app: app, priority: priority)
     }
 
-    @Test("to a device that sleeps, what is not urgent waits, and is stored", arguments: [Priority.considerate, .low])
+    @Test(
+        "if a device sleeps, notifications that are not urgent wait, and are stored",
+        arguments: [Priority.considerate, .low])
     func waits(_ priority: Priority) {
         var rig = LineRig.open()
         #expect(rig.offer(Self.considerate(1, priority)) == (.held, nil))
         #expect(rig.stored(Self.stored(1, priority), offer: 1) == [])
     }
 
-    @Test("all that waits is delivered, in its order, though each replaced the one before in the mailbox")
+    @Test("all waiting notifications are delivered in order, although each replaced the one before in the mailbox")
     func allOfThem() {
         var rig = LineRig.open()
         for number in 1...5 as ClosedRange<UInt64> {
@@ -38,12 +40,12 @@ struct DeviceLinePowerTests {
         }
         rig.now = rig.now.advanced(by: Self.interval)
         #expect(rig.tick() == (1...5).map { .send($0, notification: $0) })
-        // The mailbox has the last one, and only its acknowledgement empties it.
+        // The mailbox contains the last one, so only its acknowledgement empties it.
         #expect(rig.acknowledged(4) == [.acknowledged(4), .remove(app: 1, version: 40)])
         #expect(rig.acknowledged(5) == [.acknowledged(5), .remove(app: 1, version: 50)])
     }
 
-    @Test("what is urgent comes after all that waits, which needs no reading")
+    @Test("an urgent notification comes after all waiting ones, without reading mailboxes")
     func inOrder() {
         var rig = LineRig.open()
         for (number, app) in [(1, 1), (2, 2), (3, 1)] as [(UInt64, UInt32)] {
@@ -56,12 +58,12 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("what waits for an app that is removed is not sent, and other apps' notifications are")
+    @Test("waiting notifications for a removed app are not sent, and those for other apps are")
     func removed() {
         var rig = LineRig.open()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
             #expect(rig.offer(Self.considerate(number, app: app)).answer == .held)
-            // The last one is about to be stored.
+            // Of the last one, nothing was stored yet.
             if number < 4 { #expect(rig.stored(Self.stored(number, app: app), offer: number) == []) }
         }
         #expect(rig.removed(1) == [.returned(4), .read])
@@ -71,7 +73,7 @@ struct DeviceLinePowerTests {
         #expect(rig.removed(1) == [])
     }
 
-    @Test("if the stream ends, all of it goes back, in its order")
+    @Test("if the stream ends, all waiting notifications are returned, in order")
     func streamEnds() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number)) }
@@ -79,7 +81,7 @@ struct DeviceLinePowerTests {
         #expect(rig.end() == [.returned(1), .returned(2), .returned(3)])
     }
 
-    @Test("beyond the bound the newest of each app waits in the mailbox, and comes after what waits here")
+    @Test("beyond the limit the newest of each app waits in the mailbox, and comes after those that wait here")
     func bound() {
         var rig = LineRig.open(deferred: 2)
         _ = rig.offer(Self.considerate(1))
@@ -95,7 +97,7 @@ struct DeviceLinePowerTests {
         #expect(rig.read([Self.stored(4)]) == [.send(3, notification: 4)])
     }
 
-    @Test("half of the room is kept for what is urgent", arguments: [(1, 0), (2, 1), (5, 2), (1000, 100)])
+    @Test("half of the room is kept for urgent notifications", arguments: [(1, 0), (2, 1), (5, 2), (1000, 100)])
     func room(limit: Int, deferred: Int) {
         var rig = LineRig.open(limit: limit)
         var held = 0
@@ -106,7 +108,7 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(201).answer == .taken)
     }
 
-    @Test("what waits in a mailbox that is read for another reason is not sent twice")
+    @Test("a waiting notification is not sent twice if its mailbox is read for another reason")
     func readMeanwhile() {
         var rig = LineRig.open()
         _ = rig.offer(Self.considerate(1))
@@ -117,7 +119,7 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("what has expired while it waited is not sent")
+    @Test("a notification that expires while it waits is not sent")
     func expires() {
         var rig = LineRig.open()
         let soon = Expiration.at(rig.now.advanced(by: .seconds(10)).seconds)
@@ -129,7 +131,7 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
-    @Test("to a device that is awake everything is sent at once", arguments: [Priority.considerate, .low])
+    @Test("if a device is awake, everything is sent at once", arguments: [Priority.considerate, .low])
     func awake(_ priority: Priority) {
         for power in [DevicePower.awake, .charging] {
             var rig = LineRig.open(power: power)
@@ -138,7 +140,7 @@ struct DeviceLinePowerTests {
         }
     }
 
-    @Test("a device that connects gets everything that waits for it")
+    @Test("a device that connects gets all waiting notifications")
     func connecting() {
         var rig = LineRig()
         #expect(
@@ -147,7 +149,7 @@ struct DeviceLinePowerTests {
             ])
     }
 
-    @Test("what waits is sent together when the interval is over, and not before")
+    @Test("waiting notifications are sent together after the interval, and not before")
     func burst() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
@@ -161,7 +163,7 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("something urgent takes along what waits, before itself", arguments: [1, 2] as [UInt32])
+    @Test("an urgent notification also sends the waiting ones, before itself", arguments: [1, 2] as [UInt32])
     func company(app: UInt32) {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
@@ -169,7 +171,9 @@ struct DeviceLinePowerTests {
             rig.offerAndThen(Example.offer(2, app: app)) == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("something urgent takes along what waits in a mailbox, for the same app before itself", arguments: [1, 2])
+    @Test(
+        "an urgent notification also sends those that wait in a mailbox, for the same app before itself",
+        arguments: [1, 2])
     func companyOfMailbox(app: UInt32) {
         var rig = LineRig.open(deferred: 0)
         _ = rig.stored(Self.stored(1))
@@ -181,7 +185,7 @@ struct DeviceLinePowerTests {
                     ? [.send(1, notification: 1), .send(2, notification: 2)] : [.send(2, notification: 1)]))
     }
 
-    @Test("something urgent that comes from the mailbox takes along what waits")
+    @Test("an urgent notification from the mailbox also sends the waiting ones")
     func storedCompany() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
@@ -189,7 +193,7 @@ struct DeviceLinePowerTests {
             rig.stored(Self.stored(2, app: 2, .immediate)) == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("something urgent that had expired wakes nobody")
+    @Test("an urgent notification that has expired wakes no device")
     func expiredCompany() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
@@ -197,7 +201,9 @@ struct DeviceLinePowerTests {
         #expect(rig.stored(expired) == [.remove(app: 2, version: 20)])
     }
 
-    @Test("a device that says it is awake gets what waits", arguments: [DevicePower.awake, .charging])
+    @Test(
+        "if a device reports that it is awake, the waiting notifications are sent",
+        arguments: [DevicePower.awake, .charging])
     func wakesUp(_ power: DevicePower) {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))
@@ -205,7 +211,7 @@ struct DeviceLinePowerTests {
         #expect(rig.changed(power) == [.send(1, notification: 1)])
     }
 
-    @Test("priority 1 waits for no time, and goes along with a burst")
+    @Test("a notification of priority 1 is sent only with a burst, however long it waits")
     func lowPriority() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))
@@ -216,7 +222,7 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("a reading for another reason leaves what waits where it is")
+    @Test("a reading for another reason does not send waiting notifications")
     func otherReading() {
         var rig = LineRig.open(limit: 2)
         _ = rig.stored(Self.stored(1))
@@ -228,7 +234,7 @@ struct DeviceLinePowerTests {
             rig.read([Self.stored(3, app: 3, .immediate), Self.stored(4, app: 4)]) == [.send(3, notification: 3)])
     }
 
-    @Test("what may not be stored is tried now, unless it is not to wake the device")
+    @Test("a notification that must not be stored is tried now, unless it must not wake the device")
     func oneAttempt() {
         var rig = LineRig.open()
         func offer(_ number: UInt64, _ priority: Priority) -> Offer {
@@ -242,7 +248,7 @@ struct DeviceLinePowerTests {
 
     // MARK: Silent notifications
 
-    @Test("silent ones wait in their order as well; one that is too many stays in the mailbox")
+    @Test("silent notifications wait in their order too; one beyond the rate stays in the mailbox")
     func silentsWait() {
         var rig = LineRig.open()
         for number in 1...4 as ClosedRange<UInt64> {
@@ -259,7 +265,7 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(4, notification: 4)])
     }
 
-    @Test("what is deferred takes the room that a mailbox is read for, until some is free")
+    @Test("deferred notifications take room, so mailboxes are read only when there is some")
     func noRoomToReadFor() {
         var rig = LineRig.open(limit: 4)
         for number in 1...2 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -273,7 +279,7 @@ struct DeviceLinePowerTests {
             rig.read([Self.stored(5, .immediate)]) == [3, 4, 5].map { .send($0, notification: $0) })
     }
 
-    @Test("what replaced a silent one that is too many is sent in its place")
+    @Test("a notification that replaced a silent one beyond the rate is sent in its place")
     func replacedSilent() {
         var rig = LineRig.open()
         for number in 1...4 as ClosedRange<UInt64> {
@@ -288,7 +294,7 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("an app gets three silent notifications, and then no more at once")
+    @Test("an app gets three silent notifications at once, and no more")
     func silents() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {
@@ -299,7 +305,8 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(Example.offer(6)).answer == .taken)
     }
 
-    @Test("one that is too many waits in the mailbox until there is room for it, a third of an hour later")
+    @Test(
+        "a silent notification beyond the rate waits in the mailbox until the rate allows it, a third of an hour later")
     func throttled() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {
@@ -314,7 +321,7 @@ struct DeviceLinePowerTests {
         #expect(rig.read([fourth]) == [.send(4, notification: 4)])
     }
 
-    @Test("what comes after a silent one that waits takes its place in the mailbox")
+    @Test("a notification after a waiting silent one replaces it in the mailbox")
     func replacesThrottled() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {

@@ -16,7 +16,7 @@ struct DeviceLineTests {
         #expect(action == .readMailboxes(epoch: epoch))
     }
 
-    @Test("what the mailboxes hold is sent in their order")
+    @Test("the contents of the mailboxes are sent in their order")
     func sendsMailboxes() {
         var rig = LineRig()
         let entries = [Example.stored(7, app: 2, version: 1), Example.stored(5, app: 1, version: 2)]
@@ -35,7 +35,8 @@ struct DeviceLineTests {
     }
 
     @Test(
-        "a topic that would break the line's JSON is damage too", arguments: ["a\"b", "a\nb", "a\\b", "a\u{7f}b", "ä"])
+        "a topic that would break the line's JSON counts as damage too",
+        arguments: ["a\"b", "a\nb", "a\\b", "a\u{7f}b", "ä"])
     func damagedTopic(_ topic: String) {
         var rig = LineRig()
         var bad = Example.stored(1, version: 1)
@@ -43,7 +44,7 @@ struct DeviceLineTests {
         #expect(rig.read([bad]) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("offers are held while the mailboxes are being read, and sent after what these hold")
+    @Test("offers are held while the mailboxes are being read, and sent afterwards")
     func holdsOffers() {
         var rig = LineRig()
         #expect(rig.offer(2) == (.taken, nil))
@@ -54,7 +55,8 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("an offer that was held while its app's mailbox was read goes there: what was read may be newer")
+    @Test(
+        "an offer that is held while its app's mailbox is read is stored, because the notification there may be newer")
     func heldMayBeReplaced() {
         var rig = LineRig()
         _ = rig.offer(1)
@@ -72,7 +74,7 @@ struct DeviceLineTests {
         #expect(rig.offer(2) == (.taken, .send(2, notification: 2)))
     }
 
-    @Test("mailboxes in which something was stored while they were being read are read again")
+    @Test("if something is stored while the mailboxes are being read, they are read again")
     func readsAgain() {
         var rig = LineRig()
         #expect(rig.stored(Example.stored(1, app: 2, version: 1)) == [])
@@ -104,7 +106,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
     }
 
-    @Test("of an app's held offers one that is in the mailbox discards the older, and is sent in their place")
+    @Test("of an app's held offers, one that is in the mailbox discards older ones and is sent in their place")
     func heldAndReplaced() {
         var rig = LineRig()
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -119,7 +121,7 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("of held offers of two origins the one that was stored last discards the other, whatever their numbers")
+    @Test("of held offers of two origins, the one that was stored last discards the other, whatever their numbers")
     func heldOfTwoOrigins() {
         var rig = LineRig()
         var (first, second) = (Example.offer(9), Example.offer(1))
@@ -131,7 +133,7 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(9, version: 20)]) == [.send(1, notification: 9), .returned(1)])
     }
 
-    @Test("what is stored of another origin's offer of the same number is another's")
+    @Test("the version of another origin's offer with the same number is not used")
     func sameNumberOfAnotherOrigin() {
         var rig = LineRig.open()
         _ = rig.offer(1)
@@ -140,7 +142,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
-    @Test("an offer that expired on its way comes back, one that is to be tried once is tried")
+    @Test("an offer that expired on its way is returned, and one with a single attempt is tried")
     func offeredTooLate() {
         var rig = LineRig.open()
         let second = rig.now.seconds
@@ -151,7 +153,7 @@ struct DeviceLineTests {
         #expect(rig.offer(once).answer == .taken)
     }
 
-    @Test("an announcement that comes late says nothing of the newer content that waits")
+    @Test("a late announcement does not affect newer content that waits")
     func lateAnnouncement() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(2, version: 20, priority: .considerate)) == [])
@@ -159,7 +161,7 @@ struct DeviceLineTests {
         #expect(rig.changed(.awake) == [.send(1, notification: 2)])
     }
 
-    @Test("a line that may have missed something reads again, at once or when the present reading has ended")
+    @Test("a line that may have missed something reads again, at once or after the present reading")
     func mayHaveMissed() {
         var rig = LineRig()
         #expect(rig.mayHaveMissed() == [])
@@ -169,7 +171,7 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(1, version: 10)]) == [.send(1, notification: 1)])
     }
 
-    @Test("what is given up is under way no more: an offer comes back, what is stored stays there")
+    @Test("attempts that are given up are no longer under way: offers are returned, stored contents stay")
     func givenUp() {
         var rig = LineRig.open(limit: 2, [Example.stored(1, app: 2, version: 10)])
         _ = rig.offer(2)
@@ -179,7 +181,7 @@ struct DeviceLineTests {
         #expect(rig.givenUp(1, 2) == [])
     }
 
-    @Test("what is given up and was to be tried once is discarded")
+    @Test("an attempt that is given up is discarded if it was the only one")
     func givenUpOnce() {
         var rig = LineRig.open()
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(1)))
@@ -188,7 +190,7 @@ struct DeviceLineTests {
         #expect(actions == [.note(.discarded(.unregistered), subject)])
     }
 
-    @Test("what has expired is removed and not sent")
+    @Test("expired contents are removed and not sent")
     func expired() {
         var rig = LineRig()
         let past = rig.now
@@ -199,13 +201,13 @@ struct DeviceLineTests {
         #expect(rig.read(entries) == [.remove(app: 1, version: 1), .send(1, notification: 2)])
     }
 
-    @Test("what had expired when it was stored is removed and not sent")
+    @Test("contents that had expired when they were stored are removed and not sent")
     func expiredWhenStored() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 1, expires: rig.now)) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("an offer that expired while it was held goes back, one that is to be tried once does not")
+    @Test("an offer that expired while it was held is returned, unless it has a single attempt")
     func expiredWhileHeld() {
         var rig = LineRig()
         let next = rig.now.seconds + 1
@@ -220,7 +222,7 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("a reading begun for an older line is ignored")
+    @Test("a reading that was begun for an older line is ignored")
     func olderReading() {
         let older = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low)
@@ -232,7 +234,7 @@ struct DeviceLineTests {
         #expect(rig.offer(2) == (.taken, nil))
     }
 
-    @Test("a reading that nobody asked for is ignored")
+    @Test("a reading without a request is ignored")
     func secondReading() {
         var rig = LineRig.open()
         #expect(rig.read([Example.stored(1, version: 1)]) == [])
@@ -240,14 +242,14 @@ struct DeviceLineTests {
 
     // MARK: Stored
 
-    @Test("what is stored is sent on an open line")
+    @Test("newly stored contents are sent on an open line")
     func storedOnOpenLine() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 1)) == [.send(1, notification: 1)])
         #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("what is under way as an offer is not sent again when it is stored")
+    @Test("a notification that is under way as an offer is not sent again when it is stored")
     func storedUnderWay() {
         var rig = LineRig.open()
         _ = rig.offer(1)
@@ -255,7 +257,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
     }
 
-    @Test("what is stored with an offer of another line is sent")
+    @Test("a notification that was stored with another line's offer is sent")
     func storedWithUnknownOffer() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [.send(1, notification: 1)])
@@ -272,7 +274,7 @@ struct DeviceLineTests {
 
     // MARK: Acknowledgements
 
-    @Test("an acknowledgement removes exactly the version of its attempt")
+    @Test("an acknowledgement removes only the version of its attempt")
     func removesItsVersion() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.stored(Example.stored(2, version: 2))
@@ -280,14 +282,14 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(2) == [.remove(app: 1, version: 2)])
     }
 
-    @Test("what only was offered has nothing to remove")
+    @Test("an attempt that was not stored has nothing to remove")
     func offerHasNoVersion() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
-    @Test("numbers that are not under way mean nothing")
+    @Test("numbers that are not under way are ignored")
     func unknownNumbers() {
         var rig = LineRig.open()
         _ = rig.offer(1)
@@ -296,7 +298,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [])
     }
 
-    @Test("several attempts may be acknowledged at once, in any order")
+    @Test("several attempts can be acknowledged at once, in any order")
     func manyAtOnce() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -315,7 +317,7 @@ struct DeviceLineTests {
         #expect(rig.offer(3) == (.returned, nil))
     }
 
-    @Test("what finds no room is read again when half of it is free, and not before")
+    @Test("contents for which there was no room are read again when half of it is free, and not before")
     func readsWhenHalfFree() {
         var rig = LineRig.open(limit: 4)
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -326,7 +328,7 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(5, app: 2, version: 50)]) == [.send(5, notification: 5)])
     }
 
-    @Test("a line on which nothing waits is not read again")
+    @Test("a line without waiting contents is not read again")
     func doesNotReadAgain() {
         var rig = LineRig.open(limit: 2)
         _ = rig.offer(1)
@@ -334,7 +336,7 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1, 2) == [.acknowledged(1), .acknowledged(2)])
     }
 
-    @Test("an app whose mailbox waits gets no offers past it")
+    @Test("offers do not overtake contents of the app's mailbox that wait")
     func waitingApp() {
         var rig = LineRig.open(limit: 3)
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -344,7 +346,7 @@ struct DeviceLineTests {
         #expect(rig.offer(6, app: 1) == (.taken, .send(4, notification: 6)))
     }
 
-    @Test("a mailbox that finds no room when read waits, and is read again")
+    @Test("contents for which there is no room during a reading wait, and are read again")
     func noRoomWhenRead() {
         var rig = LineRig(limit: 1)
         let entries = [Example.stored(1, app: 1, version: 1), Example.stored(2, app: 2, version: 2)]
@@ -353,7 +355,7 @@ struct DeviceLineTests {
         #expect(rig.read([entries[1]]) == [.send(2, notification: 2)])
     }
 
-    @Test("a held offer does not overtake what waits in its app's mailbox")
+    @Test("a held offer does not overtake waiting contents of its app's mailbox")
     func heldDoesNotOvertake() {
         var rig = LineRig(limit: 1)
         _ = rig.offer(2)
@@ -363,7 +365,7 @@ struct DeviceLineTests {
 
     // MARK: The end
 
-    @Test("offers go back in the order in which they came, sent before held")
+    @Test("offers are returned in the order in which they came, sent ones before held ones")
     func endReturns() {
         var rig = LineRig.open(limit: 4)
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
@@ -374,14 +376,14 @@ struct DeviceLineTests {
         #expect(rig.end() == [.returned(1), .returned(4), .returned(5), .returned(6)])
     }
 
-    @Test("what only the mailboxes hold does not go back, nor what nobody waits for")
+    @Test("contents of mailboxes are not returned, and neither are notifications whose outcome nobody waits for")
     func endKeepsStored() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(2)))
         #expect(rig.end() == [])
     }
 
-    @Test("a line that ended has nothing more to give")
+    @Test("a line that has ended has no further actions")
     func endsOnce() {
         var rig = LineRig.open()
         _ = rig.offer(1)
@@ -392,7 +394,7 @@ struct DeviceLineTests {
 
     // MARK: Numbers
 
-    @Test("numbers grow from one line to the next, also within the same millisecond and when the clock goes back")
+    @Test("numbers grow from line to line, even within a millisecond or if the clock goes back")
     func numbersGrow() {
         var previous: UInt64 = 0
         let moments = [Example.moment, Example.moment, Example.moment.advanced(by: .seconds(-1)), Example.moment]
@@ -411,7 +413,7 @@ struct DeviceLineTests {
         }
     }
 
-    @Test("a line of a later millisecond begins above an older one that nobody here knows")
+    @Test("a line of a later millisecond begins above an older line that is not known here")
     func numbersFollowTime() {
         let older = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low
@@ -423,7 +425,7 @@ struct DeviceLineTests {
         #expect(newer == older + DeviceLine.numbersPerMillisecond)
     }
 
-    @Test("numbers stay within what every JSON reader can hold for two centuries")
+    @Test("for two centuries numbers are small enough for every JSON reader")
     func numbersAreExact() {
         let year2226 = Timestamp(seconds: 8_078_400_000)
         #expect(

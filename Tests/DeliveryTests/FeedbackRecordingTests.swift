@@ -4,7 +4,7 @@ import Notifications
 import Synchronization
 import Testing
 
-/// The feedback entries of attempts to removed apps, and the answers of a gateway that discards.
+/// Which attempts to removed apps make feedback entries, and the answers of a gateway that discards notifications.
 @Suite("Delivery and feedback", .timeLimit(.minutes(1)))
 struct FeedbackRecordingTests {
     private static let list = FeedbackList(environment: Example.device.environment, app: AppID(rawValue: 1))
@@ -19,7 +19,7 @@ struct FeedbackRecordingTests {
         _ = try await rig.store.memory.end(Example.destination(), at: rig.clock.now.time)
     }
 
-    @Test("An attempt at an app that is gone lists its device token, since it is gone")
+    @Test("An attempt to reach a removed app lists its device token, with the time of the removal")
     func listsAttempt() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
@@ -32,7 +32,7 @@ struct FeedbackRecordingTests {
         #expect(rig.answers.reason(of: 1) == .unregistered)
     }
 
-    @Test("No other rejection lists anything")
+    @Test("Other rejections list nothing")
     func listsNothingElse() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 7)
@@ -41,7 +41,7 @@ struct FeedbackRecordingTests {
         #expect(try await Self.listed(rig).isEmpty)
     }
 
-    @Test("A thousand attempts are one entry")
+    @Test("A thousand attempts make one entry")
     func manyAttempts() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
@@ -49,7 +49,7 @@ struct FeedbackRecordingTests {
         #expect(try await Self.listed(rig).count == 1)
     }
 
-    @Test("A shutdown waits for what was noted")
+    @Test("A shutdown waits until entries are written")
     func drains() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
@@ -58,7 +58,7 @@ struct FeedbackRecordingTests {
         #expect(try await rig.store.memory.take(Self.list, after: nil, limit: 100).count == 1)
     }
 
-    @Test("A gateway that wants no more after a rejection gets no more of its batch")
+    @Test("A gateway that stops after a rejection gets no more answers of its batch")
     func discards() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
@@ -72,7 +72,7 @@ struct FeedbackRecordingTests {
         #expect(answers.tickets == [1, 2, 3])
     }
 
-    /// Takes nothing more after a rejection.
+    /// The connection of a gateway that accepts nothing more after a rejection.
     private final class ChoosyAnswers: SubmissionAnswers {
         private let state = Mutex((tickets: [UInt64](), hasFailed: false))
         var tickets: [UInt64] { state.withLock { $0.tickets } }

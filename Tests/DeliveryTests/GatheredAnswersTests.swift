@@ -28,7 +28,7 @@ struct GatheredAnswersTests {
         #expect(second.tickets == [[3, 5]])
     }
 
-    @Test("what several devices' notifications wait for while the store is busy is its next batch, answered together")
+    @Test("notifications of several devices that wait for a busy store form its next batch, answered together")
     func stored() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         let destinations = (1...4 as ClosedRange<UInt64>).map { number in

@@ -17,7 +17,7 @@ struct LocalSwitchboardTests {
         switchboard.report(to: outcomes)
     }
 
-    /// Attaches a stream, and waits until its mailboxes were read. A first notification shows that.
+    /// Attaches a stream, and waits until its mailboxes were read, which a first notification shows.
     private func attached(_ first: UInt64 = 1000) async -> RecordingStream {
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
@@ -42,7 +42,7 @@ struct LocalSwitchboardTests {
         #expect(outcomes.events.values == [.acknowledged(1)])
     }
 
-    @Test("what the mailboxes hold is sent to a device that connects, and removed when it acknowledges")
+    @Test("the contents of the mailboxes are sent to a device that connects, and removed when it acknowledges")
     func mailboxes() async throws {
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         let stream = RecordingStream()
@@ -54,7 +54,7 @@ struct LocalSwitchboardTests {
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
 
-    @Test("what another node stored, and told nobody, is sent when the mailboxes are read again")
+    @Test("notifications that another node stored without an announcement are sent when the mailboxes are read again")
     func readsAgain() async throws {
         let stream = await attached()
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
@@ -62,7 +62,7 @@ struct LocalSwitchboardTests {
         #expect(await stream.attempts.first(2).map(\.notification.number) == [1000, 1])
     }
 
-    @Test("sendings are numbered above what another node has given the device")
+    @Test("attempts have greater numbers than those that another node has given the device")
     func numbersAbove() async throws {
         let previous: UInt64 = 1 << 52
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
@@ -72,7 +72,7 @@ struct LocalSwitchboardTests {
         #expect(attempt.number > previous)
     }
 
-    @Test("what has expired in a mailbox is removed and not sent")
+    @Test("expired contents of a mailbox are removed and not sent")
     func expired() async throws {
         _ = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
         let stream = await attached()
@@ -81,7 +81,7 @@ struct LocalSwitchboardTests {
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
 
-    @Test("what expired before it was stored is removed and not sent")
+    @Test("contents that expired before they were stored are removed and not sent")
     func expiredWhenStored() async {
         let stream = await attached()
         let version = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
@@ -90,7 +90,7 @@ struct LocalSwitchboardTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a second stream takes over: the first ends, and what it had comes back")
+    @Test("a second stream takes over: the first one ends, and its offers are returned")
     func takeover() async {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
@@ -103,7 +103,7 @@ struct LocalSwitchboardTests {
         #expect(second.numbers == [1001, 2])
     }
 
-    @Test("connected devices are listed in pages, with their power and what is held back for it")
+    @Test("connected devices are listed in pages, with their power and their held notifications")
     func lists() async throws {
         let stream = await attached()
         switchboard.changePower(of: Example.device, to: .low)
@@ -135,7 +135,7 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connected(in: .development, after: nil, limit: 2).map(\.key) == [twin])
     }
 
-    @Test("that the old stream is gone after a takeover changes nothing")
+    @Test("the end of a stream that was replaced changes nothing")
     func lateDetach() async {
         let first = await attached()
         let second = await attached(1001)
@@ -146,7 +146,7 @@ struct LocalSwitchboardTests {
         #expect(second.ends.values.isEmpty)
     }
 
-    @Test("when a stream is gone its offers come back, and the next are returned")
+    @Test("when a stream ends its offers are returned, and so are the next ones")
     func detach() async {
         let stream = await attached()
         for number in 1...3 as ClosedRange<UInt64> { _ = switchboard.offer(Example.offer(number)) }
@@ -156,13 +156,13 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("an acknowledgement that comes after its stream is gone does not touch the next stream's attempts")
+    @Test("an acknowledgement after the end of its stream does not affect the next stream's attempts")
     func lateAcknowledgement() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
         let old = first.attempts.values.map(\.number)
         switchboard.detach(first, of: Example.device)
-        // In the same millisecond.
+        // The second stream begins in the same millisecond.
         let second = await attached(1001)
         _ = switchboard.offer(Example.offer(2))
         switchboard.acknowledge(old, by: Example.device)
@@ -171,7 +171,7 @@ struct LocalSwitchboardTests {
         #expect(try #require(numbers.min()) > #require(old.max()))
     }
 
-    @Test("an acknowledgement just after the end of its stream empties the mailbox that what it means went to")
+    @Test("an acknowledgement just after the end of its stream still empties the right mailbox")
     func acknowledgementAfterTheEnd() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
@@ -185,7 +185,7 @@ struct LocalSwitchboardTests {
         #expect(outcomes.events.values == [.returned(1), .acknowledged(1)])
     }
 
-    @Test("numbers grow though the clock goes back between two connections")
+    @Test("numbers grow even if the clock goes back between two connections")
     func clockGoesBack() async throws {
         let first = await attached()
         switchboard.detach(first, of: Example.device)
@@ -195,7 +195,7 @@ struct LocalSwitchboardTests {
         #expect(try #require(new.min()) > #require(old.max()))
     }
 
-    @Test("a device that is told to go goes, and its offers come back")
+    @Test("a device that is disconnected loses its stream, and its offers are returned")
     func disconnect() async {
         let stream = await attached()
         _ = switchboard.offer(Example.offer(1))
@@ -206,7 +206,7 @@ struct LocalSwitchboardTests {
         #expect(stream.ends.values.count == 1)
     }
 
-    @Test("all devices may be told to go")
+    @Test("all devices can be disconnected")
     func disconnectAll() {
         let streams = (1...40 as ClosedRange<UInt64>).map { number in
             let stream = RecordingStream()
@@ -220,7 +220,7 @@ struct LocalSwitchboardTests {
         #expect(streams.allSatisfy { $0.ends.values == [.shutdown] })
     }
 
-    @Test("the same device number in the other environment is another device")
+    @Test("the same device ID in the other environment is another device")
     func environments() async {
         let stream = await attached()
         let twin = DeviceKey(environment: .development, device: Example.device.device)
@@ -230,7 +230,7 @@ struct LocalSwitchboardTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("when the mailboxes cannot be read the stream ends, and what it held comes back")
+    @Test("if the mailboxes cannot be read the stream ends, and held offers are returned")
     func unreadable() async {
         store.fail(.read, .unavailable)
         let stream = RecordingStream()
@@ -239,7 +239,7 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("a reading that fails for a stream that is gone does not end the next one")
+    @Test("a failed reading for a stream that has ended does not end the next stream")
     func unreadableForOlder() async {
         let store = HeldStore(holding: [.readAnswer])
         let clock = self.clock
@@ -250,7 +250,7 @@ struct LocalSwitchboardTests {
         clock.advance(by: .milliseconds(1))
         switchboard.attach(second, of: Example.device)
         await store.arrival(.readAnswer, 2)
-        // The older stream's reading came first, so it passes first, and fails.
+        // The older stream's reading came first, so this failure is for it.
         store.fail(.read, .unavailable)
         store.pass(.readAnswer)
         _ = await store.failures.first(1)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Elements by number")
 struct NumberedTests {
-    @Test("They behave as a dictionary does, in whatever order they are taken out", arguments: UInt64(1)...20)
+    @Test("Numbered elements behave like a dictionary, in whatever order they are removed", arguments: UInt64(1)...20)
     func likeDictionary(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (numbered, model, last) = (Numbered<String>(), [UInt64: String](), UInt64(0))
@@ -38,7 +38,7 @@ struct NumberedTests {
         #expect(elements == model.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    @Test("What is taken out from between takes no room for long, though the first one stays")
+    @Test("Elements removed from the middle do not take room for long, even if the first one stays")
     func emptyPlaces() {
         var numbered = Numbered<Int>()
         for number in 0..<10_000 {
@@ -49,7 +49,7 @@ struct NumberedTests {
         #expect(numbered.places < 100)
     }
 
-    @Test("Those that stay are the same when empty places are closed", arguments: UInt64(1)...5)
+    @Test("Closing empty places does not change the remaining elements", arguments: UInt64(1)...5)
     func closing(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var numbered = Numbered<UInt64>()
@@ -67,7 +67,7 @@ struct NumberedTests {
         #expect(numbered.places < 100)
     }
 
-    @Test("The first that is such is found by its element")
+    @Test("The first element that meets a condition is found")
     func find() {
         var numbered = Numbered<String>()
         for (number, element) in [(2, "a"), (5, "b"), (9, "b")] as [(UInt64, String)] {

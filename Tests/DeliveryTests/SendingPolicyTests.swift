@@ -19,14 +19,14 @@ struct SendingPolicyTests {
         (.immediate, true, .burst, false), (.considerate, true, .burst, false), (.low, true, .company, false),
     ]
 
-    @Test("a device that saves power is sent what is urgent, and the rest waits", arguments: waits)
+    @Test("if a device saves power, urgent notifications are sent and others wait", arguments: waits)
     func low(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
         let notification = Example.notification(1, priority: priority, isSilent: isSilent)
         #expect(Self.policy(.low).wait(for: notification, isBurst: false) == wait)
         #expect(Self.policy(.low).tries(notification, isBurst: false) == tries)
     }
 
-    @Test("nothing waits for power with a burst, nor on a device that is awake or charging", arguments: waits)
+    @Test("nothing waits for power during a burst, or if the device is awake or charging", arguments: waits)
     func everything(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
         let notification = Example.notification(1, priority: priority, isSilent: isSilent)
         for (power, isBurst) in [(DevicePower.low, true), (.awake, false), (.charging, false)] {
@@ -35,7 +35,7 @@ struct SendingPolicyTests {
         }
     }
 
-    @Test("only what goes to the app itself, as a background notification or as nothing in particular, is silent")
+    @Test("only background notifications, or those without a push type, to the app itself are silent")
     func ownTopic() {
         func isSilent(_ kind: TopicKind, _ type: PushType?) -> Bool {
             var notification = Example.notification(1, isSilent: true)
@@ -46,7 +46,7 @@ struct SendingPolicyTests {
         for type in PushType.all { #expect(isSilent(.app, type) == (type == .background)) }
     }
 
-    @Test("the first that waits for a burst sets its time")
+    @Test("the first notification that waits for a burst sets the time of the burst")
     func burst() {
         var policy = Self.policy(.low)
         policy.began(.company, now: Example.now)
@@ -58,7 +58,7 @@ struct SendingPolicyTests {
         #expect(policy.burstAt == nil)
     }
 
-    @Test("silent notifications are counted for each app on each device, and say when there is room again")
+    @Test("silent notifications are counted for each app on each device, with the time when the next is allowed")
     func silents() {
         var silents = SendingPolicy.Silents(DeliveryLimits().silentsPerApp)
         let silent = Example.notification(1, isSilent: true)

@@ -17,7 +17,7 @@ struct SmallDecisionsTests {
         )
     }
 
-    @Test("the present token of an active registration may be sent to")
+    @Test("the present token of an active registration is accepted")
     func active() {
         #expect(Self.registration().rejection(ofGeneration: 3) == nil)
     }
@@ -29,14 +29,14 @@ struct SmallDecisionsTests {
         #expect(rejection?.timestamp == nil)
     }
 
-    @Test("an older token is unregistered since the newer one began", arguments: [true, false])
+    @Test("an older device token is unregistered since the time when the newer one began", arguments: [true, false])
     func olderGeneration(isActive: Bool) {
         let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 2)
         #expect(rejection?.reason == .unregistered)
         #expect(rejection?.timestamp == 1000)
     }
 
-    @Test("the present token of an ended registration is unregistered since it ended")
+    @Test("the present token of an ended registration is unregistered since its end")
     func ended() {
         let rejection = Self.registration(isActive: false).rejection(ofGeneration: 3)
         #expect(rejection?.reason == .unregistered)
@@ -51,12 +51,12 @@ struct SmallDecisionsTests {
 
     private static let retained = Example.moment.advanced(by: DeliveryLimits().retention)
 
-    @Test("without an expiration a notification is kept for the retention")
+    @Test("a notification without an expiration is kept for the retention")
     func unspecifiedExpiry() {
         #expect(Self.expiry(.unspecified) == Self.retained)
     }
 
-    @Test("an expiration is kept to the second, within the retention")
+    @Test("an expiration within the retention is exact to the second")
     func expiryAt() {
         let seconds = Example.moment.seconds
         #expect(Self.expiry(.at(seconds + 1)) == Timestamp(seconds: seconds + 1))
@@ -65,7 +65,7 @@ struct SmallDecisionsTests {
         #expect(Self.expiry(.at(.max)) == Self.retained)
     }
 
-    @Test("what expires at once, now or in the past is not stored")
+    @Test("a notification that expires at once, now or in the past is not stored")
     func noExpiry() {
         let seconds = Example.moment.seconds
         for expiration in [Expiration.immediately, .at(seconds), .at(seconds - 1), .at(1)] {
@@ -82,19 +82,19 @@ struct SmallDecisionsTests {
         "", ".", ".hidden", "..", "A", "a b", "a/b", "a_b", "é", "a\0", "a\n", String(repeating: "a", count: 65),
     ]
 
-    @Test("a secret's name may become a file's", arguments: names)
+    @Test("the name of a secret can be the name of a file", arguments: names)
     func secretName(_ text: String) {
         #expect(SecretName(rawValue: text)?.rawValue == text)
     }
 
-    @Test("anything else is no secret's name", arguments: notNames)
+    @Test("any other text is not the name of a secret", arguments: notNames)
     func refusesSecretName(_ text: String) {
         #expect(SecretName(rawValue: text) == nil)
     }
 
     // MARK: Topics
 
-    @Test("a topic leads to the app whose bundle ID it is or begins with")
+    @Test("a topic belongs to the app whose bundle ID equals the topic or its beginning")
     func topics() throws {
         let team = try #require(TeamID(rawValue: "TEAM000001"))
         let bundleIDs = try ["com.example.app", "com.example.app.voip"].map { try #require(BundleID(rawValue: $0)) }

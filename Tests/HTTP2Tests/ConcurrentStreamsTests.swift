@@ -98,6 +98,6 @@ import Testing
 }
 
 extension [UInt8] {
-    /// These bytes after an empty SETTINGS frame, which ends the connection preface.
+    /// An empty SETTINGS frame, which completes the connection preface, and then these bytes.
     fileprivate var withSettings: [UInt8] { WireFrame.settings().bytes + self }
 }

@@ -2,7 +2,7 @@ import HTTP2
 import NIOCore
 import Testing
 
-/// Frames that arrive in two reads, cut at every byte, have their effect with the second read.
+/// Frames that arrive in two reads, split at every byte, take effect with the second read.
 @Suite struct CutFrameTests {
     private func sendCut(_ frame: WireFrame, after count: Int, to peer: EmbeddedPeer) throws {
         try peer.send(Array(frame.bytes.prefix(count)))
@@ -14,7 +14,7 @@ import Testing
         for count in 1..<frame.bytes.count { try body(count) }
     }
 
-    /// A server that waits to send more, because the client's flow-control windows are used up.
+    /// A server with data to send that has to wait, because the client's flow-control windows are used up.
     private func blocked() throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))

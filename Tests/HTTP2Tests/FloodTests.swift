@@ -5,7 +5,7 @@ import Rates
 import Testing
 
 @Suite struct FloodTests {
-    /// Sends until the session is over, and checks that it ended with ENHANCE_YOUR_CALM and why.
+    /// Sends until the session has ended, and checks that it ended with ENHANCE_YOUR_CALM and the right reason.
     private func expectFlood(
         _ kind: FloodGuard.Kind,
         _ peer: EmbeddedPeer,
@@ -27,7 +27,8 @@ import Testing
         #expect(peer.recorder.requests.count == 101)
     }
 
-    /// TLS waits for the peer's goodbye, and would decrypt all that it sends meanwhile.
+    /// After the session has ended, TLS waits for the peer's close_notify, and would decrypt everything that the peer
+    /// sends meanwhile.
     @Test func nothingMoreIsReadOfAFlood() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10, perSecond: 1) }
         try expectFlood(.pings, peer, times: 11) { _ in [.ping(1)] }
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func unknownFramesAreSkipped() throws {
-        // libnghttp2 passes over them without telling; that costs no more than reading any other bytes.
+        // libnghttp2 ignores these frames without a callback. They cost no more than reading any other bytes.
         let peer = try EmbeddedPeer.connected()
         try peer.send((0..<3_000).map { _ in WireFrame(type: 0xfa, payload: [1]) })
         try peer.send(.ping(1))
@@ -175,7 +176,7 @@ import Testing
 
     @Test func trailersWithoutEnd() throws {
         let peer = try EmbeddedPeer.connected()
-        // Header blocks on a stream that is closed are decoded and thrown away.
+        // Header blocks on a closed stream are decoded and ignored.
         try peer.send(.request(1), .reset(1))
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.headers(1, literal("a", "b"), endStream: true)] }
     }
@@ -200,7 +201,7 @@ import Testing
 
     @Test func headerBomb() throws {
         let peer = try EmbeddedPeer.connected()
-        // One field of 4,000 bytes in the dynamic table, where 0xbe then stands for it.
+        // The block puts one field of 4,000 bytes into the dynamic table, where 0xbe then refers to it.
         let block = WireFrame.requestBlock + indexedLiteral("x", String(repeating: "y", count: 4_000))
         try expectFlood(.headers, peer, times: 1) { _ in
             [.headers(1, block + [UInt8](repeating: 0xbe, count: 10_000))]

@@ -2,7 +2,7 @@ import Foundation
 import HTTP2
 import Testing
 
-/// The session against other implementations, and against itself, over real TLS.
+/// The session, tested with other implementations and with itself, over real TLS.
 @Suite struct InteroperationTests {
     private func curl(_ port: Int, _ path: String, _ more: [String] = [], input: String = "") async throws -> Command {
         try await Command.run(
@@ -61,8 +61,8 @@ import Testing
     }
 
     @Test func nghttpTakesAnAnswerBeforeItsBodyHasEnded() async throws {
-        // curl 7.88 does not: it drops the answer when RST_STREAM with NO_ERROR comes while it is still sending, which
-        // RFC 9113, 8.1, forbids.
+        // This is not tested with curl 7.88: it drops the answer if RST_STREAM with NO_ERROR arrives while it is
+        // still sending, which RFC 9113, 8.1, forbids.
         try await Loopback.withServer { port in
             let file = try await Certificate.shared.value.folder.appendingPathComponent("long-body")
             try Data(repeating: 120, count: 300_000).write(to: file)

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A service that cannot start prints one line, and leaves everything unchanged.
+/// If a service cannot start, it prints one line, and leaves everything unchanged.
 @Suite(.timeLimit(.minutes(2))) struct BadStartTests {
     /// Runs `carillon serve` in a situation in which it must not start.
     private func serve(
@@ -13,7 +13,7 @@ import Testing
     ) async throws -> ChildProcess.Finished {
         let arguments = ["serve", "--json", "--data", data] + arguments
         return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-            // If it starts nevertheless, its ready line ends the wait.
+            // If the service starts nevertheless, its ready line ends the wait.
             if await child.output.nextLine() != nil { child.signal(SIGTERM) }
             return await child.finished()
         }
@@ -261,7 +261,7 @@ import Testing
     ])
     func aWrongSetting(name: String, value: String) async throws {
         try await withTemporaryFolder { folder in
-            // An option would win over the variable.
+            // An option would override the variable, so leave it out.
             let options = name == "CARILLON_PORTS" ? [] : ["--ports", "ephemeral"]
             let finished = try await serve(data: folder + "/data", options, environment: [name: value])
             expectOneLine(finished, naming: value)
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    /// Variables that Kubernetes sets beside a service of that name, and those of other commands.
+    /// Variables that Kubernetes sets because of a service with this name, and those of other commands.
     @Test func variablesOfOthers() async throws {
         let environment = [
             "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",

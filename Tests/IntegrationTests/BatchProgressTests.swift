@@ -39,7 +39,7 @@ import Testing
         #expect(bar(accepted: 1, of: nil, after: .zero) == "1 sent, 0 failed, 1000/s")
     }
 
-    /// More was read than the file held when it was opened: somebody writes to it.
+    /// More bytes were read than the file had when it was opened, because somebody is writing to it.
     @Test func itIsNeverFullerThanFull() {
         #expect(bar(accepted: 100, read: 5000).hasPrefix(drawn(30) + " 100 %"))
     }

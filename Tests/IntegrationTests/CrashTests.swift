@@ -24,7 +24,7 @@ import Testing
 
         let identity: String
         let token: String
-        /// Whether it is connected while the service is under load.
+        /// Whether the device is connected while the service is under load.
         let isOnline: Bool
         let account = Mutex(Account())
 
@@ -129,7 +129,7 @@ import Testing
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
-        // Without an answer, the request may have been accepted or not.
+        // Without an answer, it is unknown whether the request was accepted.
         guard let answer = try? await connection.send(push) else { return false }
         #expect(answer.status == 200, "\(answer.body)")
         device.account.withLock { $0.accepted = number }
@@ -142,7 +142,7 @@ import Testing
         while let text = try? await connection.nextLine() {
             guard let line = try? JSONValue(text), let number = number(line) else { break }
             device.take(number)
-            // Without an answer, the acknowledgement may have been received or not.
+            // Without an answer, it is unknown whether the acknowledgement arrived.
             try? await connection.acknowledge(line)
         }
         await connection.close()

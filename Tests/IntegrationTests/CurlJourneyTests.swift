@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A notification's whole way with other people's tools only: `openssl` makes the device's key, `curl` is provider and
-/// device.
+/// The whole journey of a notification with general tools: `openssl` makes the device's key, and `curl` is the
+/// provider and the device.
 @Suite(.service(), .timeLimit(.minutes(2))) struct CurlJourneyTests {
     private let bundleID = "com.example.app"
 
@@ -137,7 +137,8 @@ import Testing
                 #expect(answer.status == 204)
             }
             try await service.listen(as: identity) { device in
-                // In the order of acceptance. A notification in the mailbox would come first.
+                // Notifications arrive in the order of acceptance. If there were one in the mailbox, it would come
+                // first.
                 #expect(try await service.send(alert: "Next", to: token).status == 200)
                 try await device.expectNext(alert: "Next")
             }

@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// The lines of the log, once there are this many. The service writes them shortly after the answer.
+    /// Returns the lines of the log when there are this many. The service writes them shortly after the answer.
     private func lines(_ data: String, _ arguments: [String], count: Int) async throws -> [JSONValue] {
         while true {
             let finished = try await BuiltCommand.run(["log", "--data", data, "--json"] + arguments)

@@ -25,7 +25,7 @@ import Testing
         // The device's own certificate and the intermediate that signed it.
         #expect(text.split(separator: "-----BEGIN CERTIFICATE-----").count >= 3)
         let service = try CarillonProcess.current
-        // Role and environment stand in a critical extension, which openssl does not know.
+        // The role and the environment are in a critical extension, which openssl does not know.
         let verified = try await ChildProcess.run(
             "openssl", ["verify", "-ignore_critical", "-CAfile", service.ready.ca, "-untrusted", path, path])
         #expect(verified.status == 0, "\(verified.errors)")

@@ -2,7 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
-/// The commands that README.md and docs/test-your-provider.md show in blocks marked `sh` work as they are pasted.
+/// The commands in README.md and docs/test-your-provider.md, in blocks marked `sh`, work if they are pasted into a
+/// shell.
 @Suite(.timeLimit(.minutes(2))) struct DocumentCommandTests {
     /// The marked blocks of a document, one after the other, without the commands that do not end by themselves.
     private static func script(_ document: String) throws -> String {

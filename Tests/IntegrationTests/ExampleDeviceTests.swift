@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-/// The devices in other languages, in Examples: they do what docs/device-protocol.md says, and nothing else is needed.
+/// The devices in other languages, in Examples. They follow docs/device-protocol.md, and need nothing else.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ExampleDeviceTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -37,7 +37,7 @@ import Testing
                 #expect(try await service.send(alert: "Second", to: token).status == 200)
                 try await child.expectNext(alert: "Second")
             }
-            // The same device again: it does not get old notifications again, but those sent meanwhile.
+            // The same device runs again. It does not get old notifications again, but those sent meanwhile.
             #expect(try await service.send(alert: "Stored", to: token).status == 200)
             try await run(example, in: folder + "/device") { child in
                 #expect(try await self.token(child) == token)

@@ -23,7 +23,7 @@ import Testing
             let (gone, back) = (parsed[0], parsed[1])
             let record = InMemoryDeviceTokens()
             await record.register(gone, topic: "com.example.app", at: Date() - 3600)
-            // The app came back after the service had found it gone.
+            // The app was registered again after the service had found that it was removed.
             await record.register(back, topic: "com.example.app", at: Date() + 3600)
             let address = try service.addresses(.development).feedback
             let reader = FeedbackReader(

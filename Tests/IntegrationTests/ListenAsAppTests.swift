@@ -2,7 +2,8 @@ import Foundation
 import Service
 import Testing
 
-/// `carillon device listen --json --as-app`: what the apps are told and the user sees, one event a line.
+/// `carillon device listen --json --as-app`: it prints what the apps are told and the user sees, one event on each
+/// line.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenAsAppTests {
     private let bundleID = "com.example.app"
     private let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
@@ -17,7 +18,7 @@ import Testing
             try JSONValue(await child.output.nextLine().orThrow("listen ended: \(child.errors.text)"))
         }
 
-        /// The next events, by name and some of their keys.
+        /// Expects the next events, by their names and some of their keys.
         func next(_ event: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONValue {
             let line = try await next()
             #expect(line["event"] == .string(event), "\(line)", sourceLocation: sourceLocation)

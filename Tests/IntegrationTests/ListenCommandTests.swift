@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// What `carillon device listen` prints, and that the service does not send it again.
+/// What `carillon device listen` prints, and that the service does not send these notifications again.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenCommandTests {
     private let bundleID = "com.example.app"
 

@@ -16,7 +16,7 @@ import Testing
         let terminal: TerminalProcess
         let token: String
 
-        /// Sends a notification and waits until its banner is whole.
+        /// Sends a notification, and waits until its banner is drawn completely.
         func show(_ alert: String, id: String) async throws {
             let topic = try service.developmentKey.bundleID ?? ""
             var push = try Push(token: token, topic: topic, from: service.developmentProvider)
@@ -110,7 +110,7 @@ import Testing
             let gone = try await service.send(alert: "Gone", to: token)
             #expect(gone.status == 410)
             terminal.press("f")
-            // It is installed again, and registers.
+            // The app is installed again, and registers.
             #expect(await terminal.line(with: "Registered \(bundleID)") != nil)
             #expect(await terminal.line(with: "\(bundleID): in the foreground") != nil)
             let back = try await service.send(alert: "Back", to: token)

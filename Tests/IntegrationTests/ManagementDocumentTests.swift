@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// The lines of docs/administration.md that begin with `curl` work as they are pasted.
+/// The lines of docs/administration.md that begin with `curl` work if they are pasted into a shell.
 @Suite(.timeLimit(.minutes(2))) struct ManagementDocumentTests {
     private static var lines: [String] {
         get throws {
@@ -42,7 +42,7 @@ import Testing
                     in: .whitespacesAndNewlines),
             ]
             for line in lines {
-                // End a stream without an end after a second; its status arrives before.
+                // End a stream that does not end by itself after a second. Its status arrives before that.
                 let limit = line.contains("follow=true") ? " -m 1" : ""
                 let quiet = "curl -q -sS --noproxy '*' -o /dev/null -w '%{http_code}'\(limit) " + line.dropFirst(5)
                 let finished = try await ChildProcess.run("sh", ["-c", quiet], environment: environment)

@@ -2,11 +2,11 @@ import Foundation
 import Service
 import Testing
 
-/// The fate of notifications whose device is offline, also if the service is killed meanwhile (Guide, 2.1.3).
+/// What happens to notifications whose device is offline, even if the service is killed meanwhile (Guide, 2.1.3).
 @Suite(.timeLimit(.minutes(3))) struct OfflineDeliveryTests {
     private let bundleID = "com.example.app"
 
-    /// Has a service running, kills it with `kill -9`, and has another one running on the same folder.
+    /// Runs a service, kills it with `kill -9`, and runs another one with the same folder.
     private func killed<Result>(
         first: (CarillonProcess) async throws -> Result,
         then second: (CarillonProcess, Result) async throws -> Void,

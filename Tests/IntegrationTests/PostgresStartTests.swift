@@ -14,7 +14,7 @@
         ) async throws -> ChildProcess.Finished {
             let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
             return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-                // If it starts unexpectedly, its ready line ends the wait.
+                // If the service starts unexpectedly, its ready line ends the wait.
                 if await child.output.nextLine() != nil { child.signal(SIGTERM) }
                 return await child.finished()
             }
@@ -55,7 +55,7 @@
                     #expect(sent.status == 0, "\(sent.errors)")
                     let names = try FileManager.default.contentsOfDirectory(atPath: data)
                     #expect(names.contains("node.json") && !names.contains { $0.contains("sqlite") || $0 == "secrets" })
-                    // Another one with the same name is refused while this one runs, and leaves nothing.
+                    // Another node with the same name is refused while this one runs, and leaves nothing behind.
                     let second = try await serve(data: folder + "/other", options)
                     expectOneLine(second, naming: "Another node has the name", "--node-name")
                     #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
@@ -69,7 +69,7 @@
                 expectOneLine(try await serve(data: data, []), naming: "belongs to a PostgreSQL store")
                 let elsewhere = ["--store", try await TestServer.makeURL(), "--store-key-file", keyFile]
                 expectOneLine(try await serve(data: data, elsewhere), naming: "another authority")
-                // Another key.
+                // Another store key.
                 try String(repeating: "00", count: 32).write(toFile: keyFile, atomically: true, encoding: .utf8)
                 expectOneLine(try await serve(data: data, options), naming: "The store key is not the one")
             }

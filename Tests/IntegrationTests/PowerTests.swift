@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// Sends and expects a 200.
+    /// Sends a notification, and expects a 200.
     private func send(
         _ service: CarillonProcess,
         _ alert: String,
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [5, 1]) func goesAlongWithPriority10(priority: Int) async throws {
-        // Bursts are so rare that only the notification of priority 10 can bring this one along.
+        // Bursts are so rare that only the notification of priority 10 can cause the other one to be sent.
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -86,7 +86,7 @@ import Testing
                 let first = try await stream.nextNotification()
                 let second = try await stream.nextNotification()
                 #expect([first, second].map { $0["payload"]?["number"] } == [1, 2])
-                // It replaced the notification that waited.
+                // This notification replaced the one that waited.
                 try await stream.expectNext(alert: "After")
             }
             let log = try await service.carillon("log")

@@ -156,7 +156,7 @@ import Testing
                 ["--batch", "-", "--token-store", sender.folder + "/tokens"], input: #"{"token":"02"}"#)
             #expect(sender.server.log.requests.count == 3)
             #expect(Set(sender.server.log.requests.map(\.token)).count == 1)
-            // Without the store each makes its own.
+            // Without the store, each command makes its own token.
             _ = try await sender.send(["--token", "01"])
             #expect(Set(sender.server.log.requests.map(\.token)).count == 2)
         }

@@ -116,7 +116,7 @@ import Testing
         #expect(sent.errors.contains("/nowhere/batch"))
     }
 
-    /// Each on its line, and in words once.
+    /// The answer for each line has the reason, and standard error has the explanation only once.
     @Test func aServerThatIsNotThereIsToldForEach() async throws {
         let key = try CarillonProcess.current.developmentKey
         let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"

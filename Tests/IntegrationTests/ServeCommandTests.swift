@@ -5,7 +5,7 @@ import Testing
 
 /// `carillon serve`: its ready line and its end.
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
-    /// A slim container has no certificates of well-known authorities, and needs none.
+    /// A minimal container has no certificates of well-known authorities, and the service needs none.
     @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
     func itStartsWithoutTheSystemsAuthorities() async throws {
         try await withTemporaryFolder { folder in
@@ -27,7 +27,7 @@ import Testing
 
     static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
 
-    /// A disk that is really full: neither the database nor any other file finds room.
+    /// On a disk that is really full, neither the database nor any other file finds room.
     @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
     func itStartsOnAFullDisk() async throws {
         try await withTemporaryFolder { folder in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// As every user has it who is not root: no capability, for an option of a socket for one.
+    /// Users other than root have no capabilities, and one of the sockets' options needs one.
     @Test(.enabled(if: ServeCommandTests.canDropCapabilities, "needs setpriv and the right to use it"))
     func itServesWithoutAnyCapability() async throws {
         try await withTemporaryFolder { folder in
@@ -160,7 +160,7 @@ import Testing
                 let finished = try await ChildProcess.run("sh", ["-c", script], folder: folder)
                 #expect(finished.status == 0, "\(finished.errors)")
                 #expect(finished.output.contains("Accepted"))
-                // curl says nothing when the answer is 200, and shows the reason otherwise.
+                // curl prints nothing if the answer is 200, and the reason otherwise.
                 #expect(!finished.output.contains("reason"))
             }
         }

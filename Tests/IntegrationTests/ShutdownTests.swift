@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Even with a long limit for open requests.
+    /// A shutdown without connections ends at once, even if the limit for open requests is long.
     @Test func withNothingConnectedItWaitsForNothing() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_SHUTDOWN_TIMEOUT": "3600"]) { service in
             let token = try await service.register("com.example.app", on: try await service.activate())

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The complete example of docs/testing.md works as it is pasted.
+/// The complete example of docs/testing.md works if it is pasted into a shell.
 @Suite(.timeLimit(.minutes(2))) struct TestingDocumentTests {
     private static var example: String {
         get throws {
@@ -16,7 +16,7 @@ import Testing
 
     @Test func theCompleteExampleDeliversAPush() async throws {
         try await withTemporaryFolder { folder in
-            // The shell that runs it has a path and nobody's settings.
+            // The shell that runs it has a path, and no user's settings.
             let path = URL(fileURLWithPath: BuiltCommand.path).deletingLastPathComponent().path
             let script =
                 "export PATH=\(path):$PATH; trap 'kill $service' EXIT\n"

@@ -27,7 +27,7 @@ struct FixtureTests {
                      {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
         """
 
-    /// What a test needs of a completed fixture.
+    /// The parts of a completed fixture that tests need.
     struct Made {
         let document: [String: Any]
         let team: [String: Any]
@@ -69,7 +69,7 @@ struct FixtureTests {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    @Test func `Every behaviour answers as a device of that kind`() async throws {
+    @Test func `Every behaviour gets the documented answer`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             #expect(made.team["name"] as? String == "Shop")
@@ -103,7 +103,8 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A behaviour changes while the service runs, and what was stored arrives`() async throws {
+    @Test func `A behaviour can be changed while the service runs, and stored notifications then arrive`() async throws
+    {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let (id, token) = try made.device("tablet")
@@ -133,7 +134,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A team that is deleted takes its devices, tokens and requests along`() async throws {
+    @Test func `Deleting a team deletes its devices, tokens and requests`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let client = try await test.connectProvider()
@@ -146,7 +147,7 @@ struct FixtureTests {
             #expect(try await test.ask("GET", "/v1/requests?team=ABCDE12345").text == "[]")
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await test.ask("GET", "/v1/devices").text == "[]")
-            // Once more, with the same tokens: nothing of the first is left.
+            // Make it again with the same tokens: nothing of the first one is left.
             _ = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             await client.close()
         }
@@ -179,7 +180,7 @@ struct FixtureTests {
             "/teams/0/devices/0/tokens/b"
         ),
     ])
-    func `A fixture that cannot be is refused whole, with the place of the fault`(
+    func `An invalid fixture is refused as a whole, with the place of the fault`(
         document: String,
         status: Int,
         pointer: String,
@@ -254,14 +255,14 @@ struct FixtureTests {
                 #expect(answer.status >= 400, "\(answer.text)")
                 #expect(try await listed() == before, "The call \(failures) failed.")
             }
-            // The team, its app, key and certificate, and the apps of six devices.
+            // At least these writes can fail: the team, its app, key and certificate, and the apps of six devices.
             #expect(failures >= 10)
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await listed() == before)
         }
     }
 
-    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+    @Test func `Virtual devices end with the service, even if the store is on disk`() async throws {
         let first = { (test: TestService) async throws -> String in
             let made = try Made(
                 try await test.ask(
@@ -294,7 +295,7 @@ struct FixtureTests {
         return sent.problem?["status"] as? Int
     }
 
-    @Test func `A certificate comes as PKCS12 too`() async throws {
+    @Test func `A fixture can return a certificate as PKCS12 too`() async throws {
         try await Self.run { test in
             let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
@@ -307,7 +308,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A dry run says what the gateway and strict would answer, and sends nothing`() async throws {
+    @Test func `A dry run returns the answers of the gateway and of strict, and sends nothing`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -343,7 +344,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `What is sent without a provider stands in the journal, with its outcome, and in no report`()
+    @Test func `A notification without a provider is in the journal with its outcome, and in no report`()
         async throws
     {
         try await Self.run { test in
@@ -353,7 +354,7 @@ struct FixtureTests {
             let teams = try required(made.problem?["teams"] as? [[String: Any]])
             let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
             let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            // Rehearsals are about providers.
+            // Rehearsals affect only requests of providers, and this test sends without a provider.
             let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
             #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
             _ = try await test.ask(
@@ -376,7 +377,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A virtual device whose power is low holds what can wait`() async throws {
+    @Test func `A virtual device with low power delays notifications that can wait`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -403,7 +404,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A device joins a team, and a notification goes to it without a provider`() async throws {
+    @Test func `A device is added to a team, and gets a notification without a provider`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures", body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"]}]}"#)

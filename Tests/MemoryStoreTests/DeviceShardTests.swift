@@ -4,9 +4,9 @@ import Testing
 
 @testable import MemoryStore
 
-@Suite("A part of the devices in memory")
+@Suite("A shard of devices in memory")
 struct DeviceShardTests {
-    @Test("A mailbox that is replaced for ever takes no more memory, and still runs out")
+    @Test("A mailbox that is replaced again and again takes no more memory, and still expires")
     func replacedForEver() throws {
         var shard = DeviceShard()
         _ = shard.register(Example.destination, tokenKeyID: 1, at: Example.moment)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MemoryStore
 
-@Suite("The queue of what runs out")
+@Suite("The queue of expirations")
 struct ExpiryQueueTests {
     private static func moment(_ milliseconds: UInt64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
-    @Test("What runs out first comes first, and not before its time")
+    @Test("The earliest expiration comes first, and not before its time")
     func order() {
         var queue = ExpiryQueue<Int>()
         for number in [3, 1, 2] { queue.insert(number, expires: Self.moment(UInt64(number))) }
@@ -17,7 +17,7 @@ struct ExpiryQueueTests {
         #expect(popped == [1, 2])
     }
 
-    @Test("It says when most of it is stale")
+    @Test("The queue reports when most entries are stale")
     func stale() {
         var queue = ExpiryQueue<Int>()
         for number in 0..<(ExpiryQueue<Int>.toleratedStale + 2) { queue.insert(number, expires: Self.moment(1)) }

@@ -6,14 +6,14 @@ import Testing
 @Suite("Identifiers of broadcast channels")
 struct ChannelIDTests {
     @Test(
-        "an identifier is base64 with its padding",
+        "an identifier is Base64 with padding",
         arguments: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AA==", "AAA=", "++//", String(repeating: "A", count: 64)])
     func good(_ text: String) {
         #expect(ChannelID(rawValue: text)?.rawValue == text)
     }
 
     @Test(
-        "anything else is none",
+        "any other text is not an identifier",
         arguments: [
             "", "A", "AAA", "AAAAA", "A===", "====", "AA=A", "AA==AAAA", "A-_A", "AAA ", "AAÄ=",
             String(repeating: "A", count: 68),
@@ -22,7 +22,7 @@ struct ChannelIDTests {
         #expect(ChannelID(rawValue: text) == nil)
     }
 
-    @Test("a new identifier is 16 bytes, and can stand in a path as it is")
+    @Test("a new identifier has 16 bytes, and needs no escaping in a path")
     func random() {
         var generator = SeededGenerator(seed: 1)
         var all: Set<ChannelID> = []

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Device tokens as text")
 struct DeviceTokenTests {
-    @Test("Every byte is read, in either case")
+    @Test("Every byte is read, with digits in upper or lower case")
     func everyByte() throws {
         for byte in UInt8.min...UInt8.max {
             let digits = Hexadecimal.string([byte])
@@ -24,7 +24,8 @@ struct DeviceTokenTests {
         }
     }
 
-    @Test("A device token may have up to 100 bytes, and another byte makes it another", arguments: [32, 33, 80, 100])
+    @Test(
+        "A device token may have up to 100 bytes, and any other byte makes another token", arguments: [32, 33, 80, 100])
     func longer(count: Int) throws {
         let digits = String(repeating: "a", count: 2 * count)
         let token = try #require(DeviceToken(digits))

@@ -2,19 +2,19 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// Which texts are identifiers of each kind, and how an identifier is written.
+/// Which texts are identifiers of each kind, and how identifiers are written.
 @Suite("Identifiers")
 struct IdentifierTests {
     // MARK: NotificationID
 
-    @Test("a notification's ID is read in either case and written in lower case")
+    @Test("the ID of a notification is read in upper or lower case and written in lower case")
     func notificationID() throws {
         let id = try #require(NotificationID("0123ABCD-ef01-2345-6789-abcdefABCDEF"))
         #expect(id == NotificationID(high: 0x0123_abcd_ef01_2345, low: 0x6789_abcd_efab_cdef))
         #expect(id.description == "0123abcd-ef01-2345-6789-abcdefabcdef")
     }
 
-    @Test("each digit of a notification's ID is written and read in its place")
+    @Test("each digit of a notification's ID is read and written in its place")
     func notificationIDDigits() throws {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<1000 {
@@ -47,7 +47,7 @@ struct IdentifierTests {
         #expect(NotificationID(text) == nil)
     }
 
-    @Test("how a notification's ID was written is remembered, and makes it no other")
+    @Test("a notification's ID keeps its spelling, which does not matter for equality")
     func notificationIDAsSent() throws {
         let lower = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         for text in [lower, lower.uppercased(), "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"] {
@@ -69,7 +69,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("a new notification's ID is a UUID of version 4 and of RFC 9562's variant")
+    @Test("a new notification's ID is a UUID of version 4 with RFC 9562's variant")
     func randomNotificationID() {
         var generator = SeededGenerator(seed: 1)
         var ids: Set<NotificationID> = []
@@ -94,7 +94,7 @@ struct IdentifierTests {
         ]
     }()
 
-    @Test("a device token is 64 digits or more, in either case")
+    @Test("a device token has 64 digits or more, in upper or lower case")
     func deviceToken() throws {
         let token = try #require(DeviceToken(Self.digits))
         #expect(token.description == Self.digits)
@@ -105,7 +105,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "any other number of digits, and anything that is no digit, is no device token",
+        "any other number of digits, or another character, is not a device token",
         arguments: notDeviceTokens)
     func refusesDeviceToken(_ text: String) {
         #expect(DeviceToken(text) == nil)
@@ -128,7 +128,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "anything else is no device's ID",
+        "any other text is not a device's ID",
         arguments: [
             "", "0", "000000000000000", "00000000000000000", "000000000000000g", "+000000000000000", "0x00000000000000",
         ])
@@ -139,7 +139,7 @@ struct IdentifierTests {
     // MARK: BundleID
 
     @Test(
-        "a bundle ID holds letters, digits, hyphens and periods",
+        "a bundle ID has letters, digits, hyphens and periods",
         arguments: [
             "a", "com.example.app", "com.example.My-App2", "A-Z.0-9", "-", "a..b", String(repeating: "a", count: 200),
         ])
@@ -148,7 +148,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "any other text is no bundle ID",
+        "any other text is not a bundle ID",
         arguments: [
             "", ".", ".com", "com.", "com example", "com_example", "com/example", "com.exämple", "com.example\n", "a\0",
             "*", "com.example.*", String(repeating: "a", count: 201),
@@ -157,7 +157,7 @@ struct IdentifierTests {
         #expect(BundleID(rawValue: text) == nil)
     }
 
-    @Test("the topics of an app are its bundle ID and a suffix")
+    @Test("an app's topics are its bundle ID, alone and with a suffix")
     func topics() throws {
         let app = try #require(BundleID(rawValue: "com.example.app"))
         #expect(app.certificateTopics == ["com.example.app", "com.example.app.voip", "com.example.app.complication"])
@@ -171,7 +171,7 @@ struct IdentifierTests {
         for (kind, topic) in expected { #expect(app.topic(kind) == topic) }
     }
 
-    @Test("the longest topic still fits a name of 255 bytes")
+    @Test("the longest topic fits into a name of 255 bytes")
     func longestTopic() throws {
         let app = try #require(BundleID(rawValue: String(repeating: "a", count: BundleID.maximumBytes)))
         for kind in TopicKind.allCases { #expect(app.topic(kind).utf8.count <= 255) }
@@ -180,7 +180,7 @@ struct IdentifierTests {
     // MARK: CollapseIdentifier
 
     @Test(
-        "a collapse identifier is 1 to 64 bytes of anything",
+        "a collapse identifier has 1 to 64 bytes of any kind",
         arguments: ["a", " ", "é", String(repeating: "é", count: 32)])
     func collapseIdentifier(_ text: String) {
         #expect(CollapseIdentifier(rawValue: text)?.rawValue == text)
@@ -191,7 +191,7 @@ struct IdentifierTests {
         String(repeating: "é", count: 33),
     ]
 
-    @Test("a collapse identifier is counted in bytes", arguments: notCollapseIdentifiers)
+    @Test("a collapse identifier's length is counted in bytes", arguments: notCollapseIdentifiers)
     func refusesCollapseIdentifier(_ text: String) {
         #expect(CollapseIdentifier(rawValue: text) == nil)
     }
@@ -199,7 +199,7 @@ struct IdentifierTests {
     // MARK: TeamID, KeyID
 
     @Test(
-        "a team's or a key's ID is ten capital letters and digits",
+        "a team's or a key's ID has ten capital letters and digits",
         arguments: ["ABCDEFGHIJ", "0123456789", "C86NV9JX3D"])
     func tenCharacters(_ text: String) {
         #expect(TeamID(rawValue: text)?.description == text)
@@ -207,7 +207,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "anything else is no team's or key's ID",
+        "any other text is not a team's or a key's ID",
         arguments: [
             "", "C86NV9JX3", "C86NV9JX3DD", "c86NV9JX3D", "C86NV9JX3-", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3",
         ])
@@ -216,7 +216,7 @@ struct IdentifierTests {
         #expect(KeyID(rawValue: text) == nil)
     }
 
-    @Test("a new team's or key's ID is one")
+    @Test("a new random ID of a team or a key is valid")
     func randomTenCharacters() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<100 {
@@ -227,7 +227,9 @@ struct IdentifierTests {
 
     // MARK: Hexadecimal
 
-    @Test("a digit has its value in either case, and no other byte has one", arguments: 0...255 as ClosedRange<UInt8>)
+    @Test(
+        "a hexadecimal digit has its value in either case, and other bytes have none",
+        arguments: 0...255 as ClosedRange<UInt8>)
     func hexadecimalDigit(_ byte: UInt8) {
         #expect(Hexadecimal.value(of: byte) == Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init))
     }

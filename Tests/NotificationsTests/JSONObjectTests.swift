@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-@Suite("JSON on the protocols' lines")
+@Suite("JSON in the lines of the protocols")
 struct JSONObjectTests {
     private static func object(_ text: String) throws -> JSONObject {
         try #require(JSONObject(Array(text.utf8)))
@@ -12,7 +12,7 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "a value is had as it stands in the text",
+        "a value is found with the text that it has in the JSON",
         arguments: [
             "1", "-1.5e+3", "true", "false", "null", #""""#, #""a b""#, #""\"}],{[""#, "{}", "[]",
             #"{"a":{"b":[1,2]}}"#,
@@ -27,7 +27,7 @@ struct JSONObjectTests {
         }
     }
 
-    @Test("every key of the outermost level is found, and none of the inner ones")
+    @Test("every key of the outermost level is found, and no inner key")
     func keys() throws {
         let object = try Self.object(#" { "a" : { "x" : 1 } , "b" : [ { "y" : 2 } ] , "" : 3 , "é":4 } "#)
         #expect(Self.raw(object, "a") == #"{ "x" : 1 }"#)
@@ -39,13 +39,13 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "a key that stands there twice is refused, however it is written",
+        "a key that occurs twice is refused, however it is written",
         arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"e\u0301":2}"#])
     func repeated(_ text: String) {
         #expect(JSONObject(Array(text.utf8)) == nil)
     }
 
-    @Test("a key is found however it is written")
+    @Test("a key is found even if it is written with escapes")
     func escapedKey() throws {
         #expect(Self.raw(try Self.object(#"{"\u0061ps":1}"#), "aps") == "1")
     }
@@ -62,14 +62,14 @@ struct JSONObjectTests {
         #expect(JSONObject(Array(text.utf8)) == nil)
     }
 
-    @Test("a text cut short at any byte is refused")
+    @Test("a text that is cut off at any byte is refused")
     func cut() {
         let text = Array(#" { "a" : [ 1 , { "b" : "c\n" } ] , "d" : -1.5e3 }"#.utf8)
         #expect(JSONObject(text) != nil)
         for count in 0..<text.count { #expect(JSONObject(Array(text[..<count])) == nil) }
     }
 
-    @Test("as many keys as are allowed are taken, and not one more")
+    @Test("the largest allowed number of keys is accepted, and one more is not")
     func keyLimit() {
         func text(_ count: Int) -> [UInt8] {
             Array(("{" + (0..<count).map { #""k\#($0)":0"# }.joined(separator: ",") + "}").utf8)
@@ -79,7 +79,7 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "a number is whole and not negative",
+        "an integer is whole and not negative",
         arguments: [
             ("0", 0), ("1", 1), ("18446744073709551615", .max), ("18446744073709551616", nil), ("-1", nil),
             ("1.0", nil),
@@ -91,7 +91,7 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "text has its escapes resolved, and no half character",
+        "escapes in a text are resolved, and half a character is refused",
         arguments: [
             (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""aé\n😀b""#, "aé\n😀b"), (#""\u0061""#, "a"), ("1", nil),
             (#""\"\\\/\b\f\n\r\t\u00e9\ud83d\uDE00""#, "\"\\/\u{8}\u{c}\n\r\té😀"),
@@ -103,7 +103,7 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "any number is a double",
+        "any number can be read as a double",
         arguments: [
             ("0", 0), ("-0", 0), ("10", 10), ("1.5", 1.5), ("1e5", 1e5), ("1E+5", 1e5), ("-1.25e-3", -1.25e-3),
             (#""1""#, nil), ("true", nil), ("[1]", nil),
@@ -112,12 +112,13 @@ struct JSONObjectTests {
         #expect(try Self.object(#"{"k":\#(value)}"#)[double: "k"] == expected)
     }
 
-    @Test("a number in a text is all of it", arguments: ["", "-", "01", "1.", "1 ", "+1", "1e", "NaN", "0x1"])
+    @Test(
+        "a text counts as a number only as a whole", arguments: ["", "-", "01", "1.", "1 ", "+1", "1e", "NaN", "0x1"])
     func noNumber(_ text: String) {
         #expect(JSONObject.number(Array(text.utf8)) == nil)
     }
 
-    @Test("a dictionary within one is read alike")
+    @Test("a nested dictionary is read in the same way")
     func inner() throws {
         let object = try Self.object(#"{"a":{"b":{"c":"d"}},"e":[]}"#)
         #expect(object[object: "a"]?[object: "b"]?[text: "c"] == "d")
@@ -130,7 +131,9 @@ struct JSONObjectTests {
         #expect(JSONObject(Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8)) == nil)
     }
 
-    @Test("random dictionaries come apart into the values that went in", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(
+        "random dictionaries are split into the values that they were made of", arguments: 1...10 as ClosedRange<UInt64>
+    )
     func randomDictionaries(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<20 {

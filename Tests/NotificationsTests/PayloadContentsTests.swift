@@ -2,7 +2,7 @@ import Notifications
 import Testing
 
 /// The facts about the `aps` dictionary that a payload records.
-@Suite("Payload: what aps holds")
+@Suite("Payload: the keys of aps")
 struct PayloadContentsTests {
     private static func contents(_ body: String) throws -> Payload.Contents {
         try Payload(Array(body.utf8)).contents
@@ -13,7 +13,7 @@ struct PayloadContentsTests {
         (#""content-available":1"#, .contentAvailable),
     ]
 
-    @Test("every combination of keys is noted", arguments: 0..<16)
+    @Test("every combination of keys is recognised", arguments: 0..<16)
     func combinations(_ bits: Int) throws {
         let chosen = Self.members.indices.filter { bits >> $0 & 1 == 1 }.map { Self.members[$0] }
         let expected = chosen.reduce(into: Payload.Contents.aps) { $0.insert($1.flag) }
@@ -39,19 +39,19 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "a key that only resembles one is not it",
+        "a key that only resembles another is not recognised as it",
         arguments: ["ap", "apsx", "APS", "Aps", " aps", "aps ", "", "äps", "apś"])
     func otherKeys(_ key: String) throws {
         #expect(try Self.contents(#"{"\#(key)":{"alert":1}}"#) == [])
     }
 
-    @Test("a key whose value is null is not there", arguments: ["alert", "badge", "sound", "content-available"])
+    @Test("a key whose value is null counts as missing", arguments: ["alert", "badge", "sound", "content-available"])
     func nullIsAbsent(_ key: String) throws {
         #expect(try Self.contents(#"{"aps":{"\#(key)":null}}"#) == .aps)
     }
 
     @Test(
-        "a value of any other kind is there",
+        "a key with any other value counts as present",
         arguments: ["0", "-1.5", "true", "false", #""""#, "{}", "[]", #"{"body":null}"#, "[null]"])
     func anyValueIsThere(_ value: String) throws {
         #expect(try Self.contents(#"{"aps":{"alert":\#(value)}}"#) == [.aps, .alert])
@@ -60,7 +60,7 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "content-available counts when it is 1 or true",
+        "content-available counts if it is 1 or true",
         arguments: [
             ("1", true), ("true", true), ("0", false), ("false", false), (#""1""#, false), ("10", false), ("11", false),
             ("-1", false), ("{}", false), ("[1]", false), (#"{"a":1}"#, false), (#""true""#, false), ("2", false),
@@ -72,14 +72,14 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "aps that is not a dictionary is no aps",
+        "if aps is not a dictionary, there is no aps",
         arguments: ["null", "1", "true", #""alert""#, "[]", #"[{"alert":1}]"#])
     func apsIsNotADictionary(_ value: String) throws {
         #expect(try Self.contents(#"{"aps":\#(value),"alert":1}"#) == [])
     }
 
     @Test(
-        "the same keys elsewhere are not counted",
+        "these keys are not counted outside of aps",
         arguments: [
             #"{"alert":1,"badge":1,"sound":1,"content-available":1,"aps":{}}"#,
             #"{"aps":{},"alert":1,"badge":1,"sound":1,"content-available":1}"#,
@@ -92,12 +92,12 @@ struct PayloadContentsTests {
         #expect(try Self.contents(body) == .aps)
     }
 
-    @Test("what follows a nested value in aps is still in aps")
+    @Test("keys after a nested value in aps still belong to aps")
     func afterNesting() throws {
         #expect(try Self.contents(#"{"aps":{"x":{"y":[{}]},"alert":1,"z":[[]],"sound":1}}"#) == [.aps, .alert, .sound])
     }
 
-    @Test("of a key that stands twice both values are noted")
+    @Test("if a key occurs twice, both values are recognised")
     func duplicates() throws {
         // Parsers differ in which of the two values they use (RFC 8259, 4), so both are recorded.
         #expect(try Self.contents(#"{"aps":{"alert":1},"aps":{"badge":1}}"#) == [.aps, .alert, .badge])
@@ -106,7 +106,7 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "a notification is silent when it wakes the app and shows nothing",
+        "a notification is silent if it wakes the app and shows nothing",
         arguments: [
             ([.aps, .contentAvailable], true), ([.aps], false), ([], false),
             ([.aps, .contentAvailable, .alert], false), ([.aps, .contentAvailable, .badge], false),

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// Which bodies are payloads.
+/// Which bodies are valid payloads.
 @Suite("Payload: reading a body")
 struct PayloadTests {
     /// The payload's text, or the error.
@@ -21,7 +21,7 @@ struct PayloadTests {
     // MARK: Grammar
 
     @Test(
-        "a value of the grammar is taken as it stands",
+        "a value that follows the grammar is accepted unchanged",
         arguments: [
             "0", "-0", "7", "10", "-10", "1234567890123456789012345678901234567890", "0.5", "-0.50", "10.01", "0e0",
             "1e10", "1E10", "1e+10", "1E-10", "1.5e300", "1e999",
@@ -37,7 +37,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "what is not of the grammar is refused",
+        "a value that does not follow the grammar is refused",
         arguments: [
             "", "-", "+1", "01", "-01", "00", "1.", ".5", "-.5", "1.e5", "1e", "1e+", "1e-", "1ee5", "1.5.5", "0x10",
             "1_000", "NaN", "Infinity", "-Infinity", "1 2", "--1", "1-", "1+1",
@@ -58,7 +58,7 @@ struct PayloadTests {
         #expect(Self.read(body) == .failure(.malformed(offset: 6)))
     }
 
-    @Test("a byte that may not stand in a string is found wherever it stands", arguments: [0x00, 0x1f, 0x80, 0xff])
+    @Test("a byte that a string must not contain is found in every place", arguments: [0x00, 0x1f, 0x80, 0xff])
     func wrongByteAnywhere(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, offset in
             #expect(Self.read(body) == .failure(.malformed(offset: offset)))
@@ -66,7 +66,8 @@ struct PayloadTests {
     }
 
     @Test(
-        "a string ends, or is escaped, wherever its mark stands", arguments: [UInt8(ascii: "\""), UInt8(ascii: "\\")])
+        "the end of a string, or an escape, is found in every place",
+        arguments: [UInt8(ascii: "\""), UInt8(ascii: "\\")])
     func markAnywhere(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, _ in
             #expect(throws: PayloadError.self) { try Payload(body) }
@@ -74,7 +75,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "a byte that may stand in a string is taken wherever it stands",
+        "a byte that a string may contain is accepted in every place",
         arguments: [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f])
     func rightByteAnywhere(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, _ in
@@ -94,7 +95,7 @@ struct PayloadTests {
         }
     }
 
-    @Test("of all bytes only four are white space between tokens", arguments: 0...255 as ClosedRange<UInt8>)
+    @Test("only four bytes count as white space between tokens", arguments: 0...255 as ClosedRange<UInt8>)
     func whiteSpace(_ byte: UInt8) {
         let body = Array("{".utf8) + [byte] + Array("}".utf8)
         let expected: Result<String, PayloadError> =
@@ -112,7 +113,7 @@ struct PayloadTests {
     // MARK: UTF-8
 
     @Test(
-        "what is not UTF-8 is refused",
+        "invalid UTF-8 is refused",
         arguments: [
             [0x80], [0xbf],  // A byte that continues nothing.
             [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98],  // Cut short.
@@ -128,7 +129,7 @@ struct PayloadTests {
         #expect(throws: PayloadError.self) { try Payload(body) }
     }
 
-    @Test("a multibyte character cut short by the end of the body is refused", arguments: ["é", "€", "😀"])
+    @Test("a multibyte character that the end of the body cuts off is refused", arguments: ["é", "€", "😀"])
     func refusesCutCharacters(_ character: String) {
         let whole = Array(#"{"k":""#.utf8) + Array(character.utf8)
         for count in (whole.count - character.utf8.count + 1)..<whole.count {
@@ -136,7 +137,7 @@ struct PayloadTests {
         }
     }
 
-    @Test("every character of the basic planes' ends is taken or refused as Unicode has it")
+    @Test("each first and last character of Unicode's planes is accepted or refused as Unicode says")
     func agreesWithTheStandardLibrary() {
         // Each first byte with second bytes around the edges of what may follow.
         let seconds: [UInt8] = [0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0]
@@ -161,7 +162,7 @@ struct PayloadTests {
 
     // MARK: What it must be
 
-    @Test("nothing at all is empty")
+    @Test("an empty body is reported as empty")
     func empty() {
         #expect(Self.read("") == .failure(.empty))
     }
@@ -172,19 +173,20 @@ struct PayloadTests {
     }
 
     @Test(
-        "JSON that is not a dictionary is named as that",
+        "JSON that is not a dictionary is reported as that",
         arguments: ["[]", "[{}]", #""aps""#, "1", "-1.5e3", "true", "false", "null", "  [1]"])
     func notADictionary(_ body: String) {
         #expect(Self.read(body) == .failure(.notADictionary))
     }
 
     @Test(
-        "what follows the dictionary is refused", arguments: ["{", "}", "]", ",", ":", "1", "{}", "null", "\"\"", "\0"])
+        "anything after the dictionary is refused",
+        arguments: ["{", "}", "]", ",", ":", "1", "{}", "null", "\"\"", "\0"])
     func trailing(_ tail: String) {
         #expect(Self.read("{} " + tail) == .failure(.malformed(offset: 3)))
     }
 
-    @Test("a body cut short at any byte is refused")
+    @Test("a body that is cut off at any byte is refused")
     func cutAtEveryByte() throws {
         let body = Array(#"{"aps":{"alert":"é😀\u00e9\n","badge":-1.5e+3,"x":[true,false,null,{}]},"k":[]}"#.utf8)
         _ = try Payload(body)
@@ -193,7 +195,7 @@ struct PayloadTests {
         }
     }
 
-    @Test("an error names the byte that is wrong")
+    @Test("an error names the offset of the wrong byte")
     func offsets() {
         #expect(Self.read(#"{"a":1,}"#) == .failure(.malformed(offset: 7)))
         #expect(Self.read(#"{"a":tru}"#) == .failure(.malformed(offset: 5)))
@@ -209,18 +211,18 @@ struct PayloadTests {
             : String(repeating: #"{"k":"#, count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
 
-    @Test("as many levels as are allowed are taken", arguments: [true, false])
+    @Test("a payload with as many levels as allowed is accepted", arguments: [true, false])
     func deepest(isArray: Bool) {
         let body = Self.nested(Payload.maximumDepth, isArray: isArray)
         #expect(Self.read(body) == .success(body))
     }
 
-    @Test("one level more is too deep", arguments: [true, false])
+    @Test("a payload with one level more than allowed is refused", arguments: [true, false])
     func tooDeep(isArray: Bool) {
         #expect(Self.read(Self.nested(Payload.maximumDepth + 1, isArray: isArray)) == .failure(.tooDeep))
     }
 
-    @Test("brackets of both kinds close in the order in which they opened, to the deepest level")
+    @Test("brackets have to close in the order in which they opened, down to the deepest level")
     func mixedBrackets() {
         let pairs = Payload.maximumDepth / 2
         let begin = String(repeating: #"{"k":["#, count: pairs)
@@ -233,7 +235,7 @@ struct PayloadTests {
     // MARK: One line
 
     @Test(
-        "white space between tokens goes, and nothing else",
+        "only white space between tokens is removed",
         arguments: [
             (" { } ", "{}"),
             ("\t{\r\n\"a\" :\n[ 1 , 2 ]\r}\n", #"{"a":[1,2]}"#),
@@ -248,7 +250,7 @@ struct PayloadTests {
         #expect(Self.read(body) == .success(expected))
     }
 
-    @Test("reading what was read changes nothing")
+    @Test("reading a result again does not change it")
     func isIdempotent() throws {
         let once = try Payload(Array(#" { "aps" : { "alert" : [ 1 ] } } "#.utf8))
         #expect(try Payload(once.json) == once)

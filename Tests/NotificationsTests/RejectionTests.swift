@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// The one table of reasons against the documents.
+/// The table of reasons, compared with the documents.
 @Suite("Rejections")
 struct RejectionTests {
     /// The Guide's Table 8-6, row by row, then what came later (docs/current-apns.md).
@@ -21,7 +21,7 @@ struct RejectionTests {
         (400, "CannotCreateChannelConfig"), (400, "MissingPushType"), (400, "TopicMismatch"),
     ]
 
-    @Test("every reason of the documents has their status", arguments: table)
+    @Test("every reason has the status that the documents give", arguments: table)
     func statuses(_ status: Int, _ reason: String) throws {
         #expect(try #require(Rejection.Reason(rawValue: reason)).status == status)
     }
@@ -36,9 +36,9 @@ struct RejectionTests {
         #expect(reason.row.meaning.hasSuffix("."))
     }
 
-    @Test("what must never be sent again is not advised to be")
+    @Test("for a notification that must never be sent again, the advice says so")
     func finalReasons() {
-        // current.md, "Clients' duties".
+        // docs/current-apns.md, "What clients do".
         let final: [Rejection.Reason] = [
             .badDeviceToken, .deviceTokenNotForTopic, .forbidden, .expiredToken, .unregistered, .payloadTooLarge,
         ]
@@ -47,7 +47,7 @@ struct RejectionTests {
         }
     }
 
-    @Test("a fault of the service is advised to be tried again", arguments: Rejection.Reason.allCases)
+    @Test("for a fault of the service, the advice is to try again", arguments: Rejection.Reason.allCases)
     func serverFaults(_ reason: Rejection.Reason) {
         let isTriedAgain = [.retryLater, .reconnect].contains(reason.row.advice)
         let takesAnotherConnection = [.idleTimeout, .unrelatedKeyIDInToken].contains(reason)
@@ -57,7 +57,7 @@ struct RejectionTests {
     // MARK: Push types and priorities
 
     @Test(
-        "a push type goes with its kind of topic",
+        "each push type fits its kind of topic",
         arguments: [
             ("alert", .app), ("background", .app), ("voip", .voip), ("complication", .complication),
             ("fileprovider", .fileProvider), ("location", .location), ("liveactivity", .liveActivity),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Timestamp and expiration")
 struct TimestampTests {
-    @Test("seconds become milliseconds, and those of no clock the last moment there is")
+    @Test("seconds become milliseconds, and seconds beyond any clock become the last possible time")
     func seconds() {
         #expect(Timestamp(seconds: 0).milliseconds == 0)
         #expect(Timestamp(seconds: 1_700_000_000).milliseconds == 1_700_000_000_000)
@@ -27,24 +27,24 @@ struct TimestampTests {
         (0, .seconds(Int64.max / 1000), 9_223_372_036_854_775_000), (0, .seconds(Int64.min / 1000), 0),
     ]
 
-    @Test("a moment moves by a duration, and stops at the ends of time", arguments: moves)
+    @Test("a time can be moved by a duration, and stops at the first and last possible time", arguments: moves)
     func advances(_ start: UInt64, _ duration: Duration, _ end: UInt64) {
         #expect(Timestamp(milliseconds: start).advanced(by: duration).milliseconds == end)
     }
 
-    @Test("a duration just beyond what can be counted backwards leads to 1970, not to the end of time")
+    @Test("a duration beyond the largest negative one leads to 1970, not to the last time")
     func advancesFarBack() {
         let duration = Duration.seconds(Int64.min / 1000) - .milliseconds(900)
         #expect(Timestamp(milliseconds: 1000).advanced(by: duration).milliseconds == 0)
     }
 
-    @Test("moments are in order")
+    @Test("times are ordered")
     func order() {
         #expect(Timestamp(milliseconds: 1) < Timestamp(milliseconds: 2))
         #expect(!(Timestamp(milliseconds: 2) < Timestamp(milliseconds: 2)))
     }
 
-    @Test("an expiration of 0 seconds is immediate, any other a date")
+    @Test("an expiration of 0 seconds is immediate, and any other is a date")
     func expiration() {
         #expect(Expiration(seconds: 0) == .immediately)
         #expect(Expiration(seconds: 1) == .at(1))
@@ -52,7 +52,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "an expiration says the seconds that the provider wrote",
+        "an expiration keeps the provider's seconds",
         arguments: [(.unspecified, nil), (.immediately, 0), (.at(1), 1), (.at(.max), .max)] as [(Expiration, UInt64?)])
     func expirationSeconds(_ expiration: Expiration, _ seconds: UInt64?) {
         #expect(expiration.seconds == seconds)

@@ -26,7 +26,7 @@ struct PostgresConnectionTests {
         }
     }
 
-    @Test("Statements that wait together have their own answers and errors")
+    @Test("Statements that wait together have their own results and errors")
     func pipelines() async throws {
         try await withConnection { connection in
             _ = try await connection.execute("CREATE TABLE item (number bigint PRIMARY KEY)")

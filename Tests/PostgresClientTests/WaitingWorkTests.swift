@@ -8,7 +8,7 @@ struct WaitingWorkTests {
         .statements([PostgresStatement("SELECT $1", [.bytes([UInt8](repeating: 0, count: byteCount))])]) { _ in }
     }
 
-    @Test("Its number and its bytes are limited")
+    @Test("The number and the bytes of waiting work are limited")
     func limits() {
         var limits = PostgresLimits()
         limits.maximumWaiting = 3
@@ -16,7 +16,7 @@ struct WaitingWorkTests {
         var waiting = WaitingWork()
         func hasRoom(for byteCount: Int) -> Bool { waiting.append(work(byteCount), within: limits) }
         func take() -> Int { waiting.take(within: limits).count }
-        // A group that waits alone may have more.
+        // A single waiting group may be larger.
         #expect(hasRoom(for: 1000))
         #expect(!hasRoom(for: 1))
         #expect(take() == 1)
@@ -30,7 +30,7 @@ struct WaitingWorkTests {
         #expect(hasRoom(for: 100))
     }
 
-    @Test("So is what is sent together")
+    @Test("The number and the bytes of work that is sent together are limited")
     func sending() {
         var limits = PostgresLimits()
         limits.maximumPipelined = 3

@@ -40,7 +40,7 @@ struct PostgresStoreHoldsTests {
             expires: Timestamp(milliseconds: .max))
     }
 
-    @Test("What another node stores is announced once; what the node itself stores is not")
+    @Test("A notification that another node stores is announced once; one of the node itself is not")
     func announcesStored() async throws {
         try await withNodes { here, there in
             _ = try await there.store([entry()])[0].get()
@@ -58,7 +58,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("The former holder hears that a device was taken, and its release takes nothing away")
+    @Test("The former holder learns that a device was taken, and can no longer release it")
     func takes() async throws {
         try await withNodes { here, there in
             let first = try #require(try await here.take([device]).first)
@@ -74,7 +74,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A node that takes a device while another stores for it sees the notification one way or the other")
+    @Test("If a node takes a device while another node stores for it, the notification is found, whichever comes first")
     func race() async throws {
         try await withNodes { here, there in
             for _ in 0..<50 {
@@ -90,7 +90,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("What a node held is given up when it ends or begins anew")
+    @Test("A node's holds end when the node ends or gets a new lease")
     func leaves() async throws {
         try await withNodes { here, there in
             let configuration = here.configuration
@@ -103,7 +103,7 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("Nodes that are gone for long hold nothing any more")
+    @Test("Nodes that have been gone for long hold no devices")
     func removesGone() async throws {
         try await withNodes { here, there in
             _ = try await here.take([device])

@@ -61,7 +61,7 @@ struct PostgresStoreOpeningTests {
         }
     }
 
-    @Test("A server that may lose commits is refused unless that is allowed")
+    @Test("A server that may lose commits is refused, unless a setting allows it")
     func asynchronousCommit() async throws {
         var configuration = try await testConfiguration()
         try await TestServer.set("synchronous_commit", to: "off", in: configuration.location)
@@ -70,7 +70,7 @@ struct PostgresStoreOpeningTests {
         try await prepare(configuration)
     }
 
-    @Test("A read-only database is refused, and found out later as well")
+    @Test("A read-only database is refused, also if it becomes read-only later")
     func readOnly() async throws {
         let configuration = try await testConfiguration()
         let store = try await PostgresStore.open(configuration)
@@ -84,7 +84,7 @@ struct PostgresStoreOpeningTests {
         await expectRefusal("read-only", configuration)
     }
 
-    @Test("A machine with a wrong clock is refused", arguments: [-60_000, 60_000] as [Int64])
+    @Test("A clock that differs from the server's is refused", arguments: [-60_000, 60_000] as [Int64])
     func wrongClock(_ difference: Int64) async throws {
         var configuration = try await testConfiguration()
         let connection = PostgresConnection(configuration.location, name: "test")
@@ -97,7 +97,7 @@ struct PostgresStoreOpeningTests {
 
     // MARK: Nodes
 
-    @Test("A node whose name another one has is refused until that has ended; a restart of the same is not")
+    @Test("A node with the name of a running node is refused; a restart of the same node is not")
     func nameTaken() async throws {
         let configuration = try await testConfiguration()
         let first = try await PostgresStore.open(configuration)
@@ -107,14 +107,14 @@ struct PostgresStoreOpeningTests {
         var neighbour = configuration
         neighbour.node = PostgresNode(name: "there", identity: [3])
         try await prepare(neighbour)
-        // It was killed and starts anew.
+        // The node was killed and starts anew.
         let restarted = try await PostgresStore.open(configuration)
         await restarted.close()
         await first.close()
         try await prepare(other)
     }
 
-    @Test("A node whose lease has run out begins a new term, and relies on nothing while another has its name")
+    @Test("A node whose lease has run out begins a new term, and is unusable while another has its name")
     func lostLease() async throws {
         var configuration = try await testConfiguration()
         configuration.leaseRenewal = .zero
@@ -139,7 +139,7 @@ struct PostgresStoreOpeningTests {
 
     // MARK: A server that ends
 
-    @Test("A store that hears nothing relies on nothing, and is well again by itself", .timeLimit(.minutes(2)))
+    @Test("A store that cannot read changes is unusable, and recovers by itself", .timeLimit(.minutes(2)))
     func silence() async throws {
         try await TestServer.withOwn { server in
             var configuration = try await testConfiguration(try PostgresLocation(try await server.makeURL()))
@@ -159,7 +159,7 @@ struct PostgresStoreOpeningTests {
         }
     }
 
-    @Test("Changes and secrets of another process are found")
+    @Test("Changes and secrets of other processes are found")
     func changes() async throws {
         var configuration = try await testConfiguration()
         configuration.pollInterval = .milliseconds(10)

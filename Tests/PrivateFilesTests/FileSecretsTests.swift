@@ -23,7 +23,7 @@ struct FileSecretsTests {
         }
     }
 
-    @Test("What others could read is named and closed, and nothing else is")
+    @Test("Secrets that others could read are reported and made private, and nothing else is changed")
     func exposed() async throws {
         try await withTemporaryPath { path in
             let secrets = try FileSecrets(folder: path)
@@ -43,7 +43,7 @@ struct FileSecretsTests {
     }
 
     #if os(Linux)
-        @Test("A folder that nobody else may use is left as it is, so that one on a read-only disk can be read")
+        @Test("A private folder is not changed, so that it can be read on a read-only disk")
         func leavesPermissions() async throws {
             func changed(_ path: String) -> [Int] {
                 var status = stat()
@@ -62,7 +62,7 @@ struct FileSecretsTests {
         }
     #endif
 
-    @Test("Nothing but the secrets is left in the folder")
+    @Test("The folder contains only the secrets")
     func leavesNothing() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)
@@ -82,7 +82,7 @@ struct FileSecretsTests {
         }
     }
 
-    @Test("A file that is too large for a secret is not read, and no such secret is kept")
+    @Test("A file that is too large for a secret is not read, and a secret of this size is not kept")
     func tooLarge() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)

@@ -10,12 +10,12 @@ struct PrometheusRegistryTests {
 
     private var lines: [String] { registry.text().split(separator: "\n").map(String.init) }
 
-    @Test("nothing is an empty text")
+    @Test("without metrics the text is empty")
     func empty() {
         #expect(registry.text() == "")
     }
 
-    @Test("counters of one name stand together, under one type")
+    @Test("counters of one name are next to each other, under one type")
     func counters() {
         Counter(label: "b_total", factory: registry).increment()
         Counter(label: "a_total", dimensions: [("event", "sent")], factory: registry).increment(by: 3)
@@ -27,13 +27,13 @@ struct PrometheusRegistryTests {
             ])
     }
 
-    @Test("two handlers of one name and the same labels count together")
+    @Test("two handlers with the same name and labels count together")
     func sameSeries() {
         for _ in 0..<2 { Counter(label: "a", dimensions: [("x", "y")], factory: registry).increment() }
         #expect(lines.last == #"a{x="y"} 2"#)
     }
 
-    @Test("a counter ends at its largest number, and goes back to 0 when it is reset")
+    @Test("a counter stops at its largest number, and a reset sets it to 0")
     func counterBounds() {
         let counter = Counter(label: "a", factory: registry)
         counter.increment(by: Int64.max)
@@ -69,7 +69,7 @@ struct PrometheusRegistryTests {
         #expect(lines.contains(#"storing_seconds_count{x="y"} 3"#))
     }
 
-    @Test("recorders that aggregate are histograms, others gauges")
+    @Test("recorders that aggregate are histograms, and others are gauges")
     func recorders() {
         Recorder(label: "size", factory: registry).record(17)
         Recorder(label: "last", aggregate: false, factory: registry).record(17)
@@ -78,20 +78,20 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("last 17"))
     }
 
-    @Test("names and labels are made such as the format takes")
+    @Test("names and labels are changed to what the format allows")
     func names() {
         Counter(label: "9 lives.total", dimensions: [("a-b", "say \"\\\"\nand go")], factory: registry).increment()
         #expect(lines.last == #"__lives_total{a_b="say \"\\\"\nand go"} 1"#)
     }
 
-    @Test("what is destroyed is not shown")
+    @Test("destroyed metrics are not shown")
     func destroys() {
         let counter = Counter(label: "a", factory: registry)
         counter.destroy()
         #expect(registry.text() == "")
     }
 
-    @Test("beyond the limit nothing is kept")
+    @Test("beyond the limit metrics are not kept")
     func bounded() {
         for index in 0...PrometheusRegistry.maximumSeries {
             Counter(label: "a", dimensions: [("i", "\(index)")], factory: registry).increment()

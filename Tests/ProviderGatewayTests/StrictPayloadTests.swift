@@ -50,7 +50,7 @@ struct StrictPayloadTests {
         ("alert", #"{"aps":{"alert":"a","alert":"b"}}"#, "The payload or its aps dictionary has a key twice,"),
     ]
 
-    @Test func `Each says what and where`() async throws {
+    @Test func `Each error says what is wrong and where`() async throws {
         try await TestService.run {
             $0.conformance = .strict
             $0.delivery.silentsPerApp.burst = 100

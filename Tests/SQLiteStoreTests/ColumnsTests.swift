@@ -11,7 +11,7 @@ import Testing
 struct ColumnsTests {
     private static let samples = ["", "\0", "a\0b", "\0\0a", "ä\u{1f600}", String(repeating: "long ", count: 40)]
 
-    @Test("Texts are read as they were stored, whatever they hold", arguments: samples)
+    @Test("Texts read back as they were stored, whatever they contain", arguments: samples)
     func texts(_ text: String) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
@@ -22,7 +22,7 @@ struct ColumnsTests {
         }
     }
 
-    @Test("A team's name is read as it was stored, whatever it holds", arguments: samples)
+    @Test("A team's name reads back as it was stored, whatever it contains", arguments: samples)
     func names(_ name: String) async throws {
         try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: name)
@@ -36,7 +36,7 @@ struct ColumnsTests {
     }
 
     // 14 and 15, because `Data` holds up to 14 bytes inline.
-    @Test("Payloads of every length are read as they were stored", arguments: [0, 1, 14, 15, 16, 5120])
+    @Test("Payloads of every length read back as they were stored", arguments: [0, 1, 14, 15, 16, 5120])
     func payloads(_ count: Int) async throws {
         try await withStore { store, _ in
             let entry = Example.entry(bytes: count)
@@ -45,7 +45,7 @@ struct ColumnsTests {
         }
     }
 
-    @Test("Every expiration is read as it was stored", arguments: [nil, 0, 1, UInt64(Int64.max) + 1, .max])
+    @Test("Every expiration reads back as it was stored", arguments: [nil, 0, 1, UInt64(Int64.max) + 1, .max])
     func expirations(_ seconds: UInt64?) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
@@ -55,7 +55,7 @@ struct ColumnsTests {
         }
     }
 
-    @Test("What is stored has the type of its column")
+    @Test("Stored values have the types of their columns")
     func types() async throws {
         try await withStore { store, _ in
             var entry = Example.entry(bytes: 0)
@@ -70,7 +70,7 @@ struct ColumnsTests {
         }
     }
 
-    @Test("The ID of a notification is 16 bytes, in the order in which a UUID is written")
+    @Test("A notification's ID is stored as 16 bytes, in the order in which a UUID is written")
     func notificationID() throws {
         let id = NotificationID(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
         let bytes = Data((0..<16).map { UInt8($0 * 0x11) })
@@ -79,7 +79,7 @@ struct ColumnsTests {
         #expect(NotificationID(column: bytes.dropFirst()) == nil)
     }
 
-    @Test("NULL where no column of ours holds it reads as if it were empty")
+    @Test("NULL in a column that never contains it reads as an empty value")
     func damage() throws {
         try DatabaseQueue().read { database in
             let isEmpty = try database.firstRow("SELECT NULL, NULL, NULL") { row in

@@ -18,7 +18,7 @@ struct DatabaseFilesTests {
         #expect(await store.trouble()?.code == .unavailable, sourceLocation: sourceLocation)
     }
 
-    @Test("Nothing is accepted once one of them was deleted", arguments: ["", "-wal", "-shm"])
+    @Test("After one of the database's files was deleted, nothing is accepted", arguments: ["", "-wal", "-shm"])
     func deleted(_ suffix: String) async throws {
         try await withStore { store, path in
             for result in await store.store([Example.entry()]) { _ = try result.get() }
@@ -31,7 +31,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("Nothing is accepted once the folder was moved, and also not when it is back: others may have used it")
+    @Test("After the folder was moved nothing is accepted, even if it is moved back: others may have used it")
     func moved() async throws {
         try await withStore { store, path in
             try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
@@ -41,7 +41,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("Nothing is accepted once another file is in the place of one")
+    @Test("After another file has replaced one of the database's files, nothing is accepted")
     func replaced() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName
@@ -52,7 +52,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("A transaction under way when they are deleted is not answered as stored")
+    @Test("A transaction that is in progress when the files are deleted is not answered as stored")
     func deletedMeanwhile() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName

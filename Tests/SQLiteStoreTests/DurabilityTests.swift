@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("What was answered survives")
+@Suite("Answered writes survive")
 struct DurabilityTests {
     @Test("A crash loses no stored notification")
     func crashKeepsMailboxes() async throws {
@@ -34,7 +34,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A restart keeps the accounts, and IDs of apps go on")
+    @Test("After a restart the accounts are the same, and new apps get new IDs")
     func restartKeepsAccounts() async throws {
         try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
@@ -64,7 +64,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("Versions go on after a restart and after a crash, and are never used again")
+    @Test("Versions grow after a restart or a crash, and are never used again")
     func versionsAfterReopening() async throws {
         try await withTemporaryPath { path in
             var versions: Set<MailboxVersion> = []
@@ -87,7 +87,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A hundred thousand registrations are all there after a restart")
+    @Test("After a restart a hundred thousand registrations are still there")
     func manyRegistrations() async throws {
         try await withTemporaryPath { path in
             let count = 100_000
@@ -112,7 +112,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A closed store refuses what it is asked")
+    @Test("A closed store refuses all calls")
     func closed() async throws {
         try await withStore { store, _ in
             await store.close()
@@ -121,7 +121,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("What was handed in before closing is written")
+    @Test("Writes that were submitted before closing are written")
     func closingWrites() async throws {
         try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)

@@ -11,7 +11,7 @@ struct FullDiskTests {
         Example.entry(Example.destination(app: $0), bytes: 4000)
     }
 
-    @Test("What finds no room is unavailable and leaves nothing behind")
+    @Test("A write without room is unavailable and leaves nothing behind")
     func refuses() async throws {
         try await withStore { store, _ in
             try await store.limitGrowth(toPages: 4)
@@ -28,7 +28,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("Storing works again when there is room, with versions of its own")
+    @Test("When there is room again storing works, with new versions")
     func recovers() async throws {
         try await withStore { store, _ in
             let before = try #require(await store.store([Example.entry()]).first).get()
@@ -40,7 +40,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("What takes no room does not fail for what was handed in with it")
+    @Test("A removal, which needs no room, does not fail because of writes in its batch that do")
     func removalsGoOn() async throws {
         try await withStore { store, _ in
             let stored = Example.entry(Example.destination(2))
@@ -59,7 +59,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A registration that could not be written is not known")
+    @Test("A registration that could not be written is not in memory")
     func registrationsAgree() async throws {
         try await withStore(registered: []) { store, _ in
             try await store.limitGrowth(toPages: 1)

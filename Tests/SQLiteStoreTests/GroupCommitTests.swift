@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Group commit")
 struct GroupCommitTests {
-    @Test("What waits while the writer is busy is committed together, each with its own answer")
+    @Test("Writes that wait while the writer is busy are committed together, each with its own result")
     func gathers() async throws {
         try await withStore { store, _ in
             let release = await store.holdWriter()
@@ -29,7 +29,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("What is beyond the limit is refused, item by item")
+    @Test("Items beyond the limit are refused, one by one")
     func bounded() async throws {
         try await withStore(maximumPendingItems: 10) { store, _ in
             let release = await store.holdWriter()
@@ -48,7 +48,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("After the queue was full there is room again")
+    @Test("A queue that was full accepts writes again when it has room")
     func roomAgain() async throws {
         try await withStore(maximumPendingItems: 1) { store, _ in
             for id in 1...5 as ClosedRange<UInt64> {
@@ -57,14 +57,14 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("The queue's limit is a second's work, and what Delivery hands in at a time is half of it")
+    @Test("The queue's limit is the work of a second, and a batch of Delivery is half of it")
     func limit() {
         #expect(GroupCommit.defaultMaximumPendingItems == 16_384)
         let stores = DeliveryLimits.shards * DeliveryLimits().storesPerBatch
         #expect(stores * 2 == GroupCommit.defaultMaximumPendingItems)
     }
 
-    @Test("An item that the database refuses fails alone, and its batch and its transaction go on")
+    @Test("An item that the database refuses fails alone; the rest of its batch and transaction is stored")
     func itemFailsAlone() async throws {
         try await withStore { store, _ in
             // The trigger makes an insertion fail, as a constraint would.
@@ -91,7 +91,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("A change of several rows that fails in between is undone whole, and its transaction goes on")
+    @Test("A change of several rows that fails is undone completely, and its transaction goes on")
     func undoes() async throws {
         try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
@@ -118,7 +118,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("Steps of one registration take effect in the order in which they were handed in")
+    @Test("Changes of one registration take effect in the order of the calls")
     func keepsOrder() async throws {
         try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
@@ -137,7 +137,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("Storing sees what was written before it in the same transaction")
+    @Test("Storing sees earlier writes of the same transaction")
     func storesAfterSteps() async throws {
         try await withStore(registered: []) { store, _ in
             let (destination, later) = (Example.destination(), Example.moment.advanced(by: .seconds(1)))
@@ -163,7 +163,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("What a job that failed has undone is not seen by the next one of its transaction")
+    @Test("The undone changes of a failed job are not seen by the next job of its transaction")
     func storesAfterFailure() async throws {
         try await withStore { store, _ in
             let destination = Example.destination()

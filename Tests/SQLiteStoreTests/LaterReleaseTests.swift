@@ -5,10 +5,10 @@ import Testing
 
 @testable import SQLiteStore
 
-/// After a return to an older release, the store has what a newer one has written.
-@Suite("What a later release has stored")
+/// After a return to an older release, the store contains data that the newer release has written.
+@Suite("Data that a later release has stored")
 struct LaterReleaseTests {
-    /// The push types that are read back after the mailbox's row was given this one.
+    /// Stores this push type in the mailbox's row, and returns the push types that are read back.
     private static func read(_ pushType: String) async throws -> [String?] {
         var read: [String?] = []
         try await withStore { store, _ in
@@ -23,12 +23,12 @@ struct LaterReleaseTests {
         return read
     }
 
-    @Test("A push type that is not known here is kept and passed on", arguments: ["hologram", "Smell-O-Vision.2_0"])
+    @Test("An unknown push type is kept and delivered", arguments: ["hologram", "Smell-O-Vision.2_0"])
     func unknownPushType(_ pushType: String) async throws {
         #expect(try await Self.read(pushType) == [pushType])
     }
 
-    @Test("A push type that is written again stays as it is")
+    @Test("A push type is stored unchanged")
     func writtenAgain() async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
@@ -40,7 +40,7 @@ struct LaterReleaseTests {
     }
 
     @Test(
-        "Text that no release writes is damage",
+        "A text that no release writes counts as damage",
         arguments: ["", "a b", #"a"b"#, "a\nb", "é", String(repeating: "a", count: 65)])
     func damage(_ text: String) async throws {
         await #expect(throws: StoreError.self) { try await Self.read(text) }

@@ -6,13 +6,13 @@ import Testing
 struct MailboxVersionsTests {
     private static let block = MailboxVersions.blockSize
 
-    @Test("The first ones reserve a block beyond what they use")
+    @Test("The first versions reserve a block beyond what they use")
     func reserves() {
         var versions = MailboxVersions(reserved: 1)
         #expect(versions.take(3) == MailboxVersions.Taken(first: 1, reservation: 4 + Self.block))
     }
 
-    @Test("Within a reservation that is committed nothing is written")
+    @Test("Versions within a committed reservation need no write")
     func usesReservation() {
         var versions = MailboxVersions(reserved: 1)
         _ = versions.take(3)
@@ -21,14 +21,14 @@ struct MailboxVersionsTests {
         #expect(versions.take(1).reservation != nil)
     }
 
-    @Test("A reservation that was rolled back is made again, without using versions twice")
+    @Test("A reservation that was rolled back is made again, and no version is used twice")
     func reservesAgain() {
         var versions = MailboxVersions(reserved: 1)
         _ = versions.take(3)
         #expect(versions.take(2) == MailboxVersions.Taken(first: 4, reservation: 6 + Self.block))
     }
 
-    @Test("A restart begins where nothing was reserved")
+    @Test("After a restart versions begin after the reservation")
     func restarts() {
         var versions = MailboxVersions(reserved: 1)
         versions.committed(versions.take(1).reservation ?? 0)
@@ -37,7 +37,7 @@ struct MailboxVersionsTests {
         #expect(restarted.take(1).first > last)
     }
 
-    @Test("A block is a million")
+    @Test("A block has a million versions")
     func blockSize() {
         #expect(MailboxVersions.blockSize == 1_048_576)
     }

@@ -27,7 +27,7 @@ struct MailboxWritingTests {
         return [bare, full]
     }
 
-    @Test("A mailbox holds nothing of what it held before")
+    @Test("New contents of a mailbox keep nothing of the earlier ones")
     func overwritten() async throws {
         let entries = try Self.entries()
         try await withStore { store, _ in
@@ -39,7 +39,7 @@ struct MailboxWritingTests {
         }
     }
 
-    @Test("Results and versions are in the order of the batch, whatever the order of the table")
+    @Test("Results and versions have the order of the batch, whatever the order of the table")
     func order() async throws {
         let destinations = [3, UInt64.max, 1, 3, 2, 1].map { Example.destination($0) }
         let entries = zip(destinations, 1...).map { Example.entry($0, id: $1) }
@@ -54,7 +54,7 @@ struct MailboxWritingTests {
         }
     }
 
-    @Test("What the database refuses leaves the mailbox as it was, and what follows is stored")
+    @Test("An entry that the database refuses does not change its mailbox, and later entries are stored")
     func refused() async throws {
         try await withStore { store, _ in
             let destinations = (1...3 as ClosedRange<UInt64>).map { Example.destination($0) }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Opening a folder")
 struct OpeningTests {
-    @Test("Creates the folder and a database of ours, with a log and full synchronisation")
+    @Test("Opening creates the folder and a database, with a log and full synchronisation")
     func creates() async throws {
         try await withStore { store, path in
             let header = try #require(FileManager.default.contents(atPath: path + "/carillon.sqlite"))
@@ -24,7 +24,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Every file is its owner's alone")
+    @Test("Only the owner can read the files")
     func permissions() async throws {
         try await withStore { store, path in
             _ = await store.store([Example.entry()])
@@ -40,7 +40,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Takes back what others were allowed")
+    @Test("Opening removes the permissions of others")
     func protects() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
@@ -61,7 +61,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A start that was interrupted leaves nothing in the way")
+    @Test("An interrupted start does not prevent the next one")
     func interruptedCreation() async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -84,7 +84,7 @@ struct OpeningTests {
         #expect(FileManager.default.contents(atPath: file) == before)
     }
 
-    @Test("A database of a newer version is refused and stays as it is")
+    @Test("A database of a newer version is refused and not changed")
     func newer() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
@@ -95,7 +95,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Another program's database is refused and stays as it is")
+    @Test("Another program's database is refused and not changed")
     func foreign() async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -107,7 +107,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "A file that is no database is refused and stays as it is",
+        "A file that is not a database is refused and not changed",
         arguments: ["", "text", String(repeating: "x", count: 9999)])
     func noDatabase(_ contents: String) async throws {
         try await withTemporaryPath { path in
@@ -117,7 +117,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A damaged database is refused and stays as it is")
+    @Test("A damaged database is refused and not changed")
     func damaged() async throws {
         try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
@@ -127,7 +127,7 @@ struct OpeningTests {
             await store.close()
             let url = URL(fileURLWithPath: path + "/carillon.sqlite")
             var bytes = try Data(contentsOf: url)
-            // All but the header, and what follows it on the first page.
+            // Damage everything but the header on the first page, and what follows it.
             bytes.replaceSubrange(100..., with: Data(repeating: 0xee, count: bytes.count - 100))
             try bytes.write(to: url)
             try await expectRefusal(path, .unreadable, saying: "damaged")
@@ -136,7 +136,7 @@ struct OpeningTests {
 
     // MARK: Folders that cannot be used
 
-    @Test("A file in the folder's place is said to be no folder")
+    @Test("If there is a file in place of the folder, the error says so")
     func noFolder() async throws {
         try await withTemporaryPath { path in
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
@@ -146,7 +146,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A folder whose own folder is missing is not created")
+    @Test("A folder in a missing folder is not created")
     func noParent() async throws {
         try await withTemporaryPath { path in
             let error = try await openingError(path + "/missing/data")
@@ -155,9 +155,10 @@ struct OpeningTests {
         }
     }
 
-    // The system lets root read and write everything.
+    // This is not possible for root, who may read and write everything.
     @Test(
-        "A folder without permission is named with what to do", .enabled(if: geteuid() != 0), arguments: [0o000, 0o500])
+        "If permissions for the folder are missing, the error says what to do", .enabled(if: geteuid() != 0),
+        arguments: [0o000, 0o500])
     func noPermission(_ permissions: Int) async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(
@@ -172,7 +173,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A database that may not be written is named with what to do", .enabled(if: geteuid() != 0))
+    @Test("If the database cannot be written, the error says what to do", .enabled(if: geteuid() != 0))
     func readOnlyFile() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()

@@ -11,7 +11,7 @@ struct RegistrationTableTests {
         Registration(firstSealedWith: generation, at: Example.moment)
     }
 
-    @Test("A table that grows from nothing finds everything again")
+    @Test("While a table grows, all registrations are still found")
     func grows() {
         let table = RegistrationTable()
         let destinations = (0..<20_000 as Range<UInt64>).map { Example.destination($0 / 3, app: UInt32($0 % 3)) }
@@ -23,7 +23,7 @@ struct RegistrationTableTests {
         #expect(found)
     }
 
-    @Test("Setting again replaces")
+    @Test("Setting a registration again replaces it")
     func replaces() {
         let table = RegistrationTable()
         for keyID in 1...3 as ClosedRange<UInt32> { table.set(registration(keyID), of: Example.destination()) }
@@ -31,7 +31,7 @@ struct RegistrationTableTests {
         #expect(table[Example.destination()] == registration(3))
     }
 
-    @Test("A device has its own apps, however many")
+    @Test("A device may have any number of apps")
     func device() {
         let table = RegistrationTable()
         for app in 0..<300 as Range<UInt32> {
@@ -43,7 +43,7 @@ struct RegistrationTableTests {
         #expect(registrations[AppID(rawValue: 299)] == registration(299))
     }
 
-    @Test("Whatever is removed, all others are still found", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("After any removal, all others are still found", arguments: 1...20 as ClosedRange<UInt64>)
     func removes(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let table = RegistrationTable()
@@ -69,7 +69,7 @@ struct RegistrationTableTests {
         #expect(byDevice)
     }
 
-    @Test("A look at all rows finds each once, though what was found is removed", arguments: [1, 3, 1000])
+    @Test("A search through all rows finds each once, even if found rows are removed", arguments: [1, 3, 1000])
     func looksAtAll(limit: Int) {
         let table = RegistrationTable()
         let destinations = (0..<900 as Range<UInt64>).map { Example.destination($0 / 3, app: UInt32($0 % 3)) }

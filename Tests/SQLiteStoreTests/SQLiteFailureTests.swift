@@ -8,7 +8,7 @@ import Testing
 struct SQLiteFailureTests {
     private func failure(_ code: ResultCode) -> SQLiteFailure { SQLiteFailure(code: code, message: "m") }
 
-    @Test("The database's failures end the transaction, a statement's own do not")
+    @Test("Failures of the database end the transaction, and failures of one statement do not")
     func endsTransaction() {
         let ending: [ResultCode] = [
             .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_IOERR_WRITE, .SQLITE_BUSY, .SQLITE_NOMEM, .SQLITE_CORRUPT,
@@ -18,7 +18,7 @@ struct SQLiteFailureTests {
         #expect(own.allSatisfy { !failure($0).endsTransaction })
     }
 
-    @Test("A COMMIT is in doubt unless its failure proves that it failed")
+    @Test("A COMMIT is uncertain, unless its failure proves that it failed")
     func doubt() {
         #expect(failure(.SQLITE_FULL).provesCommitFailed)
         #expect(failure(.SQLITE_BUSY).provesCommitFailed)
@@ -27,7 +27,7 @@ struct SQLiteFailureTests {
     }
 
     @Test(
-        "A full disk is told as that, for whichever file there was no room",
+        "A full disk is reported as that, whichever file it affects",
         arguments: [
             ResultCode.SQLITE_FULL, .SQLITE_IOERR_SHMSIZE,
         ])
@@ -36,7 +36,7 @@ struct SQLiteFailureTests {
         #expect(!failure(.SQLITE_IOERR_WRITE).storeError.cause.contains("The disk is full"))
     }
 
-    @Test("Damage is unreadable, and what may pass is unavailable")
+    @Test("Damage is unreadable, and temporary failures are unavailable")
     func codes() {
         #expect(failure(.SQLITE_CORRUPT).storeError.code == .unreadable)
         #expect(failure(.SQLITE_NOTADB).storeError.code == .unreadable)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import SQLiteStore
 
-/// The write-ahead log of a process that did not end cleanly, also with damage by the disk.
-@Suite("A write-ahead log that was left", .timeLimit(.minutes(2)))
+/// The write-ahead log of a process that did not end cleanly, with and without damage by the disk.
+@Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))
 struct WriteAheadLogTests {
     private static let frameBytes = 24 + 4096
     private static let headerBytes = 32
 
-    /// The folder of a killed service, with 20 notifications in as many transactions.
+    /// Makes the folder of a killed service, with 20 notifications in as many transactions.
     private func withLeftFolder(_ body: (_ path: String, _ log: String) async throws -> Void) async throws {
         try await withStore { store, path in
             let key = try #require(TeamID(rawValue: "TEAM000001"))
@@ -55,7 +55,7 @@ struct WriteAheadLogTests {
         #expect(error.cause.contains(words) && error.cause.contains("--accept-damaged-log"), "\(error.cause)")
     }
 
-    @Test("One that is whole is taken as it is")
+    @Test("An undamaged log is accepted")
     func whole() async throws {
         try await withLeftFolder { path, log in
             let before = try WriteAheadLog.inspect(besides: path + "/" + SQLiteStore.fileName)
@@ -65,25 +65,25 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A flipped bit in its middle ends the start, unless the loss is accepted; the file is kept")
+    @Test("A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept")
     func damaged() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
             let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
             try await expectRefusal(path, saying: "transactions behind the damage")
-            // Looking changes nothing.
+            // Inspecting changes nothing.
             #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == damaged)
             let (count, loss, _) = try await stored(path, acceptsDamage: true)
             #expect(count < 20)
             #expect(loss?.contains("kept as") == true)
             #expect(try Data(contentsOf: URL(fileURLWithPath: log + ".damaged")) == damaged)
-            // It was said once.
+            // The loss is reported only once.
             let (again, nothing, _) = try await stored(path)
             #expect(again == count && nothing == nil)
         }
     }
 
-    @Test("What a power cut leaves of the last transaction is no damage")
+    @Test("An incomplete last transaction after a power cut is not damage")
     func torn() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[$0.count - 100] ^= 0xff }
@@ -92,7 +92,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A file that was cut off in the middle of a frame is no damage")
+    @Test("A file that ends in the middle of a frame is not damage")
     func cutOff() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0.removeLast(1000) }
@@ -101,10 +101,10 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("Frames of an earlier use of the file are no damage")
+    @Test("Frames of an earlier use of the file are not damage")
     func earlierUse() async throws {
         try await withLeftFolder { path, log in
-            // Behind the end, with another salt.
+            // Change the bytes after the end of the log, which have another salt.
             try change(log) { bytes in
                 var old = bytes[Self.headerBytes...]
                 for frame in stride(from: old.startIndex, to: old.endIndex, by: Self.frameBytes) { old[frame + 8] ^= 1 }
@@ -121,12 +121,12 @@ struct WriteAheadLogTests {
             try change(log) { $0[byte] ^= 0x40 }
             try await expectRefusal(path, saying: "damaged at its beginning")
             let (count, loss, teams) = try await stored(path, acceptsDamage: true)
-            // Accounts are not in the log alone.
+            // Accounts are in the database too, and not only in the log.
             #expect(count == 0 && loss != nil && teams == 1)
         }
     }
 
-    @Test("A log that is missing beside its index ends the start; without both there are at least the accounts")
+    @Test("A missing log beside its index ends the start; if both are missing, the accounts are still there")
     func missing() async throws {
         try await withLeftFolder { path, log in
             try FileManager.default.removeItem(atPath: log)
@@ -143,7 +143,7 @@ struct WriteAheadLogTests {
         try Data(contentsOf: URL(fileURLWithPath: path + "/" + SQLiteStore.fileName + "-wal")).count
     }
 
-    @Test("It stays below 4 MiB, however much is stored at once, in the order of the batch")
+    @Test("The log stays below 4 MiB, however much is stored at once, in the order of the batch")
     func bounded() async throws {
         try await withStore { store, path in
             for round in 0..<3 {
@@ -161,7 +161,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A reader that does not end hinders nobody, and the log is cut off when it has ended")
+    @Test("An endless reader delays nobody, and the log is cut after it has ended")
     func reader() async throws {
         try await withStore { store, path in
             let entries = (1...200 as ClosedRange<UInt32>).map {

@@ -1,6 +1,6 @@
 import Service
 
-/// A provider on HTTP/2 whose frames are made by hand (RFC 9113, 4.1; RFC 7541, 6.2).
+/// A provider over HTTP/2 that makes its frames itself (RFC 9113, 4.1; RFC 7541, 6.2).
 final class HandmadeClient {
     private enum Kind {
         static let (data, headers, priority, reset, settings) = (UInt8(0), UInt8(1), UInt8(2), UInt8(3), UInt8(4))
@@ -21,7 +21,7 @@ final class HandmadeClient {
     private let bytes: ByteClient
     private var lastStream: UInt32 = 0
 
-    /// - Parameter settings: the client's, by their numbers (RFC 9113, 6.5.2).
+    /// - Parameter settings: the client's settings, by their numbers (RFC 9113, 6.5.2).
     init(_ test: TestService, settings: [(UInt16, UInt32)] = []) async throws {
         bytes = try await ByteClient.connect(
             port: test.port(\.provider), authorityFile: test.description.ca, protocols: ["h2"])
@@ -30,7 +30,7 @@ final class HandmadeClient {
     }
 
     /// Sends a request and waits for its answer.
-    /// - Parameter form: of the path and the provider token.
+    /// - Parameter form: the encoding of the path and the provider token.
     /// - Returns: whether it was accepted.
     func send(
         _ headers: [(String, String)],
@@ -71,13 +71,13 @@ final class HandmadeClient {
         try await bytes.write(Self.frame(Kind.priority, stream: stream, [0, 0, 0, 0, 16]))
     }
 
-    /// Opens the connection's window by one byte, so many times.
+    /// Increases the connection's window by one byte, this many times.
     func sendWindowUpdates(_ count: Int) async throws {
         let frame = Self.frame(Kind.windowUpdate, Self.number(1, bytes: 4))
         try await bytes.write(Array((0..<count).map { _ in frame }.joined()))
     }
 
-    /// Sends PING and waits until it comes back.
+    /// Sends PING and waits for the answer.
     func ping() async throws {
         try await bytes.write(Self.frame(Kind.ping, [1, 2, 3, 4, 5, 6, 7, 8]))
         _ = try await read { $0.kind == Kind.ping && $0.flags == 0x1 }

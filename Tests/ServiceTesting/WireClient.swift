@@ -47,7 +47,7 @@ final class WireClient: Sendable {
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
     ///   - opening: bytes that are sent before the TLS handshake.
     ///   - protocols: what it offers in the TLS handshake.
-    ///   - burst: requests that are sent with the preface, before the service can have sent anything.
+    ///   - burst: requests that are sent right after the preface, before the service can have sent anything.
     static func connect(
         port: Int,
         authorityFile: String,

@@ -10,7 +10,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Data folders that are not as the service left them, or on a disk without room.
+/// Data folders that were changed after the service had ended, or are on a full disk.
 @Suite(.timeLimit(.minutes(2))) struct DamagedDataTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         "{\"aps\":{\"alert\":\n\"torn\"}}", "{\"aps\":{\"alert\":\"torn\u{0}\"}}", "\u{0}\u{0}\u{0}", "{\"aps\":",
     ])
-    func `A stored payload that was damaged is dropped and logged, and the device's line goes on`(
+    func `A damaged stored payload is dropped and logged, and the device's stream goes on`(
         _ damaged: String
     ) async throws {
         let (bad, good) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
@@ -108,7 +108,7 @@ import Testing
         } _: { test, kept in
             let client = try await test.connectCourier(kept.0)
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
-            // Before another notification can replace it.
+            // Wait until the damaged notification is dropped, before another one can replace it.
             var log = ""
             while !log.contains(#""event":"discarded""#) {
                 try await Task.sleep(for: .milliseconds(1))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `A full disk does not stop the start: what is stored is delivered, and the rest is answered 503`()
+    @Test func `A full disk does not prevent a start: stored notifications are delivered, and new ones get 503`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [("secrets/authority.json", 0o640, 0o600), ("secrets", 0o750, 0o700)])
-    func `Secrets that others could read are closed, and the log says so`(
+    func `Secrets that others could read are made private, and the log says so`(
         _ name: String, _ open: Int, _ closed: Int,
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Service
 
-@Suite("Giving memory back")
+@Suite("Returning memory")
 struct MemoryReliefTests {
     private let many = MemoryRelief.connections * 4
 
-    @Test("It is due once most connections have ended, and then no more")
+    @Test("Memory is returned after most connections have ended, once")
     func mostHaveEnded() {
         var relief = MemoryRelief()
         let full = relief.isDue(openConnections: many)
@@ -15,7 +15,7 @@ struct MemoryReliefTests {
         #expect([full, gone, later] == [false, true, false])
     }
 
-    @Test("It is not due while half of them stay")
+    @Test("Memory is not returned while half of the connections stay")
     func halfStay() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: many)
@@ -23,7 +23,7 @@ struct MemoryReliefTests {
         #expect(!isDue)
     }
 
-    @Test("A few connections that come and go are not worth it")
+    @Test("If only a few connections come and go, no memory is returned")
     func fewConnections() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: MemoryRelief.connections - 1)
@@ -31,7 +31,7 @@ struct MemoryReliefTests {
         #expect(!isDue)
     }
 
-    @Test("What is left of a wave follows once it is quiet, and then no more")
+    @Test("After a wave of ended connections the rest is returned when it is quiet, once")
     func restOfAWave() {
         var relief = MemoryRelief()
         let rest = MemoryRelief.remainder
@@ -39,14 +39,14 @@ struct MemoryReliefTests {
         #expect(looks == [false, true, false, true, false])
     }
 
-    @Test("Less than is worth it stays, however quiet it is")
+    @Test("If only few connections have ended, no memory is returned, however quiet it is")
     func fewHaveEnded() {
         var relief = MemoryRelief()
         let looks = [MemoryRelief.remainder - 1, 0, 0].map { relief.isDue(openConnections: $0) }
         #expect(looks == [false, false, false])
     }
 
-    @Test("The next wave counts anew")
+    @Test("After memory was returned, connections that end are counted anew")
     func nextWave() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: many)

@@ -9,14 +9,14 @@ import Trust
 @testable import Service
 @testable import ServiceTesting
 
-/// Several nodes with one store, over real TLS: each learns in time what another makes or changes.
+/// Several nodes with one store, over real TLS. Each node learns in time what another one makes or changes.
 @Suite("Several nodes", .timeLimit(.minutes(2)))
 struct NodesTests {
     private static let forged = String(repeating: "0f", count: 32)
 
     // MARK: Token keys
 
-    @Test("A device token that another node's new key sealed is asked for, and not refused")
+    @Test("If another node's new key sealed a device token, the key is looked up")
     func rotatedKey() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -24,13 +24,13 @@ struct NodesTests {
             let token = try await first.register(try nodes.makeDevice())
             let client = try await second.connectProvider()
             for _ in 0..<2 { #expect(try await client.send(second.push(token)).status == 200) }
-            // Once for the key, and once for the one after it, which there is not.
+            // The node looked up this key, and the one after it, which does not exist.
             #expect(second.secrets.questions.withLock { $0.map(\.rawValue) } == ["token-key-2", "token-key-3"])
             await client.close()
         }
     }
 
-    @Test("The other node seals with the new key as well, and names a device its old token")
+    @Test("After a change of keys the other node seals with the new key too, and a device keeps its old token")
     func sealsWithNewKey() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -53,12 +53,12 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that nobody made is refused once the store has been asked, all of them with few questions")
+    @Test("A device token that no node made is refused after a look-up, and many need few look-ups")
     func forgedTokens() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
-            // The first good provider token opens the connection for many.
+            // The first valid provider token allows many open requests.
             let token = try await node.register(try nodes.makeDevice())
             #expect(try await client.send(node.push(token)).status == 200)
             let answers = try await withThrowingTaskGroup(of: WireClient.Answer.self) { group in
@@ -87,7 +87,7 @@ struct NodesTests {
         }
     }
 
-    @Test("What a connection sends after it does not overtake a notification whose key is being asked for")
+    @Test("Later notifications of a connection do not overtake one whose key is being looked up")
     func keepsOrder() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
@@ -103,7 +103,7 @@ struct NodesTests {
                     let begun = try await client.begin(second.push(token, id: id))
                     group.addTask { try await begun.finish().status }
                 }
-                // A notification that is invalid in itself does not wait for the key.
+                // A notification that is invalid for another reason does not wait for the key.
                 #expect(try await client.send(second.push("xyz")).reason == "BadDeviceToken")
                 second.secrets.release()
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
@@ -114,7 +114,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A service of one process knows all keys, and asks nobody")
+    @Test("A service with its own store knows all keys, and looks none up")
     func oneProcess() async throws {
         try await Nodes.run(isShared: false) { nodes in
             let node = try await nodes.start()
@@ -127,7 +127,7 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node that may not know of a revocation refuses every provider, and goes on when it knows")
+    @Test("A node whose accounts may be out of date refuses every provider, until they are current")
     func refusesProviders() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
@@ -145,7 +145,7 @@ struct NodesTests {
         }
     }
 
-    @Test("A request that has begun is refused as well")
+    @Test("A node whose accounts become out of date also refuses a request that has begun")
     func refusesBegun() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
@@ -160,14 +160,14 @@ struct NodesTests {
         }
     }
 
-    @Test("A device's stream ends at such a node, which tells it to go on elsewhere")
+    @Test("A node whose accounts may be out of date ends the streams of devices, which then connect elsewhere")
     func endsStreams() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let device = try nodes.makeDevice()
             let client = try await node.connectCourier(device)
             let stream = try await client.open(Node.headers("GET", "/1/notifications"), endStream: true)
-            // Requests of one connection are handled in order: once this one is answered, the stream has begun.
+            // Requests of one connection are handled in order, so when this one is answered, the stream has begun.
             #expect(try await client.send(Node.headers("POST", "/1/state"), body: #"{"power":"awake"}"#).status == 204)
             node.accounts.cutOff(true)
             #expect(try await stream.nextLine() == #"{"end":"storeUnavailable"}"#)

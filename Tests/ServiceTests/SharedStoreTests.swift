@@ -45,7 +45,7 @@
             return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
         }
 
-        /// Sends with the first service's key, which the second one knows from the store.
+        /// Sends with the key that the first service made; the second service knows it from the store.
         private func push(
             _ text: String, _ token: String, keyOf one: TestService, at test: TestService
         ) async throws
@@ -69,7 +69,7 @@
             try required(UInt64(required(line.firstMatch(of: /"sending":(\d+)/)).1))
         }
 
-        @Test func `What one service takes reaches the device at the other one`() async throws {
+        @Test func `A notification that one service accepts reaches the device at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)
@@ -93,14 +93,14 @@
                 let older = try await first.open(headers("GET", "/1/notifications"), endStream: true)
                 #expect(try await push("first", token, keyOf: one, at: two) == 200)
                 let line = try required(try await older.nextLine())
-                // Not acknowledged: the next stream gets it again.
+                // The device does not acknowledge it, so the next stream gets it again.
                 let second = try await two.connectCourier(certificate)
                 let newer = try await second.open(headers("GET", "/1/notifications"), endStream: true)
                 let again = try required(try await newer.nextLine())
                 #expect(again.contains("first"))
                 #expect(try number(again) > number(line))
                 try await acknowledge(again, second)
-                // Its last line says why it ends.
+                // The last line of the older stream says why it ends.
                 let last = try required(try await older.nextLine())
                 #expect(last.contains("end"))
                 #expect(try await older.nextLine() == nil)
@@ -111,7 +111,7 @@
             }
         }
 
-        @Test func `While a device flees from one to the other, the last notification always arrives`() async throws {
+        @Test func `While a device moves between the services, the last notification always arrives`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let opening = try await one.connectCourier(certificate)
@@ -132,7 +132,7 @@
             }
         }
 
-        @Test func `A change of the accounts at one service holds at the other`() async throws {
+        @Test func `A change of the accounts at one service takes effect at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)

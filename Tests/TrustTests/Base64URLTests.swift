@@ -22,7 +22,7 @@ struct Base64URLTests {
     }
 
     @Test(
-        "refuses anything else",
+        "refuses any other text",
         arguments: [
             "Z", "Zg=", "Zg===", "Zm9v=", "Zm9v====", "=", "==", "Z g=", "Zm9v\n", "Zh==", "Zm9=", "Zm8.", "Zé", "Z=g=",
         ])

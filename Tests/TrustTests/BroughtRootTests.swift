@@ -5,7 +5,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("An authority under a root that somebody brings")
+@Suite("An authority under an operator's root")
 struct BroughtRootTests {
     /// A root that openssl makes.
     private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> BroughtRoot {
@@ -31,7 +31,7 @@ struct BroughtRootTests {
         return try CertificateAuthority.create(under: root, now: now, using: &generator)
     }
 
-    @Test("Its certificates lead to the root, in openssl's reading, and the root's key is not kept")
+    @Test("According to openssl its certificates lead to the root; the root's key is not kept")
     func leads() throws {
         let brought = try root(["keyUsage=critical,keyCertSign"])
         let authority = try create(brought)
@@ -47,13 +47,13 @@ struct BroughtRootTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Another authority is not under it")
+    @Test("A root knows that another root's authority is not its own")
     func other() throws {
         #expect(try !root([]).isRoot(of: Fixture.authority()))
     }
 
     @Test(
-        "One that may not sign intermediates is refused",
+        "A root that must not sign intermediates is refused",
         arguments: [
             "basicConstraints=critical,CA:TRUE,pathlen:0", "basicConstraints=critical,CA:FALSE",
             "keyUsage=critical,cRLSign",
@@ -63,7 +63,7 @@ struct BroughtRootTests {
         expect(.wrongUse) { try create(root) }
     }
 
-    @Test("One that has run out is refused")
+    @Test("A root that has expired is refused")
     func expired() throws {
         let root = try root([])
         var generator = SystemRandomNumberGenerator()

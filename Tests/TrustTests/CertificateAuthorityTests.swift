@@ -16,12 +16,12 @@ struct CertificateAuthorityTests {
         secrets = authority.secrets
     }
 
-    @Test("is the same after it was kept and loaded")
+    @Test("is the same after it was stored and loaded")
     func keptAndLoaded() throws {
         #expect(try CertificateAuthority(secrets: secrets).secrets == secrets)
     }
 
-    @Test("makes certificates after it was loaded that the first one accepts")
+    @Test("accepts certificates that it made after it was loaded")
     func loadedIssues() throws {
         let issued = try CertificateAuthority(secrets: secrets).deviceChain()
         #expect(throws: Never.self) {
@@ -50,7 +50,7 @@ struct CertificateAuthorityTests {
         expect(.untrusted) { try CertificateAuthority(secrets: changed) }
     }
 
-    @Test("does not load from what is no PEM, and does not quote it")
+    @Test("does not load from a text that is not PEM, and does not quote it")
     func unreadable() throws {
         var changed = secrets
         changed.root.keyPEM = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
@@ -59,7 +59,7 @@ struct CertificateAuthorityTests {
         #expect(error?.cause == nil)
     }
 
-    @Test("describes its secrets without them")
+    @Test("describes its secrets without showing them")
     func description() {
         #expect("\(secrets) \(secrets.root)" == "AuthoritySecrets AuthoritySecrets.Issuer")
     }
@@ -93,25 +93,25 @@ struct CertificateAuthorityTests {
         #expect(root.publicKey.isValidSignature(certificate.signature, for: certificate))
     }
 
-    @Test("bears a name that no other authority bears")
+    @Test("has a name that no other authority has")
     func names() throws {
         let other = try Certificate(pemEncoded: try Fixture.authority().rootPEM)
         #expect(try Certificate(pemEncoded: authority.rootPEM).subject != other.subject)
     }
 
-    @Test("gives no certificate a longer life than its intermediate has")
+    @Test("makes no certificate that lives longer than its intermediate")
     func cutOff() throws {
         let late = Fixture.now + CertificateLives.intermediate - 30 * Fixture.day
         #expect(try authority.deviceChain(now: late).validUntil == Fixture.now + CertificateLives.intermediate)
     }
 
-    @Test("starts a certificate's life an hour before it was made")
+    @Test("makes certificates valid from an hour before they were made")
     func clockTolerance() throws {
         let leaf = try Fixture.leaf(authority.deviceChain())
         #expect(leaf.notValidBefore.timeIntervalSince1970 == Fixture.now - 3600)
     }
 
-    @Test("gives each certificate a serial of 16 bytes that reads back from its text")
+    @Test("gives each certificate a serial of 16 bytes, which can be read from its text")
     func serials() throws {
         let serials = try (0..<20).map { _ in try authority.serverChain().serial }
         #expect(Set(serials).count == serials.count)
@@ -121,7 +121,7 @@ struct CertificateAuthorityTests {
         }
     }
 
-    @Test("refuses texts that are no serial", arguments: ["", "12", String(repeating: "g", count: 32), "é"])
+    @Test("refuses texts that are not serials", arguments: ["", "12", String(repeating: "g", count: 32), "é"])
     func badSerials(text: String) {
         #expect(CertificateSerial(text) == nil)
     }

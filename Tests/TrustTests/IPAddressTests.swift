@@ -4,7 +4,7 @@ import Testing
 
 @Suite("IP addresses as text")
 struct IPAddressTests {
-    /// What the C library makes of it.
+    /// The address as the C library reads it.
     private func reference(_ text: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET6, text, &bytes) == 1 { return bytes }
@@ -13,7 +13,7 @@ struct IPAddressTests {
     }
 
     @Test(
-        "are read as the C library reads them",
+        "addresses are read as the C library reads them",
         arguments: [
             "127.0.0.1", "0.0.0.0", "255.255.255.255", "256.0.0.1", "1.2.3", "1.2.3.4.5", "1..2.3", "", ".", "1.2.3.4 ",
             "a.b.c.d", "1.2.3.-4", "::", "::1", "1::", "fe80::1", "2001:db8:0:0:1:0:0:1", "2001:DB8::1:0:0:1",
@@ -27,7 +27,7 @@ struct IPAddressTests {
         #expect(IPAddress(text)?.bytes == reference(text))
     }
 
-    @Test("A leading zero is refused, for some take it as octal")
+    @Test("A leading zero is refused, because some programs take it for octal")
     func leadingZero() {
         #expect(IPAddress("127.0.0.01") == nil)
     }

@@ -7,7 +7,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("Issued certificates, in openssl's reading")
+@Suite("Issued certificates, according to openssl")
 struct IssuedCertificateTests {
     private let authority: CertificateAuthority
 
@@ -32,7 +32,7 @@ struct IssuedCertificateTests {
             files: ["ca.pem": authority.rootPEM, "chain.pem": issued.chainPEM])
     }
 
-    @Test("Server: verified for a server, under each of its names")
+    @Test("Server: the certificate is valid for a server, under each of its names")
     func server() throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7", "fd00::7"])
         #expect(try verify(issued, purpose: "sslserver").status == 0)
@@ -47,7 +47,7 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Server: good under its names and under no other",
+        "Server: valid under its names and under no other",
         arguments: [
             (["-verify_hostname", "push.example.com"], true), (["-verify_hostname", "localhost"], true),
             (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
@@ -58,25 +58,25 @@ struct IssuedCertificateTests {
         #expect(try (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
     }
 
-    @Test("Server: not verified for a client")
+    @Test("Server: the certificate is not valid for a client")
     func serverAsClient() throws {
         #expect(try verify(authority.serverChain(), purpose: "sslclient").status != 0)
     }
 
-    @Test("Server: the key that comes with it is its own")
+    @Test("Server: the private key belongs to the certificate")
     func serverKey() throws {
         let issued = try authority.serverChain()
         let key = try P256.Signing.PrivateKey(pemRepresentation: #require(issued.keyPEM))
         #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
     }
 
-    @Test("Server: lives 397 days")
+    @Test("Server: the certificate is valid for 397 days")
     func serverLife() throws {
         #expect(try authority.serverChain().validUntil == Fixture.now + 397 * Fixture.day)
     }
 
     @Test(
-        "Server: refuses names that are none",
+        "Server: refuses invalid names",
         arguments: [
             "", "a b", "-a.example", "a..b", "1.2.3", "256.1.1.1", "*", "*.com", "ä.example", "a.example:443", "[::1]",
             String(repeating: "a", count: 64) + ".example",
@@ -85,24 +85,24 @@ struct IssuedCertificateTests {
         expect(.badName) { try authority.serverChain(names: [name]) }
     }
 
-    @Test("Server: takes a wildcard and an underscore")
+    @Test("Server: accepts a wildcard and an underscore")
     func oddNames() throws {
         #expect(try text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
     }
 
-    @Test("Server: refuses more names than a certificate takes")
+    @Test("Server: refuses more names than fit into a certificate")
     func tooManyNames() {
         expect(.tooLarge) { try authority.serverChain(names: (0...100).map { "host\($0)" }) }
     }
 
-    @Test("Server: a name given twice stands there once")
+    @Test("Server: a name that is given twice occurs once")
     func repeatedNames() throws {
         let text = try text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
         #expect(text.components(separatedBy: "localhost").count == 2)
         #expect(text.components(separatedBy: "127.0.0.1").count == 2)
     }
 
-    @Test("Device: verified for a client, with the role as the only other critical extension")
+    @Test("Device: the certificate is valid for a client, with the role as the only other critical extension")
     func device() throws {
         let issued = try authority.deviceChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
@@ -115,7 +115,7 @@ struct IssuedCertificateTests {
         #expect(issued.validUntil == Fixture.now + 365 * Fixture.day)
     }
 
-    @Test("Device: not verified for a server")
+    @Test("Device: the certificate is not valid for a server")
     func deviceAsServer() throws {
         #expect(try verify(authority.deviceChain(), purpose: "sslserver").status != 0)
     }
@@ -130,7 +130,7 @@ struct IssuedCertificateTests {
         #expect(result.output.contains("unhandled critical extension"))
     }
 
-    @Test("Provider: verified for a client, the UID and the name are the bundle ID")
+    @Test("Provider: the certificate is valid for a client; its UID and its name are the bundle ID")
     func provider() throws {
         let issued = try authority.providerChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
@@ -141,7 +141,7 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Provider: markers of the environments it is for",
+        "Provider: has markers for its environments",
         arguments: [
             ([.development], true, false), ([.production], false, true), ([.development, .production], true, true),
         ] as [(Set<Environment>, Bool, Bool)])
@@ -151,7 +151,7 @@ struct IssuedCertificateTests {
         #expect(text.contains("1.2.840.113635.100.6.3.2: \n") == production)
     }
 
-    @Test("Provider: topics and kinds in the guide's order, not critical")
+    @Test("Provider: topics and kinds are in the Guide's order, and not critical")
     func topics() throws {
         let issued = try authority.providerChain()
         let leaf = try Fixture.leaf(issued)
@@ -171,7 +171,7 @@ struct IssuedCertificateTests {
             ])
     }
 
-    @Test("Provider: ordinary software verifies it, with nothing to ignore")
+    @Test("Provider: openssl verifies the certificate without ignoring any extension")
     func providerPlainly() throws {
         let result = try OpenSSL.run(
             [
@@ -183,7 +183,7 @@ struct IssuedCertificateTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Provider: for device management, nothing but the UID names a topic")
+    @Test("Provider: for device management, the only topic is the UID")
     func providerWithoutTopics() throws {
         var generator = SystemRandomNumberGenerator()
         let issued = try authority.issueProviderCertificate(
@@ -199,7 +199,7 @@ struct IssuedCertificateTests {
         #expect(provider.uid == Fixture.bundleID.rawValue && provider.topics.isEmpty)
     }
 
-    @Test("Provider: from a request, the requester keeps the key")
+    @Test("Provider: with a certificate request, the requester keeps the key")
     func providerFromRequest() throws {
         let key = P256.Signing.PrivateKey()
         var generator = SeededGenerator()

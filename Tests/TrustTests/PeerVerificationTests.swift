@@ -26,7 +26,7 @@ struct PeerVerificationTests {
         try Forgery(authority, copying: authority.deviceChain())
     }
 
-    @Test("A device's certificate tells device, environment, serial and key", arguments: Environment.allCases)
+    @Test("A device's certificate has device, environment, serial and key", arguments: Environment.allCases)
     func device(environment: Environment) throws {
         let key = P256.Signing.PrivateKey()
         let issued = try authority.deviceChain(request: Fixture.request(key), environment: environment)
@@ -42,7 +42,7 @@ struct PeerVerificationTests {
     }
 
     @Test(
-        "A provider's certificate tells UID, topics, environments and serial",
+        "A provider's certificate has UID, topics, environments and serial",
         arguments: [
             [.development], [.production], [.development, .production],
         ] as [Set<Environment>])
@@ -59,19 +59,19 @@ struct PeerVerificationTests {
         #expect(identity.serial == issued.serial)
     }
 
-    @Test("The leaf is enough, and what follows it decides nothing")
+    @Test("Only the leaf matters, and further certificates are ignored")
     func restOfChain() throws {
         let leaf = try Fixture.der(authority.deviceChain().chainPEM)[0]
         #expect(throws: Never.self) { try verify([leaf]) }
         #expect(throws: Never.self) { try verify([leaf, [1, 2, 3]]) }
     }
 
-    @Test("The forgeries of this suite are accepted when nothing is wrong with them")
+    @Test("This suite's forged certificates are accepted if they have no fault")
     func soundForgery() throws {
         #expect(throws: Never.self) { try verify(forgery().chain()) }
     }
 
-    @Test("No certificate is refused")
+    @Test("A chain without a certificate is refused")
     func empty() {
         expect(.untrusted) { try verify([]) }
     }
@@ -82,7 +82,7 @@ struct PeerVerificationTests {
         expect(.tooLarge) { try verify([[UInt8]](repeating: leaf, count: 5)) }
     }
 
-    @Test("A certificate of more than 16 KiB is refused, wherever it stands", arguments: [0, 1])
+    @Test("A certificate of more than 16 KiB is refused, wherever it is in the chain", arguments: [0, 1])
     func largeCertificate(position: Int) throws {
         var chain = try Fixture.der(authority.deviceChain().chainPEM)
         chain[position] += [UInt8](repeating: 0, count: CertificateAuthority.maximumCertificateBytes)
@@ -90,7 +90,7 @@ struct PeerVerificationTests {
     }
 
     @Test(
-        "Bytes that are no certificate are refused",
+        "Bytes that are not a certificate are refused",
         arguments: [
             [], [0x30], [0x30, 0x80, 0, 0], [0x30, 0x84, 0xff, 0xff, 0xff, 0xff],
             [UInt8](repeating: 0x30, count: 10_000), [UInt8](repeating: 0xff, count: 16_384),
@@ -175,14 +175,14 @@ struct PeerVerificationTests {
         expect(.untrusted) { try verify(forgery.chain()) }
     }
 
-    @Test("A serial that our authority would not give is refused", arguments: [1, 15, 17, 20])
+    @Test("A serial that our authority would not make is refused", arguments: [1, 15, 17, 20])
     func oddSerial(length: Int) throws {
         var forgery = try forgery()
         forgery.serial = Certificate.SerialNumber(bytes: [UInt8](repeating: 0x41, count: length))
         expect(.untrusted) { try verify(forgery.chain()) }
     }
 
-    @Test("A bit that changes anywhere in the certificate is refused or changes nothing that counts")
+    @Test("Changing any bit of a certificate makes it refused, or changes nothing that matters")
     func flippedBits() throws {
         let leaf = try Fixture.der(authority.deviceChain().chainPEM)[0]
         let identity = try verify([leaf])
@@ -194,7 +194,7 @@ struct PeerVerificationTests {
         }
     }
 
-    @Test("A certificate cut off anywhere is refused")
+    @Test("A certificate that is cut off anywhere is refused")
     func truncated() throws {
         let leaf = try Fixture.der(authority.deviceChain().chainPEM)[0]
         for length in leaf.indices {
@@ -210,7 +210,7 @@ struct PeerVerificationTests {
         expect(.expired) { try verify(chain, now: issued.validUntil + 1) }
     }
 
-    @Test("A certificate is refused before its first second, a clock's tolerance before it was made")
+    @Test("A certificate is refused before its first second, which is some time before it was made")
     func notYetValid() throws {
         let later = Fixture.now + 30 * Fixture.day
         let chain = try Fixture.der(authority.deviceChain(now: later).chainPEM)
@@ -218,7 +218,7 @@ struct PeerVerificationTests {
         expect(.notYetValid) { try verify(chain, now: later - CertificateLives.clockTolerance - 1) }
     }
 
-    @Test("A certificate that outlives its intermediate is refused with it")
+    @Test("A certificate that outlives its intermediate is refused when that expires")
     func intermediateExpired() throws {
         var forgery = try forgery()
         forgery.notAfter = Date(timeIntervalSince1970: Fixture.now + CertificateLives.root)
@@ -226,7 +226,7 @@ struct PeerVerificationTests {
         expect(.expired) { try verify(chain, now: Fixture.now + CertificateLives.intermediate + 1) }
     }
 
-    @Test("A key of a kind that is not issued is refused")
+    @Test("A key of a kind that the authority does not accept is refused")
     func otherKind() throws {
         var forgery = try forgery()
         forgery.publicKey = Certificate.PublicKey(P521.Signing.PrivateKey().publicKey)
@@ -234,7 +234,7 @@ struct PeerVerificationTests {
     }
 
     @Test(
-        "Usages that are not a client's alone are refused",
+        "Key usages other than a client's are refused",
         arguments: [
             [], [.serverAuth], [.clientAuth, .serverAuth], [.any],
         ] as [[ExtendedKeyUsage.Usage]])
@@ -255,7 +255,7 @@ struct PeerVerificationTests {
         expect(.wrongUse) { try verify(forgery.chain()) }
     }
 
-    @Test("A key that may not sign a handshake is refused")
+    @Test("A key that must not sign a handshake is refused")
     func keyUsage() throws {
         var forgery = try forgery()
         forgery.extensions.update(try .init(KeyUsage(keyCertSign: true), critical: true))
@@ -263,7 +263,7 @@ struct PeerVerificationTests {
     }
 
     @Test(
-        "An unknown critical extension is refused, one that is not critical is passed over", arguments: [true, false])
+        "An unknown critical extension is refused, and one that is not critical is ignored", arguments: [true, false])
     func unknownExtension(critical: Bool) throws {
         var forgery = try forgery()
         try forgery.extensions.append(.init(oid: [1, 3, 6, 1, 4, 1, 32473, 9], critical: critical, value: [5, 0]))
@@ -316,7 +316,7 @@ struct PeerVerificationTests {
         expect(.wrongUse) { try verify(forgery.chain(), as: .provider) }
     }
 
-    @Test("More topics than are read are refused")
+    @Test("Too many topics are refused")
     func manyTopics() throws {
         var forgery = try Forgery(authority, copying: authority.providerChain(), issuer: \.providers)
         var coder = DER.Serializer()
@@ -331,7 +331,7 @@ struct PeerVerificationTests {
         expect(.tooLarge) { try verify(forgery.chain(), as: .provider) }
     }
 
-    @Test("A provider's certificate without topics has none beside its UID")
+    @Test("A provider's certificate without topics has only its UID as topic")
     func noTopics() throws {
         var forgery = try Forgery(authority, copying: authority.providerChain(), issuer: \.providers)
         forgery.extensions.remove([1, 2, 840, 113_635, 100, 6, 3, 6])

@@ -8,7 +8,7 @@ import Trust
 struct ProviderTokenTests {
     private let fixture = TokenFixture()
 
-    @Test("A token that is signed here says its team, key and time")
+    @Test("A token that was signed here has its team, key and time")
     func signed() throws {
         let token = try ProviderToken.sign(
             key: fixture.privateKey, keyID: fixture.keyID, teamID: fixture.team, issuedAt: 1_437_179_000)
@@ -19,7 +19,7 @@ struct ProviderTokenTests {
         #expect(verified.bundleIDs == nil)
     }
 
-    @Test("A token of a key for some apps names these")
+    @Test("A token of a key for some apps has these apps")
     func restricted() throws {
         let bundleID = try #require(BundleID(rawValue: "com.example.app"))
         let key = ProviderKey(
@@ -32,12 +32,12 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(scheme + fixture.value().dropFirst(6)) == nil)
     }
 
-    @Test("More than one space after the scheme is taken")
+    @Test("Several spaces after the scheme are accepted")
     func spaces() throws {
         #expect(try fixture.reason("bearer  " + fixture.value().dropFirst(6)) == nil)
     }
 
-    @Test("Without a token it is missing", arguments: ["", "bearer", "bearer ", "Bearer   "])
+    @Test("A missing token is reported as missing", arguments: ["", "bearer", "bearer ", "Bearer   "])
     func missing(value: String) {
         #expect(fixture.reason(value) == .missingProviderToken)
     }
@@ -47,7 +47,7 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(scheme + fixture.value().dropFirst(7)) == .invalidProviderToken)
     }
 
-    @Test("Base 64 in either alphabet, padded or not, is taken")
+    @Test("Base64 in either alphabet, padded or not, is accepted")
     func alphabets() throws {
         // These claims encode to text with both characters in which the two alphabets differ.
         let claims = #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"???>>>~~~ÿÿ!"}"#
@@ -91,7 +91,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "A header with more in it is taken",
+        "Further keys in the header are accepted",
         arguments: [
             #"{"typ":"JWT","alg":"ES256","kid":"ABC123DEFG"}"#,
             " {\n \"alg\" : \"ES256\",\r\n\t\"kid\" : \"ABC123DEFG\" } ",
@@ -131,7 +131,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "iat in every form that clients send",
+        "iat is accepted in every form that clients send",
         arguments: [
             ("1437179036", 1_437_179_036, true),
             ("1437179036.25", 1_437_179_036.25, true),
@@ -148,7 +148,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "A token is good for an hour, and no longer",
+        "A token is valid for an hour",
         arguments: [
             (0, nil), (3600, nil), (3601, .expiredProviderToken), (1e9, .expiredProviderToken),
         ] as [(Double, Rejection.Reason?)])
@@ -163,7 +163,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "A token may be from the near future",
+        "A token may be from a moment in the future",
         arguments: [
             (300, nil), (301, .invalidProviderToken), (1e9, .invalidProviderToken),
         ] as [(Double, Rejection.Reason?)])
@@ -171,7 +171,7 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now - ahead) == reason)
     }
 
-    @Test("A key that nobody knows is refused")
+    @Test("An unknown key is refused")
     func unknownKey() throws {
         #expect(try fixture.reason(fixture.value(), keys: []) == .invalidProviderToken)
     }
@@ -190,7 +190,7 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(fixture.value(), keys: [key]) == .invalidProviderToken)
     }
 
-    @Test("A key for the other environment is told apart")
+    @Test("A key for the other environment has its own reason")
     func otherEnvironment() throws {
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, environments: [.production])
@@ -199,14 +199,14 @@ struct ProviderTokenTests {
         #expect(fixture.reason(value, environment: .production, keys: [key]) == nil)
     }
 
-    @Test("What is wrong with the key or the time is only told to who holds the key")
+    @Test("Only a client that has the key is told what is wrong with the key or the time")
     func signatureFirst() throws {
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey, environments: [])
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + 1e6, keys: [key]) == .invalidProviderToken)
     }
 
-    /// The value with its signature in DER, changed in some way.
+    /// The value of the header, with its signature in DER. A test may change the bytes.
     private func inDER(_ change: ([UInt8]) -> [UInt8] = { $0 }) throws -> String {
         let value = try fixture.value()
         let signed = value.dropFirst(7).prefix(upTo: try #require(value.lastIndex(of: ".")))
@@ -214,7 +214,7 @@ struct ProviderTokenTests {
         return "bearer \(signed).\(TokenFixture.base64URL(change(Array(signature))))"
     }
 
-    @Test("A signature in DER, as Java makes it, is taken; strict takes r and s alone, and says so")
+    @Test("A signature in DER, as Java makes it, is accepted; strict accepts only r and s, and says so")
     func derSignature() throws {
         let value = try inDER()
         #expect(fixture.reason(value) == nil)
@@ -223,7 +223,7 @@ struct ProviderTokenTests {
         #expect(rejection?.detail?.contains("DER") == true)
     }
 
-    @Test("What reads as a signature in DER and is none is refused")
+    @Test("Bytes that resemble a signature in DER, but are none, are refused")
     func notDER() throws {
         let changes: [([UInt8]) -> [UInt8]] = [
             { $0 + [0] }, { Array($0.dropLast()) }, { [$0[0], 0x81] + $0.dropFirst() },
@@ -246,7 +246,7 @@ struct ProviderTokenTests {
         #expect(fixture.reason("\(parts[0]).\(claims).\(parts[2])") == .invalidProviderToken)
     }
 
-    @Test("The token of the guide's Listing 8-2 is refused")
+    @Test("The token of the Guide's Listing 8-2 is refused")
     func listing() {
         let value =
             "bearer eyAia2lkIjogIjhZTDNHM1JSWDciIH0.eyAiaXNzIjogIkM4Nk5WOUpYM0QiLCAiaWF0I"
@@ -266,7 +266,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "What is no token is refused",
+        "A text that is not a token is refused",
         arguments: [
             "a", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "e30.e30.e30.e30", "{}.{}.{}", "é.é.é",
             "e30=.e30.AA", "====.====.====",
@@ -283,7 +283,7 @@ struct ProviderTokenTests {
         #expect(fixture.reason("\(signed).\(zeros)") == .invalidProviderToken)
     }
 
-    @Test("A token of up to 4,096 bytes is read, one of more is not")
+    @Test("A token of up to 4,096 bytes is accepted, and a longer one is not")
     func size() throws {
         func value(note: Int) throws -> String {
             let note = String(repeating: "n", count: note)
@@ -297,12 +297,12 @@ struct ProviderTokenTests {
         #expect(fixture.reason(tooLong) == .invalidProviderToken)
     }
 
-    @Test("A header of a megabyte is refused unread", arguments: ["A", ".", "="])
+    @Test("A header of a megabyte is refused without reading it", arguments: ["A", ".", "="])
     func megabyte(filler: String) {
         #expect(fixture.reason("bearer " + String(repeating: filler, count: 1 << 20)) == .invalidProviderToken)
     }
 
-    @Test("The details hold no part of the token but its identifiers")
+    @Test("The details contain no part of the token except its identifiers")
     func details() throws {
         let value = try fixture.value()
         let error = #expect(throws: Rejection.self) { try fixture.verify(value, keys: []) }

@@ -42,14 +42,14 @@ struct ProviderTokenVerifierTests {
         #expect(second === first)
     }
 
-    @Test("A token is found under any case of the scheme")
+    @Test("A token is found whatever the case of the scheme")
     mutating func scheme() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         #expect(recalls(Array("Bearer".utf8) + value.dropFirst(6)))
     }
 
-    @Test("A token that differs in one byte is not the one remembered")
+    @Test("A token that differs in one byte is not found")
     mutating func changed() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
@@ -60,7 +60,7 @@ struct ProviderTokenVerifierTests {
         }
     }
 
-    @Test("A longer or a shorter token is not the one remembered")
+    @Test("A longer or a shorter token is not found")
     mutating func otherLength() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
@@ -68,7 +68,7 @@ struct ProviderTokenVerifierTests {
         #expect(!recalls(value.dropLast()))
     }
 
-    @Test("A token without its scheme is not recalled")
+    @Test("A token without its scheme is not found")
     mutating func noScheme() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
@@ -101,7 +101,7 @@ struct ProviderTokenVerifierTests {
         #expect(error?.reason == .badEnvironmentKeyIDInToken)
     }
 
-    @Test("At its limit the oldest is forgotten")
+    @Test("Beyond the limit the oldest token is forgotten")
     mutating func oldest() throws {
         let values = try tokens(6)
         for value in values { _ = try verify(value) }
@@ -109,7 +109,7 @@ struct ProviderTokenVerifierTests {
         #expect(values.map(recalls) == [false, false, true, true, true, true])
     }
 
-    @Test("A token that is used again does not become two")
+    @Test("A token that is used again is remembered only once")
     mutating func again() throws {
         let value = try tokens(1)[0]
         let verified = try verify(value)
@@ -117,7 +117,7 @@ struct ProviderTokenVerifierTests {
         #expect(verifier.rememberedCount == 1)
     }
 
-    @Test("A revoked key's tokens are forgotten, other keys' are not")
+    @Test("The tokens of a revoked key are forgotten, and those of other keys are not")
     mutating func revoked() throws {
         let other = TokenFixture()
         let otherID = try #require(KeyID(rawValue: "OTHERKEY01"))
@@ -131,7 +131,7 @@ struct ProviderTokenVerifierTests {
         #expect(recalls(otherValue))
     }
 
-    @Test("Places of forgotten tokens are used again")
+    @Test("The places of forgotten tokens are used again")
     mutating func holes() throws {
         let values = try tokens(12)
         for value in values[..<4] { _ = try verify(value) }
@@ -141,7 +141,7 @@ struct ProviderTokenVerifierTests {
         #expect(values[8...].allSatisfy(recalls))
     }
 
-    @Test("What was verified before a revocation is not remembered after it")
+    @Test("A token that was verified before a revocation is not remembered after it")
     mutating func race() throws {
         let value = try tokens(1)[0]
         let before = verifier.revision
@@ -151,7 +151,7 @@ struct ProviderTokenVerifierTests {
         #expect(!recalls(value))
     }
 
-    @Test("Tokens of every length around a word are told apart")
+    @Test("Tokens of every length around a word are distinguished")
     func lengths() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 100, using: &generator)
@@ -162,7 +162,7 @@ struct ProviderTokenVerifierTests {
         #expect(tokens.allSatisfy { memory.recall($0.span) != nil })
     }
 
-    @Test("Whoever counts them is told when one is forgotten for want of room")
+    @Test("The limit is reported when a token is forgotten for lack of room")
     func forgetting() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 2, using: &generator)
@@ -172,7 +172,7 @@ struct ProviderTokenVerifierTests {
         #expect(forgotten == [false, false, false, true])
     }
 
-    @Test("Of two tokens with the same hash only the one that was remembered is recalled, and the later one stays")
+    @Test("Of two tokens with the same hash only the remembered one is found, and the later one is kept")
     func sameHash() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 4, using: &generator)
@@ -193,7 +193,7 @@ struct ProviderTokenVerifierTests {
         #expect(memory.recall(second.span) != nil)
     }
 
-    @Test("A capacity of less than one is one", arguments: [0, -5])
+    @Test("A capacity below one counts as one", arguments: [0, -5])
     func capacity(capacity: Int) throws {
         var generator = SeededGenerator()
         var verifier = ProviderTokenVerifier(conformance: .apple, capacity: capacity, using: &generator)
@@ -206,7 +206,7 @@ struct ProviderTokenVerifierTests {
 }
 
 extension ProviderTokenVerifier {
-    /// Does all that the verifier's owner does: recalls or verifies the token, checks it and remembers it.
+    /// Does what the verifier's owner does: finds or verifies the token, checks it and remembers it.
     fileprivate mutating func verify(
         authorization: Span<UInt8>,
         environment: Environment,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Trust
 
-@Suite("Device tokens opened before")
+@Suite("Remembered device tokens")
 struct SharedTokenKeysTests {
     private let keys: SharedTokenKeys
 
@@ -16,7 +16,7 @@ struct SharedTokenKeysTests {
         DeviceTokenContents(device: DeviceID(rawValue: number), app: AppID(rawValue: 7), generation: 1)
     }
 
-    @Test("More tokens than are remembered say what they say, the first time and the second")
+    @Test("More tokens than are remembered are opened correctly, the first time and the second")
     func manyTokens() throws {
         let all = try (0..<5000).map { (contents($0), try keys.current.seal(contents($0), environment: .development)) }
         for _ in 0..<2 {
@@ -24,14 +24,14 @@ struct SharedTokenKeysTests {
         }
     }
 
-    @Test("A token that was opened is not good in the other environment")
+    @Test("A remembered token is not valid in the other environment")
     func otherEnvironment() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
         #expect(keys.open(token, environment: .production) == nil)
     }
 
-    @Test("One bit away from a token that was opened is nothing", arguments: 0..<DeviceToken.byteCount)
+    @Test("A token that differs in one bit from a remembered one is refused", arguments: 0..<DeviceToken.byteCount)
     func forged(index: Int) throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
@@ -40,7 +40,7 @@ struct SharedTokenKeysTests {
         #expect(keys.open(DeviceToken(bytes: bytes), environment: .development) == nil)
     }
 
-    @Test("A key that joins leaves tokens that were opened good")
+    @Test("Remembered tokens stay valid if a key is added")
     func newKey() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
@@ -48,7 +48,7 @@ struct SharedTokenKeysTests {
         #expect(keys.open(token, environment: .development) == contents(1))
     }
 
-    @Test("No more are remembered than there is room for")
+    @Test("The number of remembered tokens is limited")
     func bound() throws {
         let opened = OpenedTokens()
         var random = SystemRandomNumberGenerator()
@@ -61,21 +61,21 @@ struct SharedTokenKeysTests {
         #expect(opened.count <= room)
     }
 
-    @Test("The newest key seals, in whichever order keys are heard of")
+    @Test("The newest key seals, in whatever order the keys arrive")
     func newestSeals() throws {
         try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 3))
         try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 2))
         #expect(keys.current.current == TokenKeyID(rawValue: 3))
     }
 
-    @Test("A key that is known stays as it is")
+    @Test("A known key is not replaced")
     func knownKeyStays() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         try keys.add(TokenKeys.makeKey(), as: keys.current.current)
         #expect(try keys.current.seal(contents(1), environment: .development) == token)
     }
 
-    @Test("A key that seals and is not known is asked for")
+    @Test("An unknown key that has sealed a token is looked up")
     func asksForKey() async throws {
         let id = TokenKeyID(rawValue: 2)
         let elsewhere = try TokenKeys(keys: [id: TokenKeys.makeKey()], current: id)

@@ -7,7 +7,7 @@ import Trust
 
 @Suite("Signing keys")
 struct SigningKeyTests {
-    @Test("A key is the same after it was written and read")
+    @Test("A key reads back as it was written")
     func roundTrip() throws {
         var generator = SeededGenerator()
         let key = SigningKey.create(using: &generator)
@@ -15,7 +15,7 @@ struct SigningKeyTests {
         #expect(read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
     }
 
-    @Test("The file is PKCS#8 as openssl reads it")
+    @Test("openssl reads the file as PKCS#8")
     func file() throws {
         var generator = SeededGenerator()
         let key = SigningKey.create(using: &generator)
@@ -24,7 +24,7 @@ struct SigningKeyTests {
         #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
-    @Test("The identifier comes from the given source of randomness, the key does not")
+    @Test("The identifier comes from the given random numbers, and the key does not")
     func randomness() {
         var (first, second) = (SeededGenerator(seed: 5), SeededGenerator(seed: 5))
         let keys = (SigningKey.create(using: &first), SigningKey.create(using: &second))
@@ -33,7 +33,7 @@ struct SigningKeyTests {
     }
 
     @Test(
-        "What is no P-256 key is refused",
+        "A text that is not a P-256 key is refused",
         arguments: [
             "", "x", P384.Signing.PrivateKey().pemRepresentation, P256.Signing.PrivateKey().publicKey.pemRepresentation,
         ])
@@ -42,13 +42,13 @@ struct SigningKeyTests {
         expect(.malformed) { try SigningKey(id: id, pem: pem) }
     }
 
-    @Test("A file larger than any key is refused unread")
+    @Test("A file larger than any key is refused without reading it")
     func tooLarge() throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         expect(.tooLarge) { try SigningKey(id: id, pem: String(repeating: "A", count: SigningKey.maximumBytes + 1)) }
     }
 
-    @Test("It describes itself without the key")
+    @Test("The description of a signing key does not contain the key")
     func description() throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         #expect("\(SigningKey(id: id, privateKey: P256.Signing.PrivateKey()))" == "SigningKey(ABC123DEFG)")

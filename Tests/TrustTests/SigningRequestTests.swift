@@ -25,7 +25,7 @@ struct SigningRequestTests {
     }
 
     @Test(
-        "A usual key is taken",
+        "A usual key is accepted",
         arguments: [
             "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048",
         ])
@@ -53,7 +53,7 @@ struct SigningRequestTests {
         expect(.unsupportedAlgorithm) { try authority.deviceChain(request: request) }
     }
 
-    @Test("Nothing but the key is taken from it")
+    @Test("The certificate takes only the key from the request")
     func onlyTheKey() throws {
         let request = try request(
             "-addext subjectAltName=DNS:api.push.apple.com -addext basicConstraints=critical,CA:TRUE",
@@ -66,7 +66,7 @@ struct SigningRequestTests {
         #expect(!text.contains("CA:TRUE"))
     }
 
-    @Test("One that is not signed with its own key is refused")
+    @Test("A request that is not signed with its own key is refused")
     func proofOfPossession() throws {
         let victim = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
         let attacker = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
@@ -82,13 +82,13 @@ struct SigningRequestTests {
         expect(.badSignature) { try authority.deviceChain(request: Array(pem.utf8)) }
     }
 
-    @Test("One that is larger than the limit is refused unread")
+    @Test("A request larger than the limit is refused without reading it")
     func tooLarge() {
         expect(.tooLarge) { try authority.deviceChain(request: [UInt8](repeating: 0x41, count: 8193)) }
     }
 
     @Test(
-        "What is no request is refused",
+        "A text that is not a request is refused",
         arguments: [
             "", "hello", "-----BEGIN CERTIFICATE REQUEST-----\n", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n",
             "-----BEGIN CERTIFICATE REQUEST-----\nMAAwAA==\n-----END CERTIFICATE REQUEST-----\n",
@@ -98,17 +98,17 @@ struct SigningRequestTests {
         expect(.malformed) { try authority.deviceChain(request: Array(text.utf8)) }
     }
 
-    @Test("A certificate in its place is refused")
+    @Test("A certificate in place of a request is refused")
     func certificate() {
         expect(.malformed) { try authority.deviceChain(request: Array(authority.rootPEM.utf8)) }
     }
 
-    @Test("Bytes that are no UTF-8 are refused")
+    @Test("Bytes that are not UTF-8 are refused")
     func notText() {
         expect(.malformed) { try authority.deviceChain(request: [0xff, 0xfe, 0x00, 0xc0]) }
     }
 
-    @Test("Any byte that changes makes it a refusal or changes nothing that counts")
+    @Test("Changing any byte makes a request refused, or changes nothing that matters")
     func flippedBytes() throws {
         let key = P256.Signing.PrivateKey()
         let original = try Fixture.request(key)
@@ -120,7 +120,7 @@ struct SigningRequestTests {
         }
     }
 
-    @Test("The device's own is what openssl takes for a signed request")
+    @Test("openssl accepts the device library's own request")
     func ownRequest() throws {
         let result = try OpenSSL.run(
             ["req", "-verify", "-noout", "-in", "r.pem"],
@@ -129,7 +129,7 @@ struct SigningRequestTests {
         #expect(result.output.contains("verify OK"))
     }
 
-    @Test("The older header line and lines that end in CR LF are read")
+    @Test("The older header line, and lines that end in CR LF, are accepted")
     func olderForm() throws {
         let text = String(decoding: try Fixture.request(), as: UTF8.self)
             .replacingOccurrences(of: "CERTIFICATE REQUEST", with: "NEW CERTIFICATE REQUEST")

@@ -23,7 +23,7 @@ struct TokenKeysTests {
     }
 
     @Test(
-        "The least and the greatest values survive",
+        "The smallest and the greatest values read back",
         arguments: [
             DeviceTokenContents(device: DeviceID(rawValue: 0), app: AppID(rawValue: 0), generation: 0),
             DeviceTokenContents(device: DeviceID(rawValue: .max), app: AppID(rawValue: .max), generation: .max),
@@ -104,7 +104,7 @@ struct TokenKeysTests {
         #expect(others.open(token, environment: .development) == nil)
     }
 
-    @Test("A token does not open with any bit changed", arguments: 0..<DeviceToken.byteCount)
+    @Test("A token in which any bit was changed does not open", arguments: 0..<DeviceToken.byteCount)
     func changedBits(index: Int) throws {
         let token = try keys.seal(contents, environment: .development)
         for bit in 0..<8 {
@@ -115,7 +115,7 @@ struct TokenKeysTests {
     }
 
     @Test(
-        "A longer token opens, whatever length tokens are given out with; nothing else opens", arguments: [33, 64, 100])
+        "A longer token opens, whatever the present length is; nothing else opens", arguments: [33, 64, 100])
     func longer(count: Int) throws {
         let long = try TokenKeys(keys: raw, current: second, tokenByteCount: count)
         let token = try long.seal(contents, environment: .development)
@@ -137,18 +137,18 @@ struct TokenKeysTests {
         #expect(throws: TrustError.self) { try TokenKeys(keys: raw, current: second, tokenByteCount: count) }
     }
 
-    @Test("Tokens of zeros and of ones do not open", arguments: [0, 0xff] as [UInt8])
+    @Test("Tokens of only zeros or ones do not open", arguments: [0, 0xff] as [UInt8])
     func constant(byte: UInt8) {
         #expect(keys.open(DeviceToken(bytes: SIMD32(repeating: byte)), environment: .development) == nil)
     }
 
-    @Test("A truncated token is no token")
+    @Test("A truncated token is refused")
     func truncated() throws {
         let bytes = try keys.seal(contents, environment: .development).array
         #expect(DeviceToken(bytes.dropLast()) == nil)
     }
 
-    @Test("After a change of keys new tokens are sealed with the new one, and old ones stay and open")
+    @Test("After a change of keys the new one seals new tokens, and old tokens stay and open")
     func rotation() throws {
         let old = try TokenKeys(keys: [first: #require(raw[first])], current: first)
         let token = try old.seal(contents, environment: .development)
@@ -158,17 +158,17 @@ struct TokenKeysTests {
         #expect(try keys.seal(contents, environment: .development) != token)
     }
 
-    @Test("Sealing with a key that is gone is an error")
+    @Test("Sealing with a missing key is an error")
     func goneKey() {
         expect(.untrusted) { try keys.seal(contents, environment: .development, key: TokenKeyID(rawValue: 9)) }
     }
 
-    @Test("The raw keys are those that were given")
+    @Test("The keys can be read as they were given")
     func rawKeys() {
         #expect(keys.rawKeys == raw)
     }
 
-    @Test("A new key is 32 bytes, another one each time")
+    @Test("A new key has 32 random bytes")
     func newKey() {
         #expect(TokenKeys.makeKey().count == TokenKeys.keyByteCount)
         #expect(TokenKeys.makeKey() != TokenKeys.makeKey())
@@ -181,12 +181,12 @@ struct TokenKeysTests {
         }
     }
 
-    @Test("A current key that is not among the keys is refused")
+    @Test("The current key has to be among the keys")
     func noCurrent() {
         expect(.malformed) { try TokenKeys(keys: [:], current: first) }
     }
 
-    @Test("More keys than are tried are refused")
+    @Test("Too many keys are refused")
     func tooMany() {
         let many = (0...UInt32(TokenKeys.maximumCount)).map { (TokenKeyID(rawValue: $0), TokenKeys.makeKey()) }
         expect(.tooLarge) {

@@ -7,7 +7,7 @@ struct TrustErrorTests {
         let description: String
     }
 
-    @Test("say code, reason and cause")
+    @Test("have code, reason and cause")
     func description() {
         #expect("\(TrustError(.expired, "It has expired."))" == "expired: It has expired.")
         #expect(

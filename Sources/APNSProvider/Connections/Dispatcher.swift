@@ -4,8 +4,8 @@ import HTTP2
 import Logging
 import NIOCore
 
-/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`: hands requests to
-/// connections, keeps those that wait, opens and closes connections. Confined to one event loop, which all
+/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`. It gives requests to
+/// connections, keeps those that wait, and opens and closes connections. It is confined to one event loop, which all
 /// connections of a client share, so it needs no lock.
 final class Dispatcher {
     struct Settings: Sendable {

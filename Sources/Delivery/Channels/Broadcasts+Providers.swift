@@ -2,7 +2,7 @@ package import Notifications
 import Rates
 import Synchronization
 
-// What providers do with channels: the decisions behind the requests of docs/channels.md.
+// What providers can do with channels. docs/channels.md describes the requests, and the decisions are made here.
 extension Broadcasts {
     /// Creates a channel and gives it an identifier.
     package func create(

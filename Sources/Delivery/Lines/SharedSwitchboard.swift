@@ -1,8 +1,8 @@
 package import Notifications
 import Synchronization
 
-/// The switchboard of a node that shares its store with others. It takes a device in the store before the device's
-/// stream is attached, and gives its own devices what other nodes have stored for them.
+/// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it takes
+/// the device in the store. It also delivers what other nodes have stored for the devices of this node.
 package final class SharedSwitchboard: Switchboard {
     private let local: LocalSwitchboard
     private let holds: any DeviceHolds
@@ -23,7 +23,7 @@ package final class SharedSwitchboard: Switchboard {
     private struct State {
         /// Streams whose device is being taken.
         var waiting: [DeviceKey: Waiting] = [:]
-        /// The devices in `waiting` that the store was not yet asked for.
+        /// The devices in `waiting` that were not yet requested from the store.
         var toTake: [DeviceKey] = []
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
@@ -38,7 +38,8 @@ package final class SharedSwitchboard: Switchboard {
         var power: DevicePower
     }
 
-    /// - Parameter pollInterval: how often announcements are read. It delays what other nodes have stored.
+    /// - Parameter pollInterval: how often announcements are read. Notifications that other nodes store are delayed
+    ///   by up to this time.
     package init(
         _ local: LocalSwitchboard,
         _ holds: any DeviceHolds,
@@ -168,7 +169,8 @@ package final class SharedSwitchboard: Switchboard {
                 return (taking, releasing)
             }
             guard !taking.isEmpty || !releasing.isEmpty else { return }
-            // A device that stays marked costs an announcement for each notification, until it connects again.
+            // If this fails, the device stays marked as held here. That costs an announcement for each notification,
+            // until it connects again.
             if !releasing.isEmpty { try? await holds.release(releasing) }
             if !taking.isEmpty { await take(taking) }
         }
@@ -191,18 +193,18 @@ package final class SharedSwitchboard: Switchboard {
             state.held[device] = hold
             return state.waiting.removeValue(forKey: device)
         }
-        // Its connection may have ended meanwhile.
+        // The device's connection may have ended meanwhile.
         guard let waiting else { return release(device) }
         local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
     }
 
     private func readAnnouncements() async {
         var term = holds.holdTerm
-        // Whether announcements may have been lost.
+        // Becomes true if announcements may have been lost.
         var mayHaveMissed = false
         while !Task.isCancelled {
             if holds.holdTerm != term {
-                // Other nodes took this one for dead, and do not announce what they store for its devices.
+                // The other nodes took this node for dead. They do not announce what they store for its devices.
                 term = holds.holdTerm
                 disconnectAll(because: .storeUnavailable)
             }
@@ -218,7 +220,7 @@ package final class SharedSwitchboard: Switchboard {
             } catch {
                 mayHaveMissed = true
             }
-            // It only ends early when the task is cancelled, and then so does the loop.
+            // The sleep fails only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: pollInterval)
         }
     }
@@ -241,7 +243,8 @@ package final class SharedSwitchboard: Switchboard {
         for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
     }
 
-    /// Reads the changes of other nodes. If that fails, ends the stream, because no announcement comes again.
+    /// Reads what other nodes have changed for some apps of a device. If that fails, ends the stream, because the
+    /// announcement is not repeated.
     private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
         do throws(StoreError) {
             for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {

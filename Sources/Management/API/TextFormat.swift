@@ -2,11 +2,12 @@ import Foundation
 import Matching
 import Notifications
 
-/// A kind of text in a request: a pattern for the API's description, and a function that checks it.
+/// A kind of text in a request: a pattern for the API's description, and a function that checks a text.
 ///
-/// Both mean the same. The pattern is for clients; the service checks with the types that it uses elsewhere.
+/// The pattern and the function allow the same texts. Clients can use the pattern; the service uses the function,
+/// which calls the types that the rest of the service uses.
 package struct TextFormat: Sendable {
-    /// For error messages, after "has to be".
+    /// Describes the format in error messages, after the words "has to be".
     let name: String
     /// A regular expression (ECMA 262) for OpenAPI; nil if no pattern can describe the format.
     let pattern: String?
@@ -58,7 +59,7 @@ extension TextFormat {
         pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
     ) { NotificationID($0) != nil }
 
-    /// A duration that `Duration(iso8601:)` can read, not negative.
+    /// A duration that `Duration(iso8601:)` can read and that is not negative.
     static let duration = TextFormat(
         "a duration of ISO 8601 in days, hours, minutes and seconds, up to 366 days, such as PT1H or PT0.5S",
         pattern: "^P(?=[0-9T])(?:[0-9]{1,9}D)?"
@@ -77,7 +78,7 @@ extension TextFormat {
     static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
 
     /// A text of 1 to `maximum` bytes on one line. Control characters are not allowed, because a terminal that lists
-    /// the names would obey them.
+    /// the names would interpret them.
     static func line(maximumBytes maximum: Int) -> TextFormat {
         TextFormat(
             "1 to \(maximum) bytes on one line, without control characters",

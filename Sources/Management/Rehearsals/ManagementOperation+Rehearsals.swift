@@ -3,7 +3,7 @@ import Matching
 import Notifications
 import Rehearsals
 
-// Scripted faults.
+// Begins, shows and ends rehearsals, which are scripted faults.
 extension ManagementOperation {
     static let rehearsals = [
         ManagementOperation(
@@ -39,6 +39,7 @@ extension ManagementOperation {
 }
 
 extension ManagementAPI {
+    /// The rehearsals of the service.
     /// - Throws: 403 if the service does not serve the development environment.
     fileprivate var director: RehearsalDirector {
         get throws(Problem) {
@@ -108,7 +109,7 @@ extension ManagementMessages {
 }
 
 extension ManagementSchemas {
-    /// Any object: `Rehearsal` checks the contents, with a pointer to the fault.
+    /// The schema allows any object, because `Rehearsal` checks the contents and gives a pointer to the fault.
     static let newRehearsal = Schema.named("NewRehearsal", .openObject)
     static let rehearsalBegun = Schema.named(
         "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))

@@ -5,20 +5,20 @@ import Notifications
 import Trust
 import VirtualDevices
 
-/// What a fixture makes, checked whole before any of it is made.
+/// A fixture that has been checked completely, and the changes that make it.
 ///
-/// The accounts' own rules are applied to a copy of the accounts, so that what they would refuse is refused here, with the
-/// place in the document.
+/// The plan applies all changes to a copy of the accounts first. So a change that the accounts' rules refuse is found
+/// before anything is made, with its place in the document.
 struct FixturePlan: Sendable {
-    /// The teams that are there already and are deleted first.
+    /// The existing teams that the fixture replaces. They are deleted first.
     private(set) var replaced: [TeamID] = []
     private(set) var teams: [PlannedTeam] = []
-    /// The document, completed as far as it can be without the store.
+    /// The document with the values that the service chooses, except for those that only the store can give.
     private(set) var document = ManagementMessages.Fixture(teams: [])
 
     struct PlannedTeam: Sendable {
         let id: TeamID
-        /// In the order in which they are to be applied.
+        /// The changes, in the order in which they have to be applied.
         var changes: [AccountChange] = []
         var devices: [PlannedDevice] = []
     }
@@ -128,7 +128,7 @@ extension FixturePlan {
         let id = try written.keyID.map(api.keyID) ?? .random(using: &random)
         let key: P256.Signing.PrivateKey
         if let pem = written.privateKey {
-            // The error does not say why the key is invalid: it could quote it.
+            // The error does not say why the key is invalid, because it could quote the key.
             guard let read = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
                 throw Problem.invalid(
                     pointer + "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
@@ -211,7 +211,7 @@ extension FixturePlan {
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
         written.behaviour = ManagementMessages.Behaviour(behaviour)
-        // It has no screen to wake and no battery to save, so it takes every notification at once.
+        // The default is `charging`: then the device takes every notification at once.
         let power = written.power.flatMap(DevicePower.init) ?? .charging
         return (
             written,
@@ -248,7 +248,7 @@ extension FixturePlan {
         return bytes
     }
 
-    /// A device that joins a team that is there.
+    /// Plans a device for a team that exists already.
     static func joining(
         _ written: ManagementMessages.FixtureDevice,
         _ team: TeamID,
@@ -258,7 +258,9 @@ extension FixturePlan {
         var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, api, testing)
         let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
         guard testing.devices.count < VirtualDeviceLimits.devices else {
-            throw Problem(409, "There are \(VirtualDeviceLimits.devices) virtual devices, and no more may be.")
+            throw Problem(
+                409, "There are \(VirtualDeviceLimits.devices) virtual devices, which is the limit; remove one of them."
+            )
         }
         return try plan.device(written, apps: apps, at: "").1
     }

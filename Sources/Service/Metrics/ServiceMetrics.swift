@@ -6,8 +6,8 @@ import Notifications
 import Rates
 import Synchronization
 
-/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md). It
-/// runs on the delivery log's thread, so notifications do not wait for it.
+/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md).
+/// This happens on the delivery log's thread, so notifications do not wait for it.
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
@@ -31,7 +31,8 @@ final class ServiceMetrics: Sendable {
                 )
             })
         rejections = Mutex([:])
-        // All counters exist from the start, because a monitor cannot watch the rate of a missing one.
+        // Create all counters at the start, because a monitoring system cannot watch the rate of a counter that does
+        // not exist yet.
         limits = Dictionary(
             uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
@@ -75,7 +76,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// The values that are computed when somebody reads the metrics.
+    /// Sets the values that are computed only when the metrics are read.
     func sample(connectedDevices: Int, pendingStores: Int) {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)

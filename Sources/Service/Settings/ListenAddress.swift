@@ -8,7 +8,8 @@ package struct ListenAddress: Sendable, Hashable {
         self.port = port
     }
 
-    /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
+    /// - Parameter text: an address such as `127.0.0.1:2199` or `[::1]:2199`. With port 0 the system chooses the
+    ///   port.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil

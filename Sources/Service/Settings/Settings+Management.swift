@@ -4,7 +4,7 @@ import Journal
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
-    /// ``Settings/standardManagement``; with `--ports ephemeral` a port that the system chooses.
+    /// At ``Settings/standardManagement``. With `--ports ephemeral`, on a port that the system chooses.
     case standard
     case at(ListenAddress)
     /// Only on the Unix socket.
@@ -13,19 +13,20 @@ package enum ManagementListening: Sendable, Hashable {
 
 // The store and the management API.
 extension Settings {
-    /// The port after the provider API's.
+    /// Its port is the one after the provider API's.
     static let standardManagement = ListenAddress(host: "127.0.0.1", port: 2198)
 
-    /// The data folder: the one that is set, or else a temporary one for the store in memory, and the default one for others.
+    /// The data folder: the configured one. Without one, a temporary folder if the store is in memory, and the
+    /// default folder otherwise.
     package var folder: DataFolder {
         if let dataFolder { return DataFolder(dataFolder) }
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }
 
-    /// The number of requests of providers that are kept at the start.
+    /// The number of providers' requests that the journal keeps from the start.
     var keptRequests: Int { journal ?? (store == .memory ? JournalLimits.requestsInMemory : 0) }
 
-    /// The TCP address of the management API; nil if there is none.
+    /// The TCP address of the management API; nil if it is switched off.
     var managementAddress: ListenAddress? {
         switch management {
         case .off: nil
@@ -37,12 +38,13 @@ extension Settings {
 
     /// - Parameters:
     ///   - text: `sqlite`, `memory`, or a PostgreSQL URL.
-    ///   - isArgument: whether everybody on the machine can read the text.
+    ///   - isArgument: whether the text is an argument of the command, which all users of the machine can read.
     package mutating func setStore(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         store = try StoreChoice(text, isArgument: isArgument)
     }
 
-    /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods: it is part of messages and commands.
+    /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods, because the name is shown in
+    ///   messages and used in commands.
     package mutating func setNodeName(_ name: String) throws(ServiceError) {
         let isAllowed = name.utf8.allSatisfy { byte in
             switch byte {
@@ -107,7 +109,7 @@ extension Settings {
         }
     }
 
-    /// - Parameter count: how many requests of providers to keep.
+    /// - Parameter count: how many requests of providers the journal keeps.
     package mutating func setJournal(_ count: Int) throws(ServiceError) {
         guard (0...JournalLimits.requests).contains(count) else {
             throw ServiceError(
@@ -141,7 +143,8 @@ extension Settings {
         return address
     }
 
-    /// Settings of earlier versions are an error: without them the service would listen on other ports than expected.
+    /// Refuses the settings of earlier versions. If the service ignored them, it would listen on other ports than the
+    /// operator expects.
     static func refuseReplaced(_ reader: ConfigReader) throws(ServiceError) {
         let replaced = [
             ("metrics-port", "management"), ("metrics-host", "management"),

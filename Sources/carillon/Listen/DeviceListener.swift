@@ -8,7 +8,7 @@ struct DeviceListener: Service {
     let common: CommonOptions
     let options: DeviceOptions
     let setup: ListenSetup
-    /// For programs: whether to print what the apps get, instead of the lines of the stream.
+    /// Whether to print, for programs, what the apps get, instead of the lines of the stream.
     let isAsApp: Bool
 
     func run() async throws {
@@ -69,7 +69,7 @@ struct DeviceListener: Service {
                 if settings != nil { for line in ListenKey.help { Output.note(line) } }
                 group.addTask {
                     let isOver = await user.obey(Terminal.keys, opensOnReturn: settings != nil)
-                    // When a script of keys ends, the device stays in its state.
+                    // When a script of keys ends, the device keeps its state.
                     if isOver || settings != nil { await device.close() }
                 }
             }
@@ -77,7 +77,8 @@ struct DeviceListener: Service {
         }
     }
 
-    /// Registers the apps and puts them on the device. An app that was never launched has no device token yet.
+    /// Puts the apps on the device, and registers those that are launched. An app that was never launched has no
+    /// device token yet.
     private func putApps(on device: Device, _ user: DeviceUser, _ output: any ListenOutput) async throws {
         for (index, bundleID) in setup.bundleIDs.enumerated() {
             guard setup.state != .neverLaunched else {
@@ -104,7 +105,7 @@ struct DeviceListener: Service {
         try await withGracefulShutdownHandler {
             try await device.run()
         } onGracefulShutdown: {
-            // Acknowledges what was printed, and then `run` ends.
+            // Closing acknowledges the printed notifications. Then `run` ends.
             Task { await device.close() }
         }
     }

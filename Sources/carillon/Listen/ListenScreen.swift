@@ -8,7 +8,7 @@ final class ListenScreen: ListenOutput {
     private let takesKeys: Bool
     private let (events, event) = AsyncStream.makeStream(of: ListenEvent.self)
 
-    /// - Parameter takesKeys: whether to show which keys there are.
+    /// - Parameter takesKeys: whether to show which keys the user can press.
     init(takesKeys: Bool) { self.takesKeys = takesKeys }
 
     func tell(_ event: ListenEvent) { self.event.yield(event) }
@@ -25,15 +25,15 @@ final class ListenScreen: ListenOutput {
 }
 
 extension ListenScreen {
-    /// Makes the text of each event. It depends on what was drawn before.
+    /// Makes the text for each event. It depends on what was drawn before.
     struct Drawing {
         var columns: Int
         let takesKeys: Bool
         /// When each notification on show arrived.
         private var times: [String: String] = [:]
-        /// The notifications on show, by the events so far.
+        /// The notifications that are shown now, computed from all events so far.
         private var centre = NotificationCentre()
-        /// The app whose banner was drawn last, if the banner names a sound whose event has not come yet.
+        /// The app whose banner was drawn last, if the banner shows a sound whose event has not arrived yet.
         private var drawn: String?
 
         init(columns: Int, takesKeys: Bool) {
@@ -75,7 +75,7 @@ extension ListenScreen {
                 return ["\(bundleID): badge \(badge == 0 ? "removed" : "\(badge)")"]
             case .sound(let sound, let bundleID):
                 defer { drawn = nil }
-                // The banner has named the sound already.
+                // The banner has already shown the sound.
                 return drawn == bundleID ? [] : ["\(bundleID): ♪ \(TerminalText.clean(sound.name))"]
             case .woken(let notification, _): return [Self.text(notification, "silent")]
             case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
@@ -92,7 +92,7 @@ extension ListenScreen {
             case .problem(let error):
                 Output.note("\(error)")
                 return []
-            // The line of the user's response says this, or people do not need it.
+            // These need no line: the line of the user's response says this, or people do not need it.
             case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []
             }
         }
@@ -105,7 +105,7 @@ extension ListenScreen {
             times = times.filter { known.contains($0.key) }
             times[shown.id] = time
             let drawing = BannerDrawing(columns: columns, takesKeys: takesKeys)
-            // The event with this notification's badge comes later, but the badge is drawn with the banner.
+            // The event with the new badge comes later, but the banner already shows the badge.
             let badge = shown.content.badge ?? centre.badge(of: shown.bundleID)
             return drawing.lines(shown, badge: badge, time: time).joined(separator: "\n")
         }

@@ -1,4 +1,4 @@
-"""A Chromium that shows the console of a Carillon, and a provider that sends to it."""
+"""What the console's tests use: a Chromium that shows the console, and a provider that sends notifications."""
 
 import base64
 import contextlib
@@ -29,7 +29,7 @@ PATIENCE = 30
 def chromium(width=1280, height=900, dark=False):
     options = Options()
     options.add_argument("--headless=new")
-    # Chromium's sandbox does not start as root.
+    # Chromium's sandbox does not work for the user root.
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
     options.add_argument("--disable-dev-shm-usage")
@@ -40,7 +40,7 @@ def chromium(width=1280, height=900, dark=False):
 
 
 def show_as(driver, width=1280, height=900, dark=False):
-    """Gives the page a size and a colour scheme, without colours that fade into each other."""
+    """Gives the page a size and a colour scheme, and switches off transitions between colours."""
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
@@ -49,14 +49,14 @@ def show_as(driver, width=1280, height=900, dark=False):
 
 
 def wait(driver, condition, message=""):
-    """The first true value of a condition."""
+    """Waits until the condition returns a true value, and returns it."""
     ignored = (Exception,)
     return WebDriverWait(driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=ignored).until(
         lambda driver: condition(), message)
 
 
 class Provider:
-    """Sends as a provider does: HTTP/2 with curl, and a token of its own key."""
+    """Sends as a provider does: over HTTP/2 with curl, and with a provider token that its own key signed."""
 
     def __init__(self, service, folder, bundle_id=None):
         self.service = service
@@ -192,14 +192,14 @@ class Console:
         self.wait(lambda: Select(self.one(f"[name={name}]")).select_by_value(value) is None, f"{value} of {name}")
 
     def write(self, name, text, within="body"):
-        """Replaces the text of a control, as somebody who pastes does."""
+        """Replaces the text of a control, as if somebody pasted it."""
         self.driver.execute_script("""
             const [control, text] = arguments;
             control.value = text;
             control.dispatchEvent(new Event("input", { bubbles: true }));""", self.one(f"{within} [name={name}]"), text)
 
 
-# Ways in which text could become something else.
+# Texts that would be taken for markup or a script, if the console did not show them as text.
 INJECTIONS = [
     "<script>window.harmed = 1</script>", "<img src=x onerror='window.harmed = 1'>", "<svg onload=window.harmed=1>",
     "\"><script>window.harmed = 1</script>", "javascript:window.harmed=1", "' autofocus onfocus='window.harmed=1",
@@ -210,7 +210,7 @@ INJECTIONS = [
 
 
 class ConsoleCase(unittest.TestCase):
-    """Tests with a service, a provider and a browser of their own."""
+    """A base class for tests: each class has its own service, provider and browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -235,13 +235,13 @@ class ConsoleCase(unittest.TestCase):
         self.assertEqual(self.provider.send({"aps": {"alert": {"title": title, "body": "Text"}}}, **more), 200)
 
     def check_nothing_harmful(self):
-        """Nothing of what strangers sent has become markup or a script."""
+        """Checks that no text that a stranger sent has become markup or a script."""
         self.assertIsNone(self.driver.execute_script("return window.harmed ?? null"))
         self.assertEqual(self.driver.execute_script("return document.querySelectorAll('script').length"), 1)
         self.assertEqual(self.console.all("main img, main iframe, main style, main script, dialog img"), [])
 
     def check_readable(self):
-        """Contrast and width, light and dark, wide and narrow."""
+        """Checks the contrast of texts and the width of the page: light and dark, wide and narrow."""
         for scheme in ("light", "dark"):
             for width in (1280, 360):
                 show_as(self.driver, width, dark=scheme == "dark")
@@ -260,7 +260,7 @@ class ConsoleCase(unittest.TestCase):
         show_as(self.driver)
 
     def check_names(self):
-        """Everything that can be operated has a name, in the tree that screen readers get."""
+        """Checks that every control has a name in the tree that screen readers get."""
         self.driver.execute_cdp_cmd("Accessibility.enable", {})
         nodes = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
         roles = {}

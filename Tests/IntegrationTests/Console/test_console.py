@@ -1,4 +1,4 @@
-"""The console in a real browser, beside a real client."""
+"""Tests the console's list of notifications in a real browser, while a real client sends."""
 
 import unittest
 
@@ -165,7 +165,7 @@ class ConsoleTests(ConsoleCase):
         self.console.open("Once more")
         self.console.one(".actions .primary").click()
         self.console.wait(lambda: "Sent again." in self.console.one(".result").text)
-        # It stands in the list too, as sent without a provider.
+        # The list shows it too, as sent without a provider.
         self.console.show("#/notifications")
         self.console.wait(lambda: self.console.titles() == ["Once more", "Once more"])
         requests = self.service.manage("GET", "/v1/requests")
@@ -362,7 +362,7 @@ class ConsoleTests(ConsoleCase):
         self.send("Quiet")
         self.console.open("Quiet")
         self.console.wait(lambda: "Taken by the device" in self.console.one(".timeline").text)
-        # The signing in of earlier tests is logged too, as the answers that they wanted.
+        # The browser also logs the refused sign-ins of earlier tests, which those tests expected.
         logged = [entry["message"] for entry in self.driver.get_log("browser") if "status of" not in entry["message"]]
         self.assertEqual(logged, [])
 

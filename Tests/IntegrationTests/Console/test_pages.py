@@ -1,4 +1,4 @@
-"""The console's pages beside the list, in a real browser, beside a real client."""
+"""Tests all pages of the console except the list of notifications, in a real browser, while a real client sends."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class SendTests(ConsoleCase):
     def test_every_template_is_accepted_as_it_is(self):
         self.open()
         for name in ["Alert", "Background", "Badge", "Localised", "Critical sound", "VoIP", "Live Activity"]:
-            # Something else first, so that the answer is to this one.
+            # First something else, so that the answer cannot be that of an earlier text.
             self.console.write("payload", "{")
             self.console.wait_for_text("not JSON", "#check")
             self.console.press(name, ".chips")
@@ -62,7 +62,7 @@ class SendTests(ConsoleCase):
         self.console.choose("device", "pasted")
         self.console.write("token", "00" * 32)
         self.console.wait_for_text("400 BadDeviceToken", "#check")
-        # Nothing of it was sent.
+        # The check has sent nothing.
         self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
 
     def test_the_size_has_the_limit_of_the_push_type(self):
@@ -387,7 +387,7 @@ class ServiceTests(ConsoleCase):
         self.console.show("#/service", "Service")
         self.console.wait_for_text("Ready", ".state")
         self.send("Counted")
-        # The first numbers come after ten seconds.
+        # The service has the first numbers after ten seconds.
         self.console.wait(lambda: self.console.one(".graph .graph-now").text.endswith("rejected"))
         text = self.console.text()
         for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
@@ -486,7 +486,7 @@ class EveryPageTests(ConsoleCase):
             self.console.show(page)
             self.console.wait(lambda: self.driver.execute_script("return location.hash") == page and self.console.one("main h1").text)
             self.console.wait(lambda: "One moment" not in self.console.text())
-            # What a page asks for has arrived when nothing changes any more.
+            # When the page no longer changes, everything that it asked for has arrived.
             self.settle()
             self.check_readable()
             self.check_names()
@@ -522,7 +522,7 @@ class EveryPageTests(ConsoleCase):
             self.driver.switch_to.active_element.send_keys(Keys.ENTER)
             self.console.wait(lambda: self.console.one("nav [aria-current]").get_attribute("href").endswith(f"#/{name}"))
             if name != "notifications":
-                # The heading of the page has the focus, so that it is read first.
+                # The page's heading must have the focus, so that a screen reader reads it first.
                 self.console.wait(lambda: self.driver.switch_to.active_element.tag_name == "h1")
                 self.assertTrue(self.driver.title.startswith(self.console.one("main h1").text))
             self.driver.execute_script("document.activeElement.blur(); document.querySelector('.skip').focus()")

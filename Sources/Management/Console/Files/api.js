@@ -1,10 +1,10 @@
-// The management API, as curl asks it: the session's cookie takes the place of the key.
+// Sends requests to the management API. The browser adds the session's cookie, so no key is needed.
 
 export class APIError extends Error {
   constructor(status, detail, pointer) {
     super(detail);
     this.status = status;
-    /** Where a document is at fault; undefined if none is. */
+    /** The JSON pointer to the fault in the request's body; undefined if the fault is not there. */
     this.pointer = pointer;
   }
 }

@@ -298,7 +298,7 @@ async function sendAgain(request, body, button, result) {
   }
 }
 
-/** The life of a notification, once the delivery log has something of it, and its end if that is known. */
+/** Reads a notification's log entries again until there are some, and until they contain the outcome if that is known. */
 export async function settled(id, outcome = "") {
   let entries = [];
   for (let attempt = 0; attempt < 5; attempt += 1) {

@@ -1,5 +1,5 @@
-// What happens, live. All tabs of a browser share one stream, because HTTP/1.1 allows it six connections: the tab that
-// holds the lock leads. It reads the stream, and tells the others by a channel.
+// Reads notifications live. All tabs share one stream, because a browser opens only six HTTP/1.1 connections: the tab that
+// holds the lock leads. It reads the stream, and passes everything on to the other tabs through a channel.
 
 import { json } from "./api.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
@@ -31,7 +31,7 @@ export class Feed {
   #stream = null;
   #waiting = [];
   #timer = null;
-  /** The greatest number before the first request that was left out. */
+  /** The number of the last request before the first one that was left out; null if none was. */
   #complete = null;
   #quiet = null;
   #lastNumber = 0;
@@ -181,7 +181,7 @@ export class Feed {
     } while (page.length === PAGE);
   }
 
-  /** Completes the list once nothing was left out for a while. */
+  /** Loads the requests that the stream left out. */
   async #catchUp() {
     const from = this.#complete ?? 0;
     this.#complete = null;
@@ -206,10 +206,10 @@ export class Feed {
 
   #take(source, data) {
     if (data.leftOut !== undefined) {
-      // The service leaves out the last ones of a batch, so everything before is here.
+      // Of each batch, the service leaves out the last requests. So all earlier requests have arrived.
       this.#complete ??= this.#lastNumber;
       clearTimeout(this.#quiet);
-      // The delivery log is not read again: what was left out of it stays out.
+      // The delivery log is not read again, so what it left out stays missing.
       if (source !== "journal") {
         this.#setLeftOut(this.leftOut + data.leftOut);
         return;

@@ -8,7 +8,7 @@ export function read(query) {
   return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? ""]));
 }
 
-/** The fragment that shows the list with this filter. */
+/** The fragment of the address that shows the list with this filter. */
 export function address(filter) {
   const asked = names.filter((name) => filter[name] !== "").map((name) => [name, filter[name]]);
   const query = new URLSearchParams(asked).toString();
@@ -19,7 +19,7 @@ export function isEmpty(filter) {
   return names.every((name) => filter[name] === "");
 }
 
-/** Everything of a row that can be searched, in lower case; made once, when somebody searches. */
+/** The text that the search looks in, in lower case. It is made at the row's first search, and kept. */
 function searched(row) {
   row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();

@@ -6,9 +6,9 @@ import { shortTime } from "./time.js";
 const WIDTH = 360;
 const HEIGHT = 96;
 const HOUR = 3_600_000;
-/** A service that has just started has a graph of at least this time, in milliseconds. */
+/** The shortest time that a graph shows, in milliseconds, if the service has just started. */
 const SHORTEST = 300_000;
-/** Points that lie further apart are not joined: the service was not there. In milliseconds. */
+/** Points further apart than this, in milliseconds, are not joined, because the service was not running in between. */
 const GAP = 45_000;
 
 function svg(tag, attributes) {
@@ -27,7 +27,7 @@ export class Graph {
   #caption = element("figcaption", { class: "hint" });
   #picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
   #points = [];
-  /** Of the time, in milliseconds. */
+  /** The time at the left edge, in milliseconds since 1970. */
   #begins = 0;
   #length = HOUR;
   #most = 0;
@@ -74,7 +74,7 @@ export class Graph {
       const x = ((sample.time - this.#begins) / this.#length) * WIDTH;
       const y = HEIGHT - 2 - (this.#most === 0 ? 0 : each / this.#most) * (HEIGHT - 8);
       path += `${last === null || sample.time - last > GAP ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`;
-      // A single point is a dot.
+      // Draw a dot, in case the line has only this point.
       if (last === null) path += "h0.1";
       last = sample.time;
     }

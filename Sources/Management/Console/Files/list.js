@@ -1,8 +1,8 @@
-// A list of many rows, of which only those in sight are in the document.
+// A list of many rows. Only the visible rows are elements of the document, so that a long list stays fast.
 
 import { element } from "./dom.js";
 
-/** How many rows above and below those in sight are there already when somebody scrolls. */
+/** How many rows above and below the visible ones are drawn too, so that scrolling shows no gaps. */
 const MARGIN = 10;
 
 export class List {
@@ -16,8 +16,8 @@ export class List {
   #kind;
 
   /**
-   * @param kind `label` and `heads` name the table and its columns, `className` its style; `href` makes the address of a
-   *   row's page, `make` the cells of a row, and `update` shows in them what the row is now. One cell has a link.
+   * @param kind `label` and `heads` name the table and its columns, `className` its style; `href` returns the address of a
+   *   row's page, `make` makes the cells of a row, and `update` fills them. One cell must contain a link.
    */
   constructor(kind) {
     this.#kind = kind;
@@ -44,7 +44,7 @@ export class List {
     this.element.setAttribute("aria-rowcount", rows.length + 1);
     const height = this.#height();
     this.#space.style.height = `${rows.length * height}px`;
-    // Who reads further down is not pushed away by what comes.
+    // If new rows came above, scroll by their height, so that the rows that a person is reading do not move.
     if (added > 0) this.#viewport.scrollTop = top + added * height;
     this.#plan();
   }
@@ -102,7 +102,7 @@ export class List {
     link.href = this.#kind.href(row);
   }
 
-  /** The arrow keys go through the rows, so that the tab key leads past them. */
+  /** Moves between the rows with the arrow keys. Only the current row can be reached with the tab key. */
   #move(event) {
     const page = Math.max(1, Math.floor(this.#viewport.clientHeight / this.#height()) - 1);
     const last = this.#rows.length - 1;
@@ -125,7 +125,7 @@ export class List {
     const shown = event.target.closest(".row");
     if (shown === null) return;
     this.#currentKey = shown.dataset.key;
-    // Whoever selects text does not want to leave.
+    // A click on a row opens its page, unless the person has selected text.
     if (event.target.closest("a") === null && String(getSelection()) === "") shown.querySelector("a").click();
   }
 }
@@ -135,7 +135,7 @@ export function cell(name, ...children) {
   return element("div", { role: "cell", class: name }, ...children);
 }
 
-/** Gives an element of a row another text, if it is another one. */
+/** Sets the text of an element in a row, if it has changed. */
 export function setText(shown, selector, text, hover = text) {
   const place = shown.querySelector(selector);
   if (place.textContent === text) return;

@@ -1,4 +1,4 @@
-// The console's beginning: who is signed in, and which page the address bar names.
+// The console's start: checks whether the browser is signed in, and shows the page that the address names.
 
 import { Accounts } from "./accounts.js";
 import { json } from "./api.js";
@@ -19,14 +19,14 @@ const nav = document.getElementById("nav");
 const signOut = document.getElementById("sign-out");
 
 let feed;
-/** The pages by the first part of the fragment, each made when it is first shown. */
+/** Functions that make the pages, by the first part of the fragment. Each page is made when it is first shown. */
 let makers;
 const pages = new Map();
 let shown = null;
 
 async function start() {
   const isSignIn = location.pathname === "/console/sign-in";
-  // The link is used up: it has no business in the history.
+  // The sign-in link works only once, so do not keep it in the browser's history.
   if (isSignIn) history.replaceState(null, "", "/console");
   let reasons;
   try {
@@ -66,9 +66,9 @@ function route() {
   const [, wanted = "", ...rest] = path.split("/");
   const name = wanted in makers ? wanted : "notifications";
   const next = page(name);
-  // What the address names may have a slash in it.
+  // The name of the item may contain a slash, so join all remaining parts.
   let item = rest.join("/");
-  try { item = decodeURIComponent(item); } catch { /* as it is: then there is no such thing */ }
+  try { item = decodeURIComponent(item); } catch { /* Keep it undecoded; the page then says that there is no such item. */ }
   const isOther = shown !== next;
   const before = shown;
   if (isOther) before?.close?.();
@@ -77,7 +77,7 @@ function route() {
   next.open?.(query, item, page("notifications"));
   showTitle();
   mark(next.section ?? name);
-  // The first page leaves the focus where the browser has it.
+  // Do not move the focus when the first page is shown.
   if (isOther && before !== null) next.focus?.(before);
 }
 
@@ -101,14 +101,14 @@ function mark(name) {
   }
 }
 
-/** Another filter, without a step in the history for each letter. */
+/** Changes the filter in the address. It replaces the history's entry, so that not each letter typed makes a new one. */
 function go(address) {
   history.replaceState(null, "", address);
   route();
 }
 
 let isDue = false;
-/** Draws at most once for each picture of the screen. */
+/** Draws the changes, at most once for each frame of the screen. */
 function change() {
   // A page out of sight draws nothing.
   if (document.hidden && shown !== null) showTitle();
@@ -131,11 +131,11 @@ function showLive() {
 
 signOut.addEventListener("click", async () => {
   await json("DELETE", "/v1/console/session").catch(() => {});
-  // All tabs are signed out, and so is what they hold.
+  // Load the page again, so that nothing from the session stays in memory. The other tabs notice at their next request.
   location.replace("/console");
 });
 
-/** Says what is wrong, in the place of everything else. */
+/** Shows an error instead of the page: how to sign in, or that the service does not answer. */
 function fail(error, isUsedLink = false) {
   signOut.hidden = true;
   live.hidden = true;
@@ -146,14 +146,14 @@ function fail(error, isUsedLink = false) {
   new BroadcastChannel(CHANNEL).onmessage = ({ data }) => { if (data.kind === "hello") location.reload(); };
   const isSignedOut = error.status === 401 || error.status === 403;
   const text = !isSignedOut ? error.message
-    : isUsedLink ? "This link was used already, or is older than five minutes. Make another one where the service runs:"
+    : isUsedLink ? "This link was used already, or is older than five minutes. Make a new one on the machine where the service runs:"
     : "On the machine where the service runs, make a link and open it in this browser:";
   main.replaceChildren(element("section", { class: "card sign-in" },
     element("h1", {}, isSignedOut ? "Sign in" : "The service does not answer"),
     element("p", {}, text),
     isSignedOut ? element("pre", {}, "carillon console")
       : element("button", { type: "button", onclick: () => location.reload() }, "Try again"),
-    isSignedOut ? element("p", { class: "hint" }, "The link works once, and for five minutes.") : null));
+    isSignedOut ? element("p", { class: "hint" }, "The link works once, within five minutes.") : null));
 }
 
 start();

@@ -7,7 +7,7 @@ import * as filters from "./filter.js";
 import { cell, List, setText } from "./list.js";
 import { outcomeOf, outcomes, short } from "./words.js";
 
-/** As many as a service without a disk keeps (docs/testing.md). */
+/** How many requests the journal keeps after it is switched on here. A service with --ephemeral keeps as many. */
 const KEEP = 10_000;
 
 export class Notifications {
@@ -42,7 +42,7 @@ export class Notifications {
       this.#form([...reasons.keys()].sort()), this.#notice, this.#list.element, this.#empty);
   }
 
-  /** The fragment of the list as it is. */
+  /** The fragment of the address that shows the list with the present filter. */
   get address() { return filters.address(this.#filter); }
 
   open(query) {
@@ -53,7 +53,7 @@ export class Notifications {
     this.change();
   }
 
-  /** Back from a notification, its row has the focus again. */
+  /** When a person comes back from a notification's page, gives its row the focus again. */
   focus(before) {
     if (before.section === "notifications") this.#list.focus();
   }
@@ -77,7 +77,7 @@ export class Notifications {
     const all = rows.length.toLocaleString();
     this.#count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString()} of ${all}`;
     const { leftOut } = this.#feed;
-    this.#sampled.textContent = leftOut === 0 ? "" : `Too busy to show everything: ${leftOut.toLocaleString()} left out for now`;
+    this.#sampled.textContent = leftOut === 0 ? "" : `Too many to show all of them: ${leftOut.toLocaleString()} left out for now`;
     this.#showNotice();
     this.#showEmpty(shown.length === 0, rows.length === 0);
   }
@@ -146,11 +146,11 @@ export class Notifications {
         element("button", { type: "button", onclick: () => this.#feed.restart("journal") }, "Show the journal"));
     } else if (source === "log") {
       this.#notice.replaceChildren(
-        element("p", {}, "The journal is off, so this is what the delivery log says of the last 15 minutes: no titles, no payloads."),
+        element("p", {}, "The journal is off. The list shows the delivery log of the last 15 minutes, which has no titles and no payloads."),
         element("button", { type: "button", onclick: () => this.#switchOn() }, "Switch the journal on"));
     } else {
       this.#notice.replaceChildren(
-        element("p", {}, "This service serves production: the list shows the delivery log of the last 15 minutes, and never a payload."));
+        element("p", {}, "This service serves production. The list shows the delivery log of the last 15 minutes, and never a payload."));
     }
   }
 

@@ -1,8 +1,8 @@
-// Reads and writes payloads: the fields of the page "Send", and what a device shows of one.
+// Reads and writes payloads, for the fields of the page "Send" and for the picture of a device.
 
 import { serviceOf } from "./words.js";
 
-/** Each field by its name: where its value stands in `aps`, and how text becomes the value. */
+/** The fields by their names: the keys that lead to a field's value in `aps`, and the value's type. */
 const fields = {
   title: { path: ["alert", "title"] },
   subtitle: { path: ["alert", "subtitle"] },
@@ -18,7 +18,7 @@ const fields = {
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The text that a field shows. Values that it cannot hold, such as the dictionary of a critical sound, show as "". */
+/** The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound. */
 export function read(payload, name) {
   const { path, isFlag } = fields[name];
   let value = isObject(payload) ? payload.aps : undefined;
@@ -28,14 +28,14 @@ export function read(payload, name) {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** Whether a field's value is of a kind that only the JSON can hold. */
+/** Whether the payload has a value that the field cannot show, so that only the JSON can be edited. */
 export function isForeign(payload, name) {
   let value = isObject(payload) ? payload.aps : undefined;
   for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
   return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
 }
 
-/** A copy of the payload in which a field has another text; "" takes the key away. */
+/** A copy of the payload in which a field has the given text; "" removes the key. */
 export function write(payload, name, text) {
   const made = isObject(payload) ? structuredClone(payload) : {};
   if (!isObject(made.aps)) made.aps = {};
@@ -90,7 +90,7 @@ export function saveAppTexts(bundleID, text) {
   } catch (error) {
     return `That is not JSON: ${error.message}`;
   }
-  if (!isObject(made)) return "That has to be a dictionary with strings and categories.";
+  if (!isObject(made)) return "The JSON has to be a dictionary with strings and categories.";
   if (made.strings !== undefined && (!isObject(made.strings) || Object.values(made.strings).some((each) => typeof each !== "string"))) {
     return "strings has to be a dictionary of texts.";
   }
@@ -101,7 +101,7 @@ export function saveAppTexts(bundleID, text) {
 
 const text = (value) => (typeof value === "string" && value !== "" ? value : null);
 
-/** A text of an alert: as it is, or by its key, resolved if this browser knows the app's texts, and else marked. */
+/** A text of an alert. If the alert has a key instead, the app's text with that key, or the key itself if it is not known. */
 function part(alert, name, keyName, argumentsName, strings) {
   const key = text(alert[keyName]);
   if (key === null) return text(alert[name]) === null ? null : { text: alert[name], isKnown: true };
@@ -124,7 +124,7 @@ function soundOf(sound) {
   return text(sound) === null ? null : `Sound ${sound}`;
 }
 
-/** What a device makes of a notification of the journal. */
+/** What a device shows for a notification of the journal. */
 export function contents(row) {
   const { request } = row;
   const payload = isObject(request.payload) ? request.payload : {};

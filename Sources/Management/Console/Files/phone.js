@@ -1,4 +1,4 @@
-// The page of one device: what it shows now, drawn as a phone, and how it behaves.
+// The page of one device: a picture of its screen, its behaviour, and its apps.
 
 import { activityCards } from "./activities.js";
 import { json } from "./api.js";
@@ -8,7 +8,7 @@ import { contents, missingTexts, saveAppTexts } from "./payload.js";
 import { behaviours, outcomes, powers, short } from "./words.js";
 
 const REFRESH = 2000;
-/** How many banners are drawn: more than anybody has on a phone. */
+/** The maximum number of banners drawn: more than people have on a phone. */
 const BANNERS = 40;
 
 export class Phone {
@@ -111,13 +111,13 @@ export class Phone {
     }
   }
 
-  // MARK: How it behaves
+  // MARK: Behaviour and power
 
   #drawSwitches() {
     const device = this.#device;
     if (!device.virtual) {
       this.#switches.replaceChildren(section("Connection",
-        element("p", {}, "A real device says itself whether it is connected and what its power is."),
+        element("p", {}, "Only the device itself can change its connection and its power."),
         element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#revoke() }, "Revoke the device"))));
       return;
     }
@@ -140,7 +140,7 @@ export class Phone {
     const { virtual, behaviour, power } = this.#device;
     if (!virtual) return;
     for (const control of this.#switches.querySelectorAll("[name=behaviour]")) control.checked = control.value === behaviour?.kind;
-    // A device that is not connected says nothing of its power.
+    // The power of a device that is not connected is not known.
     for (const control of this.#switches.querySelectorAll("[name=power]")) {
       control.disabled = power === undefined;
       if (power !== undefined) control.checked = control.value === power;
@@ -187,7 +187,7 @@ export class Phone {
     location.hash = "#/devices";
   }
 
-  // MARK: What it has
+  // MARK: Apps
 
   #drawApps() {
     const { apps, environment } = this.#device;
@@ -200,7 +200,7 @@ export class Phone {
         environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
   }
 
-  /** What did not reach the screen, and why. */
+  /** Lists the notifications that are not on the screen, with the reason. */
   #drawOthers(rows) {
     const others = rows.filter((row) => row.outcome !== "delivered").toReversed().slice(0, 20);
     this.#others.replaceChildren(...(others.length === 0 ? [] : [section("Not on the screen",
@@ -215,7 +215,7 @@ export class Phone {
     const source = this.#feed.state?.source ?? null;
     if (source !== null && source !== "journal") {
       this.#screen.replaceChildren(element("p", { class: "blank" }, source === "log"
-        ? "The journal is off, so nobody knows what the device shows. Switch it on under Notifications."
+        ? "The journal is off, so the console cannot tell what the device shows. Switch it on under Notifications."
         : "This service serves production: the console never shows a payload."));
       return;
     }
@@ -279,7 +279,7 @@ export class Phone {
   }
 }
 
-/** What is on the screen after all of these have arrived, the newest first. */
+/** What the screen shows after these notifications have arrived, newest first. */
 function onScreen(rows) {
   const apps = new Map();
   let banners = [];
@@ -299,7 +299,7 @@ function onScreen(rows) {
   return { apps, banners: banners.reverse(), silent: silents.reverse() };
 }
 
-/** Banners of one app and one thread lie together, as the notification centre has it. */
+/** Groups banners by app and thread, as a phone does. */
 function groups(banners) {
   const found = new Map();
   for (const banner of banners) {

@@ -1,4 +1,4 @@
-// The page "Rehearsals": what goes wrong on purpose now, and what the clients made of it.
+// The page "Rehearsals": the scripted faults that are active, and the report about how clients handled them.
 
 import { json, list } from "./api.js";
 import { counted } from "./dialog.js";
@@ -41,11 +41,11 @@ export class Rehearsals {
       element("div", { class: "columns" },
         element("div", { class: "stack" },
           element("form", { onsubmit: (event) => this.#begin(event) }, section("New rehearsal",
-            element("p", { class: "hint" }, "The service answers as the rules say, so that you see what your provider makes of it. The first rule that fires wins."),
+            element("p", { class: "hint" }, "The service answers as the rules say, so that you see how your provider handles it. If several rules match, the first one that fires counts."),
             field("Begin with", choice), element("label", { class: "unseen", for: "rehearsal-text" }, "Rehearsal as JSON"), this.#text, this.#answer,
             element("div", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Begin"))))),
         element("div", { class: "stack" }, section("What is rehearsed", this.#list),
-          section("Report", element("p", { class: "hint" }, "What the clients did that is in the journal, judged by Apple's guide."),
+          section("Report", element("p", { class: "hint" }, "How the clients behaved in the requests of the journal, judged by Apple's guide."),
             element("div", { class: "grid2" }, field("Team", this.#team),
               element("div", { class: "actions bottom" }, element("button", { type: "button", onclick: () => this.#report(true) }, "Judge again"))),
             this.#findings))));
@@ -100,11 +100,11 @@ export class Rehearsals {
     const drawn = JSON.stringify(rehearsals);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
-    // Those that are active first, each group with the newest first.
+    // Show active rehearsals before ended ones, and newer before older ones.
     const ordered = rehearsals.toReversed().toSorted((a, b) => Number(b.active) - Number(a.active));
     const focused = document.activeElement?.dataset?.rehearsal;
     this.#list.replaceChildren(...(ordered.length === 0
-      ? [element("p", { class: "hint" }, "Nothing: the service behaves. Begin a rehearsal, and its rules appear here with how often each has fired.")]
+      ? [element("p", { class: "hint" }, "No rehearsal yet: the service makes no faults. Begin one, and this list shows how often each rule has fired.")]
       : ordered.slice(0, 20).map((rehearsal) => this.#shown(rehearsal))));
     if (focused !== undefined) this.#list.querySelector(`[data-rehearsal="${CSS.escape(focused)}"]`)?.focus();
   }

@@ -1,4 +1,4 @@
-// The page "Send": a form beside the JSON that it makes, checked by the service while somebody types.
+// The page "Send": a form beside the payload's JSON. The service checks the notification while a person types.
 
 import { json, list } from "./api.js";
 import { curl } from "./curl.js";
@@ -65,7 +65,7 @@ export class Send {
 
   focus() { this.element.querySelector("h1").focus(); }
 
-  /** The answer goes on with what the feed hears of the notification. */
+  /** Shows below the answer what happens to the sent notification, as the feed reports it. */
   change() {
     this.#notice.hidden = this.#feed.state?.source !== "production";
     if (this.#sentID === null || !this.element.isConnected) return;
@@ -226,7 +226,7 @@ export class Send {
     this.#read();
   }
 
-  /** The fields show what the JSON says. */
+  /** Copies the values of the JSON into the fields. */
   #read() {
     const payload = this.#payload();
     for (const [name, control] of Object.entries(this.#fields)) {
@@ -238,7 +238,7 @@ export class Send {
     }
   }
 
-  /** The JSON says what the fields show. */
+  /** Writes a field's value into the JSON. */
   #write(name, text) {
     const payload = this.#payload();
     if (payload === undefined) return;
@@ -250,7 +250,7 @@ export class Send {
     if (payload !== undefined) this.#text.value = JSON.stringify(payload, null, 2);
   }
 
-  /** undefined while the text is not JSON. */
+  /** The payload; undefined while the text is not JSON. */
   #payload() {
     try {
       return JSON.parse(this.#text.value);
