@@ -64,7 +64,7 @@ import Testing
         "apns-id", "apns-expiration", "apns-collapse-id",
     ]
 
-    @Test func fieldsAreIndexedAsTheGuideDemands() async throws {
+    @Test func `Fields are indexed as the guide demands`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 for number in 0..<3 {

@@ -32,7 +32,7 @@ import Testing
         outcomes.compactMap { if case .failure(let error) = $0.result { error } else { nil } }
     }
 
-    @Test func aServerThatAnswersSomeAndClosesInTheMiddleOfAnother() async throws {
+    @Test func `A server that answers some and closes in the middle of another`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number > 0 else { return connection.answer(request.stream) }
             guard connection.open.count == 5 else { return }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [HTTP2ErrorCode.internalError, .cancel, .protocolError, .noError, .enhanceYourCalm])
-    func aServerThatResetsEveryStream(_ code: HTTP2ErrorCode) async throws {
+    func `A server that resets every stream`(_ code: HTTP2ErrorCode) async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.number == 0 ? connection.answer(request.stream) : connection.reset(request.stream, code)
         }) { server in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatNeverAnswersMany() async throws {
+    @Test func `A server that never answers many`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             if request.number == 0 { connection.answer(request.stream) }
         }) { server in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAllowsNoStreamsAnyMore() async throws {
+    @Test func `A server that allows no streams any more`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.announce(0)
             connection.afterRoundTrip { connection.answer(request.stream) }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAnswersEachWithHTML() async throws {
+    @Test func `A server that answers each with HTML`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number > 0 else { return connection.answer(request.stream) }
             connection.answer(request.stream, status: 200, id: nil, body: "<html>Welcome</html>")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatGoesAwayAfterEveryAnswer() async throws {
+    @Test func `A server that goes away after every answer`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.answer(request.stream)
             connection.goAway(reason: "Shutdown")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatGoesAwayFromEveryRequest() async throws {
+    @Test func `A server that goes away from every request`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             // GOAWAY says that no request was processed.
             connection.goAway(lastStream: StreamID.none, reason: "Shutdown")

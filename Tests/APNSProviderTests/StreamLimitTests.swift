@@ -21,7 +21,7 @@ import Testing
         case free
     }
 
-    @Test func itIsKeptWhenItFallsAndRisesWhileRequestsAreUnderWay() async throws {
+    @Test func `It is kept when it falls and rises while requests are under way`() async throws {
         var options = ScriptedServer.Options()
         options.streams = 4
         let phase = Mutex(Phase.first)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func withoutStreamsRequestsWaitForTheNextAnnouncement() async throws {
+    @Test func `Without streams requests wait for the next announcement`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number == 0 else { return connection.answer(request.stream) }
             connection.announce(0)

@@ -54,8 +54,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A-5: four bytes with seconds, two with the length, and the device token")
-    func tuple() async throws {
+    @Test
+    func `A-5: four bytes with seconds, two with the length, and the device token`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await rig.unregister()
@@ -68,16 +68,16 @@ struct FeedbackTests {
         }
     }
 
-    @Test("The service sends without a request, and an empty list has no bytes")
-    func empty() async throws {
+    @Test
+    func `The service sends without a request, and an empty list has no bytes`() async throws {
         try await GatewayRig.run { rig in
             _ = try await rig.register()
             #expect(try await Self.list(rig) == [])
         }
     }
 
-    @Test("A removed app is not listed if nobody sent to it; a notification that expires lists no app")
-    func notListed() async throws {
+    @Test
+    func `A removed app is not listed if nobody sent to it; a notification that expires lists no app`() async throws {
         try await GatewayRig.run { rig in
             let (removed, offline) = (try await rig.register(1), try await rig.register(2))
             try await rig.unregister(1)
@@ -90,8 +90,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Entries that were read are not listed again until the next attempt")
-    func cleared() async throws {
+    @Test
+    func `Entries that were read are not listed again until the next attempt`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
             let first = try await Self.list(rig)
@@ -103,8 +103,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Many attempts to one device token make one entry")
-    func manyAttempts() async throws {
+    @Test
+    func `Many attempts to one device token make one entry`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await rig.unregister()
@@ -113,8 +113,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A device token that was registered again is no longer listed")
-    func registeredAgain() async throws {
+    @Test
+    func `A device token that was registered again is no longer listed`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 2)
             _ = try await rig.register(1)
@@ -123,8 +123,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A connection that breaks in the middle removes nothing from the list")
-    func breaksMidway() async throws {
+    @Test
+    func `A connection that breaks in the middle removes nothing from the list`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fillStore(rig, 1000)
             for limit in [0, 1, 500] {
@@ -136,8 +136,10 @@ struct FeedbackTests {
         }
     }
 
-    @Test("If a client keeps its connection open, the entries that its system has acknowledged count as read")
-    func keepsOpen() async throws {
+    @Test
+    func `If a client keeps its connection open, the entries that its system has acknowledged count as read`()
+        async throws
+    {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .hours(1)
         } _: { rig in
@@ -150,8 +152,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that never reads removes nothing from the list, and is disconnected")
-    func neverReads() async throws {
+    @Test
+    func `A client that never reads removes nothing from the list, and is disconnected`() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
         } _: { rig in
@@ -172,8 +174,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A long list is sent page by page, and completely")
-    func pages() async throws {
+    @Test
+    func `A long list is sent page by page, and completely`() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackPage = 3
         } _: { rig in
@@ -185,8 +187,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Each app in each environment has its own list")
-    func apart() async throws {
+    @Test
+    func `Each app in each environment has its own list`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
             let other = try await rig.connect(.feedback, rig.tls(bundleID: "com.example.gone"))
@@ -195,8 +197,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("If the store fails, the connection ends and no entry is lost")
-    func storeFails() async throws {
+    @Test
+    func `If the store fails, the connection ends and no entry is lost`() async throws {
         try await GatewayRig.run {
             $0.feedback = { FailingFeedback($0) }
         } _: { rig in
@@ -209,8 +211,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that reads nothing of a long list for too long is disconnected")
-    func takesNothing() async throws {
+    @Test
+    func `A client that reads nothing of a long list for too long is disconnected`() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackTimeout = .milliseconds(1)
             $0.feedback = { _ in EndlessFeedback() }

@@ -73,8 +73,10 @@ struct NodesTests {
         return try node.keys.seal(contents, environment: rig.environment).array
     }
 
-    @Test("If another node's new key sealed a device token, the key is looked up, and later notifications wait")
-    func unknownKey() async throws {
+    @Test
+    func `If another node's new key sealed a device token, the key is looked up, and later notifications wait`()
+        async throws
+    {
         let node = try OtherNode()
         try await run(node) { rig in
             for device in 1...2 as ClosedRange<UInt64> { _ = try await rig.register(device) }
@@ -97,8 +99,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that no node made is invalid after all keys were looked up")
-    func forgedToken() async throws {
+    @Test
+    func `A device token that no node made is invalid after all keys were looked up`() async throws {
         let node = try OtherNode()
         try await run(node) { rig in
             let client = try await rig.connect()
@@ -108,8 +110,8 @@ struct NodesTests {
         }
     }
 
-    @Test("If keys cannot be looked up, a device token that no key opens is a processing error")
-    func cannotAsk() async throws {
+    @Test
+    func `If keys cannot be looked up, a device token that no key opens is a processing error`() async throws {
         let node = try OtherNode()
         node.reach(false)
         try await run(node) { rig in
@@ -119,8 +121,10 @@ struct NodesTests {
         }
     }
 
-    @Test("A connection that waits for a key ends with the service, and names the last accepted notification")
-    func endsWaiting() async throws {
+    @Test
+    func `A connection that waits for a key ends with the service, and names the last accepted notification`()
+        async throws
+    {
         let node = try OtherNode()
         try await run(node) { rig in
             _ = try await rig.register(2)
@@ -139,8 +143,10 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node whose accounts may be out of date ends its connections as at a shutdown, and accepts no new ones")
-    func cutOff() async throws {
+    @Test
+    func `A node whose accounts may be out of date ends its connections as at a shutdown, and accepts no new ones`()
+        async throws
+    {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let client = try await rig.connect()

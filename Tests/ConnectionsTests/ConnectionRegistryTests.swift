@@ -18,8 +18,8 @@ struct ConnectionRegistryTests {
         func close() {}
     }
 
-    @Test("each connection is checked once a second, and not all at the same moment")
-    func eachOnceASecond() async throws {
+    @Test
+    func `Each connection is checked once a second, and not all at the same moment`() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let registry = try await ConnectionRegistry.make(on: loop)
         // Enough connections for each of the sixteen parts to have some.

@@ -12,10 +12,10 @@ struct DrainPlanTests {
         func close() {}
     }
 
-    @Test(
-        "All connections end, equally many in each step, and not in more steps than there are",
-        arguments: [(0, 5), (1, 5), (5, 5), (7, 3), (1000, 7), (3, 0)])
-    func isEven(_ count: Int, _ steps: Int) {
+    @Test(arguments: [(0, 5), (1, 5), (5, 5), (7, 3), (1000, 7), (3, 0)])
+    func `All connections end, equally many in each step, and not in more steps than there are`(
+        _ count: Int, _ steps: Int
+    ) {
         let plan = DrainPlan((0..<count).map { _ in Connection() }, steps: steps)
         var parts: [Int] = []
         while !plan.isOver { parts.append(plan.next().count) }

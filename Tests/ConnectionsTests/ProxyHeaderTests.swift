@@ -33,8 +33,8 @@ struct ProxyHeaderTests {
         (binary(0x21, 0x00, []), nil),
     ]
 
-    @Test("Versions 1 and 2 name the client, or no client", arguments: ProxyHeaderTests.headers.indices)
-    func names(_ index: Int) throws {
+    @Test(arguments: ProxyHeaderTests.headers.indices)
+    func `Versions 1 and 2 name the client, or no client`(_ index: Int) throws {
         let (bytes, client) = Self.headers[index]
         // Bytes after the header are not read.
         guard case .complete(let address, let length) = Self.read(bytes + [22, 3, 1]) else {
@@ -46,8 +46,8 @@ struct ProxyHeaderTests {
         #expect(client == nil || address?.port == 12345)
     }
 
-    @Test("Every incomplete beginning of a header is recognised as such", arguments: ProxyHeaderTests.headers.indices)
-    func beginnings(_ index: Int) {
+    @Test(arguments: ProxyHeaderTests.headers.indices)
+    func `Every incomplete beginning of a header is recognised as such`(_ index: Int) {
         let bytes = Self.headers[index].bytes
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete, "\(count)") }
     }
@@ -80,26 +80,22 @@ struct ProxyHeaderTests {
 struct AddressRangeTests {
     private func address(_ text: String) throws -> SocketAddress { try SocketAddress(ipAddress: text, port: 1) }
 
-    @Test(
-        "A range contains the addresses with its prefix",
-        arguments: [
-            ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false),
-            ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.128/25", "192.0.2.128", true),
-            ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false), ("0.0.0.0/0", "203.0.113.1", true),
-            ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
-            ("2001:db8::/33", "2001:db8:8000::1", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true),
-        ])
-    func contains(_ range: String, _ text: String, _ isIn: Bool) throws {
+    @Test(arguments: [
+        ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false),
+        ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.128/25", "192.0.2.128", true),
+        ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false), ("0.0.0.0/0", "203.0.113.1", true),
+        ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
+        ("2001:db8::/33", "2001:db8:8000::1", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true),
+    ])
+    func `A range contains the addresses with its prefix`(_ range: String, _ text: String, _ isIn: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(address(text)) == isIn)
     }
 
-    @Test(
-        "Any other text is not a range",
-        arguments: [
-            "", "/8", "192.0.2.0/", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::/129", "example.com/8", "192.0.2.0/8/8",
-            "192.0.2.0/-1", "192.0.2.0/+8",
-        ])
-    func none(_ text: String) {
+    @Test(arguments: [
+        "", "/8", "192.0.2.0/", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::/129", "example.com/8", "192.0.2.0/8/8",
+        "192.0.2.0/-1", "192.0.2.0/+8",
+    ])
+    func `Any other text is not a range`(_ text: String) {
         #expect(AddressRange(text) == nil)
     }
 }

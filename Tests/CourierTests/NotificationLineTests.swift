@@ -14,8 +14,8 @@ import class Foundation.JSONSerialization
 struct NotificationLineTests {
     private let id = NotificationID(high: .max, low: .max)
 
-    @Test("a line with the longest values fits, and reads back")
-    func longest() throws {
+    @Test
+    func `A line with the longest values fits, and reads back`() throws {
         let bundleID = try #require(BundleID(rawValue: String(repeating: "b", count: BundleID.maximumBytes)))
         let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
         // A control character takes more room in JSON than any other.
@@ -40,8 +40,8 @@ struct NotificationLineTests {
         #expect((object["payload"] as? [String: String])?["aps"] == filler)
     }
 
-    @Test("values that the provider did not give are left out")
-    func shortest() throws {
+    @Test
+    func `Values that the provider did not give are left out`() throws {
         let bundleID = try #require(BundleID(rawValue: "a"))
         let object = try read(
             Notification(id: id, topic: "a", payload: Payload(Array("{}".utf8))), number: 0, bundleID: bundleID)

@@ -18,8 +18,8 @@ struct FileDeliveryLogTests {
         try FileDeliveryLog(folder: folder, limits: limits, clock: { clock.now }, report: report)
     }
 
-    @Test("recorded events are read in order, while the log is open")
-    func readsBack() async throws {
+    @Test
+    func `Recorded events are read in order, while the log is open`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             let events = Example.steps.enumerated().map { Example.event(UInt64($0), $1) }
@@ -29,8 +29,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("a reader gets the events that were written since its last read")
-    func follows() async throws {
+    @Test
+    func `A reader gets the events that were written since its last read`() async throws {
         try await withTemporaryPath { folder in
             var reader = DeliveryLogReader(folder: folder)
             try reader.read { _ in Issue.record("there is no folder") }
@@ -45,8 +45,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("recorded events are written without a further call")
-    func writesByItself() async throws {
+    @Test
+    func `Recorded events are written without a further call`() async throws {
         try await withTemporaryPath { folder in
             await confirmation { confirmation in
                 await withCheckedContinuation { continuation in
@@ -66,8 +66,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("a block that a crash cut off is skipped, and what the next start writes is read", arguments: [1, 15, 40])
-    func tornEnd(bytes: Int) async throws {
+    @Test(arguments: [1, 15, 40])
+    func `A block that a crash cut off is skipped, and what the next start writes is read`(bytes: Int) async throws {
         try await withTemporaryPath { folder in
             for number in 1...2 as ClosedRange<UInt64> {
                 let log = try Self.log(folder)
@@ -83,8 +83,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("if an event lacks the token's generation and key, they are looked up")
-    func findsTokens() async throws {
+    @Test
+    func `If an event lacks the token's generation and key, they are looked up`() async throws {
         try await withTemporaryPath { folder in
             let store = MemoryStore()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
@@ -103,8 +103,8 @@ struct FileDeliveryLogTests {
 
     // MARK: Bounds
 
-    @Test("if too many events wait, some are lost, and the log says how many")
-    func overload() async throws {
+    @Test
+    func `If too many events wait, some are lost, and the log says how many`() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.pendingEvents = 16
@@ -126,8 +126,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("the log keeps its maximum size, with the newest events")
-    func boundedSize() async throws {
+    @Test
+    func `The log keeps its maximum size, with the newest events`() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.totalBytes = 1 << 20
@@ -148,8 +148,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("events older than the retention are removed")
-    func retention() async throws {
+    @Test
+    func `Events older than the retention are removed`() async throws {
         try await withTemporaryPath { folder in
             let clock = SettableClock()
             let log = try Self.log(folder, clock: clock)
@@ -165,8 +165,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("files that do not belong to the log are not touched")
-    func foreignFiles() async throws {
+    @Test
+    func `Files that do not belong to the log are not touched`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             for name in ["notes.log", "0000000000000001.log.gz", "abc"] {
@@ -179,8 +179,10 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("while the log cannot be written, no event counts as written; afterwards the losses are recorded")
-    func cannotWrite() async throws {
+    @Test
+    func `While the log cannot be written, no event counts as written; afterwards the losses are recorded`()
+        async throws
+    {
         try await withTemporaryPath { folder in
             let failures = Mutex<[UInt64]>([])
             let log = try Self.log(folder) { report in
@@ -199,8 +201,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("only the owner may read the log")
-    func permissions() async throws {
+    @Test
+    func `Only the owner may read the log`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             log.record(Example.event(1))

@@ -48,8 +48,8 @@ struct AttemptNumberingTests {
         #expect(sent.allSatisfy { $0 < AttemptMark.maximum }, sourceLocation: sourceLocation)
     }
 
-    @Test("A start with a clock that is 22 hours behind uses greater numbers than the start before")
-    func clockSetBack() async throws {
+    @Test
+    func `A start with a clock that is 22 hours behind uses greater numbers than the start before`() async throws {
         var sent = try await start()
         clock.setBack(by: .seconds(22 * 3600))
         sent += try await start(connections: 3)
@@ -60,8 +60,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("If the clock was set back while the service ran, the next start still uses greater numbers")
-    func setBackWhileRunning() async throws {
+    @Test
+    func `If the clock was set back while the service ran, the next start still uses greater numbers`() async throws {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
             mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
@@ -78,16 +78,16 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("Nothing is sent before the store has a bound")
-    func keptBefore() async throws {
+    @Test
+    func `Nothing is sent before the store has a bound`() async throws {
         let sent = try await start()
         let kept = try #require(try await numbers.attemptMark())
         #expect(sent.allSatisfy { $0 < kept.bound })
         #expect(kept.time == Example.moment)
     }
 
-    @Test("One bound suffices for many connections, so they need no writes")
-    func fewWrites() async throws {
+    @Test
+    func `One bound suffices for many connections, so they need no writes`() async throws {
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 1)
         // Half of the reservation is used up.
@@ -96,8 +96,8 @@ struct AttemptNumberingTests {
         #expect(numbers.attempts.values.count == 2)
     }
 
-    @Test("A store that cannot write delays nobody, and numbers grow with the clock from start to start")
-    func fullDisk() async throws {
+    @Test
+    func `A store that cannot write delays nobody, and numbers grow with the clock from start to start`() async throws {
         var sent = try await start()
         numbers.isFull.withLock { $0 = true }
         for _ in 0..<3 {
@@ -110,8 +110,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("With a clock far in the future the numbers still fit into JSON")
-    func farFuture() async throws {
+    @Test
+    func `With a clock far in the future the numbers still fit into JSON`() async throws {
         // The numbers of the year 2200 are still below 2^53.
         clock.advance(by: .seconds(170 * 365 * 86_400))
         var sent = try await start()
@@ -120,8 +120,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A bound that only damage can explain is ignored")
-    func damage() {
+    @Test
+    func `A bound that only damage can explain is ignored`() {
         #expect(AttemptMark(bound: AttemptMark.maximum, time: Example.moment) != nil)
         #expect(AttemptMark(bound: AttemptMark.maximum + 1, time: Example.moment) == nil)
         #expect(AttemptMark(bound: .max, time: Example.moment) == nil)

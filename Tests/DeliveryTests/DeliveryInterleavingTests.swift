@@ -15,8 +15,10 @@ struct DeliveryInterleavingTests {
     private static let connections = mixes(
         [.submitted, .committed, .storeAnswered], [.attached, .snapshotTaken, .readAnswered])
 
-    @Test("a notification that is stored while the device connects is delivered once", arguments: connections)
-    func connecting(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: connections)
+    func `A notification that is stored while the device connects is delivered once`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
         let stream = RecordingStream()
         // A device that was connected first takes the notification, so nothing is stored.
@@ -61,10 +63,10 @@ struct DeliveryInterleavingTests {
         return attached < other
     }
 
-    @Test(
-        "a notification that is acknowledged while it is being stored is answered once, and does not stay stored",
-        arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
-    func acknowledging(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
+    func `A notification that is acknowledged while it is being stored is answered once, and does not stay stored`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = await rig.online()
         rig.submit(1)
@@ -90,10 +92,10 @@ struct DeliveryInterleavingTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test(
-        "a notification on a stream that breaks while it is being stored is sent on the next stream",
-        arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
-    func reconnecting(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
+    func `A notification on a stream that breaks while it is being stored is sent on the next stream`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let first = await rig.online()
         let second = RecordingStream()
@@ -121,10 +123,8 @@ struct DeliveryInterleavingTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test(
-        "of two notifications the newer one is delivered last, or alone",
-        arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
-    func twoNotifications(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
+    func `Of two notifications the newer one is delivered last, or alone`(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = RecordingStream()
         rig.submit(1)

@@ -17,8 +17,8 @@ struct DeliveryLogTests {
         }
     }
 
-    @Test("for a connected device: accepted, sent, acknowledged")
-    func online() async throws {
+    @Test
+    func `For a connected device: accepted, sent, acknowledged`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -28,8 +28,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "sent", "acknowledged"])
     }
 
-    @Test("for a disconnected device: accepted, stored; then sent and acknowledged when it connects")
-    func offline() async throws {
+    @Test
+    func `For a disconnected device: accepted, stored; then sent and acknowledged when it connects`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1)
         await rig.answered(1)
@@ -40,8 +40,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "sent", "acknowledged"])
     }
 
-    @Test("a rejection has its reason")
-    func rejected() async throws {
+    @Test
+    func `A rejection has its reason`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 2)
         rig.submit(2, app: 99)
@@ -49,8 +49,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.rejected(.badDeviceToken)])
     }
 
-    @Test("if storing fails, a notification is rejected after it was accepted")
-    func notStored() async throws {
+    @Test
+    func `If storing fails, a notification is rejected after it was accepted`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unavailable)
         rig.submit(1)
@@ -58,8 +58,10 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .rejected(.serviceUnavailable)])
     }
 
-    @Test("of those that wait for the disk the newest is stored, and the others name the one that replaced them")
-    func replaced() async throws {
+    @Test
+    func `Of those that wait for the disk the newest is stored, and the others name the one that replaced them`()
+        async throws
+    {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)  // The store is busy with it.
         await rig.store.arrival(.store)
@@ -73,8 +75,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 3) == ["accepted", "stored"])
     }
 
-    @Test("a notification with the same collapse identifier names the one it was coalesced into")
-    func coalesced() async throws {
+    @Test
+    func `A notification with the same collapse identifier names the one it was coalesced into`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)
         await rig.store.arrival(.store)
@@ -85,8 +87,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .coalesced(into: NotificationID(high: 0, low: 2))])
     }
 
-    @Test("a notification that must not be stored and reaches no device is discarded")
-    func discarded() async throws {
+    @Test
+    func `A notification that must not be stored and reaches no device is discarded`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .immediately)
         #expect(rig.log.steps(of: 1) == [.accepted, .discarded(.oneAttempt)])
@@ -96,8 +98,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.accepted, .sent, .discarded(.oneAttempt)])
     }
 
-    @Test("a held notification is recorded once, and sent after the interval")
-    func deferred() async throws {
+    @Test
+    func `A held notification is recorded once, and sent after the interval`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -111,8 +113,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "deferred", "stored", "sent", "acknowledged"])
     }
 
-    @Test("a silent notification beyond the rate is recorded as throttled")
-    func throttled() async throws {
+    @Test
+    func `A silent notification beyond the rate is recorded as throttled`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.switchboard.changePower(of: Example.device, to: .awake)
@@ -123,8 +125,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2, 3])
     }
 
-    @Test("a notification that expired in its mailbox is recorded when the device connects")
-    func expired() async throws {
+    @Test
+    func `A notification that expired in its mailbox is recorded when the device connects`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 10))
         await rig.answered(1)
@@ -134,8 +136,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "expired"])
     }
 
-    @Test("a second notification with the same identifier is a duplicate; one for another app is not")
-    func duplicate() async throws {
+    @Test
+    func `A second notification with the same identifier is a duplicate; one for another app is not`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -148,8 +150,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1).prefix(5) == ["accepted", "sent", "accepted", "sent", "duplicate"])
     }
 
-    @Test("sixteen identifiers are remembered for each app")
-    func recentIdentifiers() {
+    @Test
+    func `Sixteen identifiers are remembered for each app`() {
         var recent = RecentIdentifiers()
         func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
             recent.note(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
@@ -163,8 +165,8 @@ struct DeliveryLogTests {
 
     // MARK: Promises about power
 
-    @Test("a held notification is on disk before its 200, and a newer one for the app replaces it")
-    func heldIsDurable() async throws {
+    @Test
+    func `A held notification is on disk before its 200, and a newer one for the app replaces it`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -179,8 +181,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a notification of priority 10 is sent after those held for the same app, in order")
-    func takesAlong() async throws {
+    @Test
+    func `A notification of priority 10 is sent after those held for the same app, in order`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -190,8 +192,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("setting the clock back delays no answer")
-    func clockIsSetBack() async throws {
+    @Test
+    func `Setting the clock back delays no answer`() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
         rig.submit(1)
@@ -206,8 +208,8 @@ struct DeliveryLogTests {
 
     // MARK: Back-pressure
 
-    @Test("if too much waits for the disk, the answer is ServiceUnavailable, until the disk works again")
-    func slowDisk() async throws {
+    @Test
+    func `If too much waits for the disk, the answer is ServiceUnavailable, until the disk works again`() async throws {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 2
         let rig = try await DeliveryRig(holding: [.store], limits: limits)

@@ -9,8 +9,8 @@ import Testing
 struct DeliveryTests {
     // MARK: Online
 
-    @Test("a notification that a connected device acknowledges is accepted, and never stored")
-    func online() async throws {
+    @Test
+    func `A notification that a connected device acknowledges is accepted, and never stored`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -21,8 +21,10 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("a notification that is not acknowledged in time is stored and accepted, and removed when it is acknowledged")
-    func late() async throws {
+    @Test
+    func `A notification that is not acknowledged in time is stored and accepted, and removed when it is acknowledged`()
+        async throws
+    {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
             rig.clock.advance(by: .milliseconds(1))
@@ -35,8 +37,8 @@ struct DeliveryTests {
         }
     }
 
-    @Test("a notification that comes after all others were acknowledged has a deadline too")
-    func lateAfterAll() async throws {
+    @Test
+    func `A notification that comes after all others were acknowledged has a deadline too`() async throws {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
             rig.acknowledge(1, on: stream)
@@ -60,8 +62,8 @@ struct DeliveryTests {
         await running.value
     }
 
-    @Test("several submissions are accepted in their order")
-    func batch() async throws {
+    @Test
+    func `Several submissions are accepted in their order`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let submissions = (1...5 as ClosedRange<UInt64>).map { number in
@@ -73,8 +75,8 @@ struct DeliveryTests {
 
     // MARK: Offline
 
-    @Test("a notification for a disconnected device is stored, then accepted, and delivered later")
-    func offline() async throws {
+    @Test
+    func `A notification for a disconnected device is stored, then accepted, and delivered later`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         await rig.store.arrival(.store)
@@ -89,8 +91,8 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test("for a disconnected device the newest notification of each app waits")
-    func newestPerApp() async throws {
+    @Test
+    func `For a disconnected device the newest notification of each app waits`() async throws {
         let rig = try await DeliveryRig()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
             rig.submit(number, app: app)
@@ -102,8 +104,8 @@ struct DeliveryTests {
         #expect(Set(await stream.attempts.first(2).map(\.notification.number)) == [2, 4])
     }
 
-    @Test("notifications on a stream that is replaced are stored and sent on the new one")
-    func takeover() async throws {
+    @Test
+    func `Notifications on a stream that is replaced are stored and sent on the new one`() async throws {
         let rig = try await DeliveryRig()
         let first = await rig.online()
         rig.submit(1)
@@ -121,8 +123,10 @@ struct DeliveryTests {
 
     private static let passed: [Expiration] = [.immediately, .at(1), .at(Example.moment.seconds)]
 
-    @Test("a notification that expires at once gets one attempt and is never stored", arguments: passed)
-    func oneAttempt(_ expiration: Expiration) async throws {
+    @Test(arguments: passed)
+    func `A notification that expires at once gets one attempt and is never stored`(
+        _ expiration: Expiration
+    ) async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, expiration)
         #expect(rig.answers.accepted == [1])
@@ -135,8 +139,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("a notification that expires before the device connects is not delivered")
-    func expires() async throws {
+    @Test
+    func `A notification that expires before the device connects is not delivered`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.answered(1)
@@ -146,8 +150,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a notification that expires while the disk is slow is not delivered either")
-    func expiresWhileStored() async throws {
+    @Test
+    func `A notification that expires while the disk is slow is not delivered either`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.store.arrival(.storeAnswer)
@@ -161,8 +165,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("expired notifications are removed from the store")
-    func sweeps() async throws {
+    @Test
+    func `Expired notifications are removed from the store`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.answered(1)
@@ -176,15 +180,15 @@ struct DeliveryTests {
 
     // MARK: Registrations
 
-    @Test("without a registration the answer is BadDeviceToken")
-    func neverRegistered() async throws {
+    @Test
+    func `Without a registration the answer is BadDeviceToken`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, app: 9)
         #expect(rig.answers.reason(of: 1) == .badDeviceToken)
     }
 
-    @Test("a device token of an older generation, or of a removed app, gets Unregistered")
-    func unregistered() async throws {
+    @Test
+    func `A device token of an older generation, or of a removed app, gets Unregistered`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 0)
         #expect(rig.answers.reason(of: 1) == .unregistered)
@@ -196,8 +200,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("an unknown registration is looked up", arguments: [1, 9] as [UInt32])
-    func looksUp(app: UInt32) async throws {
+    @Test(arguments: [1, 9] as [UInt32])
+    func `An unknown registration is looked up`(app: UInt32) async throws {
         let registrations = RegistrationsElsewhere()
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
@@ -207,8 +211,10 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == (app == 1 ? nil : .badDeviceToken))
     }
 
-    @Test("during a look-up, later submissions of the connection wait, whether their registrations are known or not")
-    func lookUpKeepsOrder() async throws {
+    @Test
+    func `During a look-up, later submissions of the connection wait, whether their registrations are known or not`()
+        async throws
+    {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         for app in 1...2 as ClosedRange<UInt32> {
@@ -229,8 +235,8 @@ struct DeliveryTests {
         #expect(rig.log.steps(of: 6).first == .accepted)
     }
 
-    @Test("after a rejection that ends a connection, nothing that waits behind it is accepted")
-    func lookUpEnds() async throws {
+    @Test
+    func `After a rejection that ends a connection, nothing that waits behind it is accepted`() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 2), tokenKeyID: 1, at: Example.moment)
@@ -243,8 +249,8 @@ struct DeliveryTests {
         #expect(answers.answers.values == [1])
     }
 
-    @Test("if a registration cannot be looked up, the answer is ServiceUnavailable")
-    func cannotLookUp() async throws {
+    @Test
+    func `If a registration cannot be looked up, the answer is ServiceUnavailable`() async throws {
         let registrations = RegistrationsElsewhere(isReachable: false)
         let rig = try await DeliveryRig(registrations: registrations)
         rig.submit(1)
@@ -254,10 +260,8 @@ struct DeliveryTests {
 
     // MARK: A store that fails
 
-    @Test(
-        "if a notification cannot be stored, the answer is ServiceUnavailable",
-        arguments: [.unavailable, .conflict] as [StoreError.Code])
-    func storeFails(_ code: StoreError.Code) async throws {
+    @Test(arguments: [.unavailable, .conflict] as [StoreError.Code])
+    func `If a notification cannot be stored, the answer is ServiceUnavailable`(_ code: StoreError.Code) async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, code)
         rig.submit(1)
@@ -266,8 +270,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1]])
     }
 
-    @Test("a store that cannot be read gives InternalServerError")
-    func storeIsDamaged() async throws {
+    @Test
+    func `A store that cannot be read gives InternalServerError`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unreadable)
         rig.submit(1)
@@ -275,8 +279,8 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .internalServerError)
     }
 
-    @Test("a notification that may have been stored is stored again")
-    func storeIsUnknown() async throws {
+    @Test
+    func `A notification that may have been stored is stored again`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
         rig.submit(1)
@@ -285,8 +289,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1]])
     }
 
-    @Test("an uncertain notification is stored again until the store confirms it")
-    func storeStaysUnknown() async throws {
+    @Test
+    func `An uncertain notification is stored again until the store confirms it`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
         rig.store.fail(.store, .unavailable)  // This fails the second attempt. The result of the first is unknown.
@@ -297,8 +301,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1], [1], [1]])
     }
 
-    @Test("a service that shuts down does not wait for an uncertain store")
-    func drainsInDoubt() async throws {
+    @Test
+    func `A service that shuts down does not wait for an uncertain store`() async throws {
         let rig = try await DeliveryRig()
         for _ in 0..<10_000 { rig.store.fail(.store, .unknown) }
         rig.submit(1)
@@ -306,8 +310,8 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
     }
 
-    @Test("storing again does not replace a newer notification")
-    func doubtfulIsNotNewer() async throws {
+    @Test
+    func `Storing again does not replace a newer notification`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1, app: 2)
         await rig.store.arrival(.store)
@@ -324,8 +328,8 @@ struct DeliveryTests {
 
     // MARK: Order
 
-    @Test("a notification does not overtake an older one that is being stored")
-    func doesNotOvertake() async throws {
+    @Test
+    func `A notification does not overtake an older one that is being stored`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1)
         await rig.store.arrival(.storeAnswer)
@@ -343,8 +347,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("each submitter's notifications keep their order, even if others submit too", arguments: [true, false])
-    func concurrentSubmitters(isOnline: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `Each submitter's notifications keep their order, even if others submit too`(isOnline: Bool) async throws {
         let rig = try await DeliveryRig()
         let stream = isOnline ? await rig.online() : nil
         await withTaskGroup { group in
@@ -373,8 +377,8 @@ struct DeliveryTests {
 
     // MARK: Draining
 
-    @Test("a drain stores unacknowledged notifications")
-    func drains() async throws {
+    @Test
+    func `A drain stores unacknowledged notifications`() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
         for number in 1...10 as ClosedRange<UInt64> { rig.submit(number, app: UInt32(number % 2 + 1)) }
@@ -383,8 +387,8 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [9, 10])
     }
 
-    @Test("after a drain everything was answered")
-    func drainsAnswers() async throws {
+    @Test
+    func `After a drain everything was answered`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let answers = SlowAnswers()
@@ -403,8 +407,8 @@ struct DeliveryTests {
         await draining.value
     }
 
-    @Test("a drain waits for registrations that are being looked up")
-    func drainsLookUps() async throws {
+    @Test
+    func `A drain waits for registrations that are being looked up`() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true)
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
@@ -416,8 +420,8 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a cancelled drain still waits for the store")
-    func drainsCancelled() async throws {
+    @Test
+    func `A cancelled drain still waits for the store`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         await rig.store.arrival(.store)
@@ -429,13 +433,13 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a drain with nothing to do returns")
-    func drainsNothing() async throws {
+    @Test
+    func `A drain with nothing to do returns`() async throws {
         try await DeliveryRig().delivery.drain()
     }
 
-    @Test("a drain waits for a slow store, and for failures")
-    func drainsSlowStore() async throws {
+    @Test
+    func `A drain waits for a slow store, and for failures`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         rig.submit(2, app: 2)

@@ -12,8 +12,8 @@ struct DeviceWhereaboutsTests {
         DeviceWhereabouts.Place(node: NodeID(bytes: [node]), epoch: epoch)
     }
 
-    @Test("The newest place is known until it is forgotten")
-    func forgets() {
+    @Test
+    func `The newest place is known until it is forgotten`() {
         let places = DeviceWhereabouts()
         #expect(places[device(1)] == nil)
         places.note(device(1), place(1, 1))
@@ -28,8 +28,8 @@ struct DeviceWhereaboutsTests {
         #expect(places[device(1)] == nil)
     }
 
-    @Test("No more devices than the limit are remembered, and the newest are among them")
-    func isLimited() {
+    @Test
+    func `No more devices than the limit are remembered, and the newest are among them`() {
         let places = DeviceWhereabouts(maximumCount: 320)
         for number in 0..<10_000 as Range<UInt64> { places.note(device(number), place(1, number)) }
         let known = (0..<10_000 as Range<UInt64>).filter { places[device($0)] != nil }

@@ -24,7 +24,7 @@ import Testing
         return peer
     }
 
-    @Test func aWindowOpens() throws {
+    @Test func `A window opens`() throws {
         for (open, cut) in [(Int32(0), Int32(1)), (1, 0)] {
             let frame = WireFrame.windowUpdate(cut, 100_000)
             try atEachCut(of: frame) { count in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func theLastFrameOfADrainedConnectionEndsIt() throws {
+    @Test func `The last frame of a drained connection ends it`() throws {
         for frame in [WireFrame.data(1, "last", endStream: true), .reset(1)] {
             try atEachCut(of: frame) { count in
                 let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aGoAwayEndsASilentConnection() throws {
+    @Test func `A GOAWAY ends a silent connection`() throws {
         let frame = WireFrame.goAway(0, .noError, "bye")
         try atEachCut(of: frame) { count in
             let peer = try EmbeddedPeer.connected()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerEndsADrainedClient() throws {
+    @Test func `An answer ends a drained client`() throws {
         for frame in [WireFrame.headers(1, [0x88], endStream: true), .reset(1)] {
             try atEachCut(of: frame) { count in
                 let peer = try EmbeddedPeer.connectedClient()

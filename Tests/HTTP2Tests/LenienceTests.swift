@@ -14,7 +14,7 @@ import Testing
         #expect(peer.channel.isActive)
     }
 
-    @Test func aRequestOnASmallerStreamIsIgnored() throws {
+    @Test func `A request on a smaller stream is ignored`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(5, endStream: true))
         try peer.send(.request(3), .data(3, "x", endStream: true))
@@ -22,13 +22,13 @@ import Testing
         try expectItGoesOn(peer, with: 7, after: [5])
     }
 
-    @Test func priorityOnTheConnectionIsIgnored() throws {
+    @Test func `Priority on the connection is ignored`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(WireFrame(type: WireFrame.priority, payload: [0, 0, 0, 0, 16]))
         try expectItGoesOn(peer, with: 1, after: [])
     }
 
-    @Test func settingsThatOverflowAStreamsWindowResetTheStream() throws {
+    @Test func `Settings that overflow a streams window reset the stream`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .windowUpdate(1, 0x7fff_ffff - 65_535))
         try peer.send(.settings([(4, 65_536)]))

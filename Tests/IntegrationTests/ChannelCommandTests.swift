@@ -11,7 +11,7 @@ import Testing
         return (result.status, result.output.isEmpty ? nil : try result.object, result.errors)
     }
 
-    @Test func channelsAreMadeShownListedAndDeleted() async throws {
+    @Test func `Channels are made shown listed and deleted`() async throws {
         let made = try await carillon(
             "channel", "create", "--bundle-id", bundleID, "--message-storage-policy", "1")
         #expect(made.status == 0, "\(made.errors)")
@@ -32,7 +32,7 @@ import Testing
         #expect(gone.errors.contains(channel))
     }
 
-    @Test func aBroadcastIsAnsweredWithItsIdentifier() async throws {
+    @Test func `A broadcast is answered with its identifier`() async throws {
         let made = try await carillon("channel", "create", "--bundle-id", bundleID)
         let channel = try #require(made.object?["channelID"]?.text)
         let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
@@ -50,7 +50,7 @@ import Testing
         #expect(unclear.errors.contains("--content-state"))
     }
 
-    @Test func registerWithAServicePrintsThatServicesToken() async throws {
+    @Test func `Register with a service prints that services token`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let own = try await service.register(bundleID, on: identity)

@@ -44,8 +44,8 @@ import Testing
         func take(_ number: Int) { account.withLock { $0.taken = max($0.taken, number) } }
     }
 
-    @Test("No 200 is lost, however often the service is killed")
-    func nothingAcceptedIsLost() async throws {
+    @Test
+    func `No 200 is lost, however often the service is killed`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             var devices: [Device] = []

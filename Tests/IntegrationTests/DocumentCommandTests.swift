@@ -34,13 +34,13 @@ import Testing
         }
     }
 
-    @Test func theReadmesCommandsWork() async throws {
+    @Test func `The readmes commands work`() async throws {
         #expect(try Self.script("README.md").contains("carillon send"))
         let finished = try await run("README.md")
         #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
     }
 
-    @Test func aTeamBringsItsOwnIdentifiersAndKey() async throws {
+    @Test func `A team brings its own identifiers and key`() async throws {
         let document = "docs/test-your-provider.md"
         #expect(try Self.script(document).contains("carillon key create"))
         let key = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_KEY1234567.p8"

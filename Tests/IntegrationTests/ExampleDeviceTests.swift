@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: examples)
-    func activatesRegistersReceivesAndAcknowledges(_ example: String) async throws {
+    func `Activates registers receives and acknowledges`(_ example: String) async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             var token = ""
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: examples)
-    func endsWhenItIsTakenOver(_ example: String) async throws {
+    func `Ends when it is taken over`(_ example: String) async throws {
         let service = try CarillonProcess.current
         let courier = "https://\(try service.addresses(.development).courier)"
         let program = Self.root.appendingPathComponent(example).path

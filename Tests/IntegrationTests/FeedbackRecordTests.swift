@@ -6,7 +6,7 @@ import Testing
 /// The client library reads the feedback service. The suite has a service of its own, because reading a feedback list
 /// empties it.
 @Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackRecordTests {
-    @Test func theFeedbackServiceFeedsTheRecordOfDeviceTokens() async throws {
+    @Test func `The feedback service feeds the record of device tokens`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let certificate = try await BinaryCommandTests.certificate(service, in: folder)

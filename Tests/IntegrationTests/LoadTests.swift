@@ -25,11 +25,11 @@ struct LoadTests {
         }
     }
 
-    @Test func eightConnectionsWithAHundredStreams() async throws {
+    @Test func `Eight connections with a hundred streams`() async throws {
         try await load(2000, connections: 8, streams: 100)
     }
 
-    @Test func oneConnectionWithOneStream() async throws {
+    @Test func `One connection with one stream`() async throws {
         try await load(500, connections: 1, streams: 1)
     }
 }

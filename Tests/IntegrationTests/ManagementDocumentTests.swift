@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Some clients, such as Java's, begin with HTTP/1.1 and offer an upgrade to HTTP/2.
-    @Test func aClientThatOffersAnotherProtocolIsAnsweredAndReadsOn() async throws {
+    @Test func `A client that offers another protocol is answered and reads on`() async throws {
         try await CarillonProcess.with { service in
             let socket = try ServiceDescription.read(DataFolder(service.data)).socket
             let url = "http://localhost/v1/teams"
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func eachCurlLineIsAnswered200InTheirOrder() async throws {
+    @Test func `Each curl line is answered 200 in their order`() async throws {
         let lines = try Self.lines
         #expect(lines.count >= 8)
         try await CarillonProcess.with { service in

@@ -45,7 +45,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty
     }
 
-    @Test func theReadyLineHasAllThatATestNeeds() async throws {
+    @Test func `The ready line has all that a test needs`() async throws {
         try await withTemporaryFolder { folder in
             try await Self.with(folder) { service in
                 #expect(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func itLeavesNothingBehind(_ signal: Int32) async throws {
+    func `It leaves nothing behind`(_ signal: Int32) async throws {
         try await withTemporaryFolder { folder in
             try await Self.with(folder) { service in
                 let made = try await BuiltCommand.run(
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aStartThatFailsLeavesNothingBehind() async throws {
+    @Test func `A start that fails leaves nothing behind`() async throws {
         try await withTemporaryFolder { folder in
             let finished = try await BuiltCommand.run(
                 Self.command + ["--host", "192.0.2.1"], environment: ["TMPDIR": folder], folder: folder)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func severalRunSideBySide() async throws {
+    @Test func `Several run side by side`() async throws {
         try await withTemporaryFolder { folder in
             try await Self.with(folder) { first in
                 try await Self.with(folder) { second in
@@ -111,7 +111,7 @@ import Testing
 
     /// As docs/test-suites.md has it: everything set by the environment, and the key and the authority read from the data
     /// folder.
-    @Test func asAServiceContainerItIsSetByTheEnvironment() async throws {
+    @Test func `As a service container it is set by the environment`() async throws {
         try await withTemporaryFolder { folder in
             let environment = [
                 "CARILLON_DATA": folder + "/data", "CARILLON_HOST": "0.0.0.0", "CARILLON_STORE": "memory",

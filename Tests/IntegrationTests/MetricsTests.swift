@@ -8,7 +8,7 @@ import Testing
         try await ChildProcess.run("curl", ["-q", "-sS", "--noproxy", "*", "-w", "\n%{http_code}"] + arguments + [url])
     }
 
-    @Test func countsWhatTheLogIsTold() async throws {
+    @Test func `Counts what the log is told`() async throws {
         try await CarillonProcess.with { service in
             let url = try #require(try ServiceDescription.read(DataFolder(service.data)).management).url
             let identity = try await service.activate()

@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func aServiceOnADatabaseHasNoneInItsFolder() async throws {
+        @Test func `A service on a database has none in its folder`() async throws {
             let url = try await TestServer.makeURL()
             try await withKey { folder, keyFile in
                 let data = folder + "/data"
@@ -75,7 +75,7 @@
             }
         }
 
-        @Test func theURLCanComeFromTheEnvironment() async throws {
+        @Test func `The URL can come from the environment`() async throws {
             let url = try await TestServer.makeURL()
             try await withKey { folder, keyFile in
                 let environment = ["CARILLON_STORE": url + "&password=Secret123", "CARILLON_STORE_KEY_FILE": keyFile]
@@ -91,7 +91,7 @@
             "postgresql://carillon:Secret123@127.0.0.1/carillon", "postgresql://127.0.0.1/carillon?password=Secret123",
             "postgres://127.0.0.1/carillon?sslpassword=Secret123",
         ])
-        func aPasswordAmongTheArguments(_ url: String) async throws {
+        func `A password among the arguments`(_ url: String) async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data", ["--store", url, "--store-key-file", keyFile])
@@ -104,7 +104,7 @@
             ("postgresql://carillon:Secret123@[::1/carillon", "cannot be read"),
             ("host=127.0.0.1 password=Secret123", "takes sqlite, memory, or a URL"),
         ])
-        func aStoreThatIsNoneShowsNoPassword(_ store: String, _ words: String) async throws {
+        func `A store that is none shows no password`(_ store: String, _ words: String) async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data", ["--store-key-file", keyFile], environment: ["CARILLON_STORE": store])
@@ -113,7 +113,7 @@
             }
         }
 
-        @Test func aStoreKeyThatIsMissingOrNoKey() async throws {
+        @Test func `A store key that is missing or no key`() async throws {
             let store = ["--store", "postgresql://127.0.0.1:1/carillon"]
             try await withKey { folder, keyFile in
                 let data = folder + "/data"
@@ -136,7 +136,7 @@
                 "needs the setting peer"
             ),
         ])
-        func theSettingsOfANode(_ options: [String], _ setting: String, _ words: String) async throws {
+        func `The settings of a node`(_ options: [String], _ setting: String, _ words: String) async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(data: folder + "/data", options + ["--store-key-file", keyFile])
                 expectOneLine(finished, naming: setting, words)
@@ -144,7 +144,7 @@
             }
         }
 
-        @Test func aVirtualClock() async throws {
+        @Test func `A virtual clock`() async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data",

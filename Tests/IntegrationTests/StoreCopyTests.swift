@@ -100,7 +100,7 @@
             }
         }
 
-        @Test func intoADatabase() async throws {
+        @Test func `Into a database`() async throws {
             try await withPlaces { embedded, database in
                 let kept = try await fill(embedded)
                 let copied = try await copy(embedded, to: database)
@@ -113,7 +113,7 @@
             }
         }
 
-        @Test func outOfADatabase() async throws {
+        @Test func `Out of a database`() async throws {
             try await withPlaces { embedded, database in
                 let kept = try await fill(database)
                 let copied = try await copy(database, to: embedded)
@@ -123,7 +123,7 @@
             }
         }
 
-        @Test func aStoreInUse() async throws {
+        @Test func `A store in use`() async throws {
             try await withPlaces { embedded, database in
                 try await CarillonProcess.with(data: database.folder, database.options) { _ in
                     expectOneLine(try await copy(database, to: embedded), naming: "uses it", "stop all nodes")
@@ -134,7 +134,7 @@
             }
         }
 
-        @Test func aTargetThatIsNotEmpty() async throws {
+        @Test func `A target that is not empty`() async throws {
             try await withPlaces { embedded, database in
                 _ = try await fill(embedded)
                 try await CarillonProcess.with(data: database.folder, database.options) { service in
@@ -149,7 +149,7 @@
             ("postgresql://carillon:Secret123@127.0.0.1/carillon", "password file"),
             ("mysql://carillon:Secret123@127.0.0.1/carillon", "A store is sqlite:"), ("sqlite:", "After sqlite:"),
         ])
-        func somethingThatIsNoStore(_ store: String, _ words: String) async throws {
+        func `Something that is no store`(_ store: String, _ words: String) async throws {
             let bad = Place(store: store, folder: "", options: [])
             try await withPlaces { embedded, _ in
                 expectOneLine(try await copy(bad, to: embedded), naming: words)
@@ -158,7 +158,7 @@
             }
         }
 
-        @Test func aSourceThatIsNotThere() async throws {
+        @Test func `A source that is not there`() async throws {
             try await withPlaces { embedded, database in
                 expectOneLine(try await copy(embedded, to: database), naming: "holds no embedded store")
                 expectOneLine(try await copy(database, to: embedded), naming: "holds no service's data")

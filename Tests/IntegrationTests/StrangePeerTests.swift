@@ -23,7 +23,7 @@ struct StrangePeerTests {
     }
 
     @Test(arguments: StrangePeer.all, Listener.allCases)
-    func isClosed(peer: StrangePeer, listener: Listener) async throws {
+    func `Is closed`(peer: StrangePeer, listener: Listener) async throws {
         let service = try CarillonProcess.current
         let (channel, _) = try await peer.connect(to: try listener.address(of: service))
         try? await channel.closeFuture.get()  // Only that it ended matters.
@@ -33,7 +33,7 @@ struct StrangePeerTests {
 
     /// The log has one line for each failure, but not so many that somebody could fill the disk.
     @Test(arguments: Listener.allCases)
-    func isLoggedNowAndThen(listener: Listener) async throws {
+    func `Is logged now and then`(listener: Listener) async throws {
         let environment = ["CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"]
         try await CarillonProcess.with(environment: environment) { service in
             let count = 40
@@ -54,7 +54,7 @@ struct StrangePeerTests {
     }
 
     @Test(arguments: Listener.allCases)
-    func othersAreServedMeanwhile(listener: Listener) async throws {
+    func `Others are served meanwhile`(listener: Listener) async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register("com.example.app", on: identity)
@@ -73,7 +73,7 @@ struct StrangePeerTests {
     }
 
     @Test(arguments: Listener.allCases)
-    func curlWithHTTP1IsNotServed(listener: Listener) async throws {
+    func `Curl with HTTP 1 is not served`(listener: Listener) async throws {
         let service = try CarillonProcess.current
         let finished = try await ChildProcess.run(
             "curl",
@@ -84,7 +84,7 @@ struct StrangePeerTests {
         #expect(finished.output.isEmpty)
     }
 
-    @Test func aCertificateOfAnotherAuthorityIsRefusedInTheHandshake() async throws {
+    @Test func `A certificate of another authority is refused in the handshake`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let made = try await ChildProcess.run(

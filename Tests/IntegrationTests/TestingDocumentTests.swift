@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func theCompleteExampleDeliversAPush() async throws {
+    @Test func `The complete example delivers a push`() async throws {
         try await withTemporaryFolder { folder in
             // The shell that runs it has a path, and no user's settings.
             let path = URL(fileURLWithPath: BuiltCommand.path).deletingLastPathComponent().path
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aWaitThatTimesOutExplainsItself() async throws {
+    @Test func `A wait that times out explains itself`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let waited = try await BuiltCommand.run([
                 "wait", "--match", #"{"topic":"com.example.other"}"#, "--timeout", "0.01", "--data", service.data,
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func fixturesAndRequestsArePrintedAsJSON() async throws {
+    @Test func `Fixtures and requests are printed as JSON`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let document = service.data + "/fixture.json"
             try #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{}]}]}"#

@@ -20,8 +20,8 @@ struct CollectionTasksTests {
 
     private struct Failure: Error {}
 
-    @Test("All are transformed, in their order, and only so many at the same time", arguments: [1, 3, 100])
-    func order(_ limit: Int) async throws {
+    @Test(arguments: [1, 3, 100])
+    func `All are transformed, in their order, and only so many at the same time`(_ limit: Int) async throws {
         let running = Mutex(Running())
         let results = try await Array(0..<20).mapInTasks(atMost: limit) { number in
             running.withLock { $0.begin() }
@@ -34,8 +34,8 @@ struct CollectionTasksTests {
         #expect((1...min(limit, 20)).contains(most))
     }
 
-    @Test("Nothing is begun after an error")
-    func failure() async throws {
+    @Test
+    func `Nothing is begun after an error`() async throws {
         let running = Mutex(Running())
         await #expect(throws: Failure.self) {
             try await Array(0..<100).mapInTasks(atMost: 2) { number in
@@ -46,8 +46,8 @@ struct CollectionTasksTests {
         #expect(running.withLock { $0.begun } < 100)
     }
 
-    @Test("Without elements there are no results")
-    func empty() async throws {
+    @Test
+    func `Without elements there are no results`() async throws {
         #expect(try await [Int]().mapInTasks(atMost: 3) { $0 }.isEmpty)
     }
 }

@@ -6,8 +6,8 @@ import Testing
 /// Properties that hold for any body, checked with many random ones.
 @Suite("Payload: properties")
 struct PayloadPropertyTests {
-    @Test("the white space between tokens does not change the result", arguments: 1...20 as ClosedRange<UInt64>)
-    func whiteSpaceDoesNotMatter(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `The white space between tokens does not change the result`(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<20 {
             let tokens = random.dictionary()
@@ -21,8 +21,8 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("a damaged body is accepted exactly if Foundation accepts it", arguments: 1...20 as ClosedRange<UInt64>)
-    func agreesWithFoundation(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `A damaged body is accepted exactly if Foundation accepts it`(seed: UInt64) {
         var random = RandomJSON(seed: seed)
         for _ in 0..<100 {
             let tokens = random.dictionary()

@@ -44,8 +44,8 @@ struct PeerRecordTests {
         ]
     }
 
-    @Test("Each record is read as it was written, also if it comes byte by byte")
-    func roundTrip() throws {
+    @Test
+    func `Each record is read as it was written, also if it comes byte by byte`() throws {
         var written = ByteBuffer()
         for record in Self.records { record.write(to: &written) }
         var (unread, read): (ByteBuffer, [PeerRecord]) = (ByteBuffer(), [])
@@ -56,8 +56,8 @@ struct PeerRecordTests {
         #expect(read == Self.records && unread.readableBytes == 0)
     }
 
-    @Test("A record of a later release may have more fields at its end")
-    func moreFields() throws {
+    @Test
+    func `A record of a later release may have more fields at its end`() throws {
         var buffer = ByteBuffer()
         PeerRecord.outcome(.returned, offer: 1).write(to: &buffer)
         buffer.setInteger(UInt32(buffer.readableBytes - 4 + 3), at: 0)
@@ -67,8 +67,8 @@ struct PeerRecordTests {
         #expect(try PeerRecord.read(from: &buffer, maximumBytes: 100) == .outcome(.acknowledged, offer: 2))
     }
 
-    @Test("Whatever is cut off or changed within a record is malformed or another record, and never a crash")
-    func damaged() {
+    @Test
+    func `Whatever is cut off or changed within a record is malformed or another record, and never a crash`() {
         for record in Self.records {
             var written = ByteBuffer()
             record.write(to: &written)
@@ -86,8 +86,8 @@ struct PeerRecordTests {
         }
     }
 
-    @Test("A record that is empty, too long, or would break a device's line is malformed")
-    func refused() throws {
+    @Test
+    func `A record that is empty, too long, or would break a device's line is malformed`() throws {
         for length in [0, 101, UInt32.max] {
             var buffer = ByteBuffer()
             buffer.writeInteger(length)

@@ -42,8 +42,8 @@ struct PeersTests {
         for node in [one, two] { await node.close() }
     }
 
-    @Test("Offers go both ways over one connection, in their order, and the outcomes come back")
-    func offers() async throws {
+    @Test
+    func `Offers go both ways over one connection, in their order, and the outcomes come back`() async throws {
         try await withTwo { one, two in
             for (here, there) in [(one, two), (two, one)] {
                 for number in 1...100 as ClosedRange<UInt64> {
@@ -76,8 +76,8 @@ struct PeersTests {
         }
     }
 
-    @Test("If the connection ends, the offers without an outcome are returned, and it is made again")
-    func ends() async throws {
+    @Test
+    func `If the connection ends, the offers without an outcome are returned, and it is made again`() async throws {
         try await withTwo { one, two in
             #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
             #expect(one.peers.offer(offer(one, 2), epoch: 1, to: two.id))
@@ -91,8 +91,8 @@ struct PeersTests {
         }
     }
 
-    @Test("An offer that is refused at once is returned with the reason")
-    func refused() async throws {
+    @Test
+    func `An offer that is refused at once is returned with the reason`() async throws {
         try await withTwo { one, two in
             two.receiver.answer.withLock { $0 = .elsewhere }
             #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
@@ -101,8 +101,8 @@ struct PeersTests {
         }
     }
 
-    @Test("More offers without an outcome than the limit are not taken")
-    func limitsOffers() async throws {
+    @Test
+    func `More offers without an outcome than the limit are not taken`() async throws {
         var limits = TestNode.limits
         limits.openOffers = 3
         try await withTwo(limits) { one, two in
@@ -115,8 +115,8 @@ struct PeersTests {
         }
     }
 
-    @Test("A new connection carries what was stored, and no offers for a while")
-    func settles() async throws {
+    @Test
+    func `A new connection carries what was stored, and no offers for a while`() async throws {
         var limits = TestNode.limits
         limits.settling = .hours(1)
         try await withTwo(limits) { one, two in
@@ -131,8 +131,8 @@ struct PeersTests {
         }
     }
 
-    @Test("A node that no longer answers is given up, and its offers are returned")
-    func silent() async throws {
+    @Test
+    func `A node that no longer answers is given up, and its offers are returned`() async throws {
         let authority = try TestNode.makeAuthority()
         var limits = TestNode.limits
         limits.silence = .seconds(3)
@@ -150,8 +150,8 @@ struct PeersTests {
         try await proxy.close()
     }
 
-    @Test("Nodes answer what they have logged, and one that does not answer is missing")
-    func logs() async throws {
+    @Test
+    func `Nodes answer what they have logged, and one that does not answer is missing`() async throws {
         try await withTwo { one, two in
             let id = NotificationID(high: 1, low: 2)
             two.peers.answerLogQuestions { asked in asked == id ? ["first", "second"] : [] }
@@ -168,8 +168,8 @@ struct PeersTests {
         }
     }
 
-    @Test("Only nodes of the same service are let in")
-    func strangers() async throws {
+    @Test
+    func `Only nodes of the same service are let in`() async throws {
         let limits = TestNode.limits
         let (one, two) = (
             try await TestNode(1, TestNode.makeAuthority(), limits),

@@ -8,8 +8,8 @@ struct WaitingWorkTests {
         .statements([PostgresStatement("SELECT $1", [.bytes([UInt8](repeating: 0, count: byteCount))])]) { _ in }
     }
 
-    @Test("The number and the bytes of waiting work are limited")
-    func limits() {
+    @Test
+    func `The number and the bytes of waiting work are limited`() {
         var limits = PostgresLimits()
         limits.maximumWaiting = 3
         limits.maximumWaitingBytes = 100
@@ -30,8 +30,8 @@ struct WaitingWorkTests {
         #expect(hasRoom(for: 100))
     }
 
-    @Test("The number and the bytes of work that is sent together are limited")
-    func sending() {
+    @Test
+    func `The number and the bytes of work that is sent together are limited`() {
         var limits = PostgresLimits()
         limits.maximumPipelined = 3
         limits.maximumPipelinedBytes = 100

@@ -40,8 +40,8 @@ struct PostgresStoreHoldsTests {
             expires: Timestamp(milliseconds: .max))
     }
 
-    @Test("A notification that another node stores is announced once; one of the node itself is not")
-    func announcesStored() async throws {
+    @Test
+    func `A notification that another node stores is announced once; one of the node itself is not`() async throws {
         try await withNodes { here, there in
             _ = try await there.store([entry()])[0].get()
             #expect(try await here.takeAnnouncements(limit: 10) == [])
@@ -58,8 +58,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("The former holder learns that a device was taken, and can no longer release it")
-    func takes() async throws {
+    @Test
+    func `The former holder learns that a device was taken, and can no longer release it`() async throws {
         try await withNodes { here, there in
             let first = try #require(try await here.take([device]).first)
             let second = try #require(try await there.take([device]).first)
@@ -74,8 +74,10 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("If a node takes a device while another node stores for it, the notification is found, whichever comes first")
-    func race() async throws {
+    @Test
+    func `If a node takes a device while another node stores for it, the notification is found, whichever comes first`()
+        async throws
+    {
         try await withNodes { here, there in
             for _ in 0..<50 {
                 async let stored = there.store([entry()])
@@ -90,8 +92,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A node's holds end when the node ends or gets a new lease")
-    func leaves() async throws {
+    @Test
+    func `A node's holds end when the node ends or gets a new lease`() async throws {
         try await withNodes { here, there in
             let configuration = here.configuration
             _ = try await here.take([device])
@@ -103,8 +105,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("Nodes that have been gone for long hold no devices")
-    func removesGone() async throws {
+    @Test
+    func `Nodes that have been gone for long hold no devices`() async throws {
         try await withNodes { here, there in
             _ = try await here.take([device])
             _ = try await there.store([entry()])[0].get()
@@ -118,8 +120,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A node that is gone can be forgotten, with its holds and announcements; one that runs cannot")
-    func removesNode() async throws {
+    @Test
+    func `A node that is gone can be forgotten, with its holds and announcements; one that runs cannot`() async throws {
         // So that the node does not renew its lease.
         try await withNodes(pollInterval: .seconds(3600)) { here, there in
             _ = try await there.take([device])
@@ -136,8 +138,10 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A drained node is active again after it was started again, but not after it was away for a while")
-    func drains() async throws {
+    @Test
+    func `A drained node is active again after it was started again, but not after it was away for a while`()
+        async throws
+    {
         let configuration = try await testConfiguration()
         let store = try await PostgresStore.open(configuration)
         try await store.announce(peer: "192.0.2.1:4000")

@@ -112,8 +112,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("while the disk is full new notifications are refused, and accepted ones stay")
-    func full() async throws {
+    @Test
+    func `While the disk is full new notifications are refused, and accepted ones stay`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_FULL)
             rig.submit(2)
@@ -130,10 +130,10 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test(
-        "while writing fails nothing is accepted, and afterwards the waiting notifications are",
-        arguments: [2, 3] as [UInt32])
-    func failing(fault: UInt32) async throws {
+    @Test(arguments: [2, 3] as [UInt32])
+    func `While writing fails nothing is accepted, and afterwards the waiting notifications are`(
+        fault: UInt32
+    ) async throws {
         try await withRig { rig in
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
@@ -155,8 +155,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a service that shuts down while the disk fails ends, and refuses what it cannot promise")
-    func drains() async throws {
+    @Test
+    func `A service that shuts down while the disk fails ends, and refuses what it cannot promise`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_SYNC)
             rig.submit(2)
@@ -166,8 +166,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("after a failed removal a notification is delivered again")
-    func removing() async throws {
+    @Test
+    func `After a failed removal a notification is delivered again`() async throws {
         try await withRig { rig in
             let stored = try #require(try await rig.store.entries(of: Self.destination.deviceKey).first)
             let reference = MailboxReference(destination: Self.destination, version: stored.version)
@@ -180,8 +180,10 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a slow disk slows acceptance: beyond the limit notifications are refused, and memory does not grow")
-    func slow() async throws {
+    @Test
+    func `A slow disk slows acceptance: beyond the limit notifications are refused, and memory does not grow`()
+        async throws
+    {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 3
         try await withRig(limits: limits) { rig in
@@ -200,8 +202,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a device that connects while the disk cannot be written gets the accepted notifications")
-    func reading() async throws {
+    @Test
+    func `A device that connects while the disk cannot be written gets the accepted notifications`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_WRITE)
             let held = try await rig.held(in: rig.store)

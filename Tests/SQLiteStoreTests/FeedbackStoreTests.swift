@@ -30,8 +30,8 @@ struct FeedbackStoreTests {
         try await store.take(list, after: nil, limit: 100).map { $0.token.bytes[0] }
     }
 
-    @Test("Beyond the limit the oldest entries are removed")
-    func limit() async throws {
+    @Test
+    func `Beyond the limit the oldest entries are removed`() async throws {
         try await withTemporaryPath { folder in
             let store = try await SQLiteStore.open(folder: folder, maximumPendingItems: 100, maximumFeedbackEntries: 3)
             try await Self.list(1...5, in: store)
@@ -40,8 +40,8 @@ struct FeedbackStoreTests {
         }
     }
 
-    @Test("The list survives the process, and its entry numbers are never used again")
-    func survives() async throws {
+    @Test
+    func `The list survives the process, and its entry numbers are never used again`() async throws {
         try await withTemporaryPath { folder in
             var store = try await SQLiteStore.open(folder: folder)
             try await Self.list(1...2, in: store)

@@ -23,13 +23,13 @@ struct LaterReleaseTests {
         return read
     }
 
-    @Test("An unknown push type is kept and delivered", arguments: ["hologram", "Smell-O-Vision.2_0"])
-    func unknownPushType(_ pushType: String) async throws {
+    @Test(arguments: ["hologram", "Smell-O-Vision.2_0"])
+    func `An unknown push type is kept and delivered`(_ pushType: String) async throws {
         #expect(try await Self.read(pushType) == [pushType])
     }
 
-    @Test("A push type is stored unchanged")
-    func writtenAgain() async throws {
+    @Test
+    func `A push type is stored unchanged`() async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
             entry.notification.fields.pushType = PushType(stored: "hologram")

@@ -15,8 +15,8 @@ struct MailboxJournalTests {
         func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
     }
 
-    @Test("Changes that were rolled back are not recorded")
-    func notCommitted() async throws {
+    @Test
+    func `Changes that were rolled back are not recorded`() async throws {
         let log = RecordingLog()
         try await withStore(log: log) { store, _ in
             _ = await store.store([Example.entry()])

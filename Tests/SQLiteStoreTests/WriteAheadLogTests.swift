@@ -55,8 +55,8 @@ struct WriteAheadLogTests {
         #expect(error.cause.contains(words) && error.cause.contains("--accept-damaged-log"), "\(error.cause)")
     }
 
-    @Test("An undamaged log is accepted")
-    func whole() async throws {
+    @Test
+    func `An undamaged log is accepted`() async throws {
         try await withLeftFolder { path, log in
             let before = try WriteAheadLog.inspect(besides: path + "/" + SQLiteStore.fileName)
             #expect(before == .intact)
@@ -65,8 +65,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept")
-    func damaged() async throws {
+    @Test
+    func `A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
             let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
@@ -83,8 +83,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("An incomplete last transaction after a power cut is not damage")
-    func torn() async throws {
+    @Test
+    func `An incomplete last transaction after a power cut is not damage`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[$0.count - 100] ^= 0xff }
             let (count, loss, _) = try await stored(path)
@@ -92,8 +92,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A file that ends in the middle of a frame is not damage")
-    func cutOff() async throws {
+    @Test
+    func `A file that ends in the middle of a frame is not damage`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0.removeLast(1000) }
             let (count, loss, _) = try await stored(path)
@@ -101,8 +101,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("Frames of an earlier use of the file are not damage")
-    func earlierUse() async throws {
+    @Test
+    func `Frames of an earlier use of the file are not damage`() async throws {
         try await withLeftFolder { path, log in
             // Change the bytes after the end of the log, which have another salt.
             try change(log) { bytes in
@@ -115,8 +115,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A damaged header ends the start", arguments: [0, 9, 17, 30])
-    func header(_ byte: Int) async throws {
+    @Test(arguments: [0, 9, 17, 30])
+    func `A damaged header ends the start`(_ byte: Int) async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[byte] ^= 0x40 }
             try await expectRefusal(path, saying: "damaged at its beginning")
@@ -126,8 +126,10 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A missing log beside its index ends the start; if both are missing, the accounts are still there")
-    func missing() async throws {
+    @Test
+    func `A missing log beside its index ends the start; if both are missing, the accounts are still there`()
+        async throws
+    {
         try await withLeftFolder { path, log in
             try FileManager.default.removeItem(atPath: log)
             try await expectRefusal(path, saying: "is missing")
@@ -143,8 +145,8 @@ struct WriteAheadLogTests {
         try Data(contentsOf: URL(fileURLWithPath: path + "/" + SQLiteStore.fileName + "-wal")).count
     }
 
-    @Test("The log stays below 4 MiB, however much is stored at once, in the order of the batch")
-    func bounded() async throws {
+    @Test
+    func `The log stays below 4 MiB, however much is stored at once, in the order of the batch`() async throws {
         try await withStore { store, path in
             for round in 0..<3 {
                 let entries = (0..<2000).map { number in
@@ -161,8 +163,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("An endless reader delays nobody, and the log is cut after it has ended")
-    func reader() async throws {
+    @Test
+    func `An endless reader delays nobody, and the log is cut after it has ended`() async throws {
         try await withStore { store, path in
             let entries = (1...200 as ClosedRange<UInt32>).map {
                 Example.entry(Example.destination(app: $0), bytes: 4000)

@@ -16,8 +16,8 @@ struct NodesTests {
 
     // MARK: Token keys
 
-    @Test("If another node's new key sealed a device token, the key is looked up")
-    func rotatedKey() async throws {
+    @Test
+    func `If another node's new key sealed a device token, the key is looked up`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             #expect(try await first.tokenKeys.rotate().rawValue == 2)
@@ -30,8 +30,10 @@ struct NodesTests {
         }
     }
 
-    @Test("After a change of keys the other node seals with the new key too, and a device keeps its old token")
-    func sealsWithNewKey() async throws {
+    @Test
+    func `After a change of keys the other node seals with the new key too, and a device keeps its old token`()
+        async throws
+    {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             _ = try await first.tokenKeys.rotate()
@@ -41,8 +43,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A node that follows the secrets knows a new key before it needs it")
-    func follows() async throws {
+    @Test
+    func `A node that follows the secrets knows a new key before it needs it`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             let following = Task { await second.tokenKeys.follow() }
@@ -53,8 +55,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that no node made is refused after a look-up, and many need few look-ups")
-    func forgedTokens() async throws {
+    @Test
+    func `A device token that no node made is refused after a look-up, and many need few look-ups`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
@@ -72,8 +74,8 @@ struct NodesTests {
         }
     }
 
-    @Test("While the store cannot be asked, a device token that no key opens is not called bad")
-    func cannotAsk() async throws {
+    @Test
+    func `While the store cannot be asked, a device token that no key opens is not called bad`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
@@ -87,8 +89,8 @@ struct NodesTests {
         }
     }
 
-    @Test("Later notifications of a connection do not overtake one whose key is being looked up")
-    func keepsOrder() async throws {
+    @Test
+    func `Later notifications of a connection do not overtake one whose key is being looked up`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             let known = try await second.register(try nodes.makeDevice())
@@ -114,8 +116,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A service with its own store knows all keys, and looks none up")
-    func oneProcess() async throws {
+    @Test
+    func `A service with its own store knows all keys, and looks none up`() async throws {
         try await Nodes.run(isShared: false) { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
@@ -127,8 +129,8 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node whose accounts may be out of date refuses every provider, until they are current")
-    func refusesProviders() async throws {
+    @Test
+    func `A node whose accounts may be out of date refuses every provider, until they are current`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let token = try await node.register(try nodes.makeDevice())
@@ -145,8 +147,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A node whose accounts become out of date also refuses a request that has begun")
-    func refusesBegun() async throws {
+    @Test
+    func `A node whose accounts become out of date also refuses a request that has begun`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let token = try await node.register(try nodes.makeDevice())
@@ -160,8 +162,10 @@ struct NodesTests {
         }
     }
 
-    @Test("A node whose accounts may be out of date ends the streams of devices, which then connect elsewhere")
-    func endsStreams() async throws {
+    @Test
+    func `A node whose accounts may be out of date ends the streams of devices, which then connect elsewhere`()
+        async throws
+    {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let device = try nodes.makeDevice()

@@ -120,12 +120,10 @@ struct HandshakeTests {
     /// BoringSSL checks the certificates' dates with the machine's clock, so they are made at the present time.
     private let now = Date().timeIntervalSince1970
 
-    @Test(
-        "The server identifies the device, and the device the server by its name",
-        arguments: [
-            "push.example.com", "localhost",
-        ])
-    func device(hostname: String) async throws {
+    @Test(arguments: [
+        "push.example.com", "localhost",
+    ])
+    func `The server identifies the device, and the device the server by its name`(hostname: String) async throws {
         let authority = try Fixture.authority(now: now)
         let key = P256.Signing.PrivateKey()
         let issued = try authority.deviceChain(request: Fixture.request(key), now: now)
@@ -139,8 +137,8 @@ struct HandshakeTests {
         #expect(device.serial == issued.serial)
     }
 
-    @Test("A device of another authority is refused in the handshake")
-    func otherAuthority() async throws {
+    @Test
+    func `A device of another authority is refused in the handshake`() async throws {
         let authority = try Fixture.authority(now: now)
         let key = P256.Signing.PrivateKey()
         let issued = try Fixture.authority(now: now).deviceChain(request: Fixture.request(key), now: now)

@@ -42,8 +42,8 @@ struct TokenKeySearchTests {
         TokenKeySearch(interval: interval) { [place] in try await place.ask() }
     }
 
-    @Test("Callers that come during a look-up share the next one")
-    func shares() async throws {
+    @Test
+    func `Callers that come during a look-up share the next one`() async throws {
         let search = search()
         let first = Task { try await search.run() }
         while place.asked < 1 { await Task.yield() }
@@ -57,8 +57,8 @@ struct TokenKeySearchTests {
         #expect(place.asked == 2)
     }
 
-    @Test("The next look-up begins after an interval at the earliest")
-    func waits() async throws {
+    @Test
+    func `The next look-up begins after an interval at the earliest`() async throws {
         let interval = Duration.milliseconds(50)
         let search = search(interval: interval)
         let began = ContinuousClock.now
@@ -70,8 +70,8 @@ struct TokenKeySearchTests {
         #expect(ContinuousClock.now - began >= interval * 2)
     }
 
-    @Test("A look-up that fails fails for all that wait for it, and the next one is made anew")
-    func fails() async throws {
+    @Test
+    func `A look-up that fails fails for all that wait for it, and the next one is made anew`() async throws {
         let search = search()
         let run = Task { try await search.run() }
         await place.answer(.failure(Trouble()))
