@@ -86,14 +86,14 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "escapes in a text are resolved, and half a character is refused",
         arguments: [
             (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""aé\n😀b""#, "aé\n😀b"), (#""\u0061""#, "a"), ("1", nil),
             (#""\"\\\/\b\f\n\r\t\u00e9\ud83d\uDE00""#, "\"\\/\u{8}\u{c}\n\r\té😀"),
             (#""\ud800""#, nil), (#""\ud800x""#, nil), (#""\ud800\u0041""#, nil), (#""\udc00""#, nil),
             ("null", nil), ("[]", nil), (#"["a"]"#, nil), (#"{"a":"b"}"#, nil),
         ] as [(String, String?)])
-    func text(_ value: String, _ expected: String?) throws {
+    func `Escapes in a text are resolved, and half a character is refused`(_ value: String, _ expected: String?) throws
+    {
         #expect(try Self.object(#"{"k":\#(value)}"#)[text: "k"] == expected)
     }
 

@@ -94,7 +94,7 @@ struct RehearsalTests {
         let director = RehearsalDirector(next: RequestCounter()) { .zero }
         var rule = Self.rule()
         rule.match.after = 1
-        _ = director.begin(Rehearsal(rules: [rule]))
+        _ = director.begin(Rehearsal(rules: [rule]), time: Self.time)
         let facts = try Self.facts()
         let fired = (1...3).map { _ in
             if case .misbehave = director.decided(facts) { true } else { false }
