@@ -3,6 +3,7 @@ import Management
 import PrivateFiles
 import Service
 import Testing
+import Trust
 
 @testable import ServiceTesting
 
